@@ -1,0 +1,31 @@
+// What a round brings: a sparse view of x that owns nothing, and what may be wrong with it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace mistakebound {
+
+template <class Index, class Value>
+struct Row {
+  const Index* index;
+  const Value* value;
+  std::size_t size;
+};
+
+// Python turns a fault into a ValueError that names the round and the feature (errors.py holds the words).
+enum class Fault : int {
+  none = 0,
+  label = 1,        // neither of the two labels
+  index = 2,        // negative, or beyond the width
+  not_finite = 3,   // NaN or infinite
+  not_binary = 4,   // outside {0, 1}, for a rule that needs it
+  repeated = 5,     // a feature given twice, for a rule that needs x in {0, 1}
+  too_large = 6,    // |x| above what a float32 sum can learn from
+  overflow = 7,     // the score itself is not finite
+  malformed = 8,    // indptr falls, or runs beyond the data
+};
+
+// Values up to this size cannot drive a float32 sum to infinity: adding 1e30 stops having an effect near 1e37.
+inline constexpr double largest_learnable = 1e30;
+
+}  // namespace mistakebound

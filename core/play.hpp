@@ -1,0 +1,382 @@
+// The one loop: see x, predict, see y, learn. Twin of src/mistakebound/reference.py.
+//
+// Per feature it keeps z, the float32 sum of updates, and w = float32(link(z)), which is all that predicting reads.
+// The Perceptron's w is z itself, so it stores one float.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "example.hpp"
+#include "record.hpp"
+#include "rules.hpp"
+#include "sum.hpp"
+#include "table.hpp"
+
+namespace mistakebound {
+
+struct Settings {
+  double threshold = 0;
+  bool strict = false;                   // predict positive if score > threshold, instead of >=
+  double update_margin = 0;              // > 0: also update when y·score <= update_margin
+  double bias = 0;                       // value of the constant feature, 0 = none
+  bool only_false_positives = false;     // Elimination never adds a variable
+  bool named = false;                    // slot 0 then stands for every feature not named yet
+  std::size_t width = 0;                 // positional: the number of features
+  bool gather = cpu_has_avx2();
+};
+
+// Where a batch stopped: all rows before `row` were played; fault none means all of them.
+struct Stop {
+  std::int64_t row;
+  Fault fault = Fault::none;
+  std::int64_t position = -1;  // of the offending non-zero in the batch
+};
+
+template <class Index, class Value>
+struct Csr {
+  const std::int64_t* indptr;
+  std::int64_t rows;
+  const Index* index;
+  const Value* value;
+  std::int64_t nonzeros;
+};
+
+template <class Value>
+struct Dense {
+  const Value* value;
+  std::int64_t rows, width;
+};
+
+template <class Rule>
+class Play {
+ public:
+  Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
+    const std::size_t slots = settings.named ? 1 : settings.width;
+    resize(slots);
+    bias_w_ = weight(0);
+    total_from_scratch();
+  }
+
+  Record record;
+  const Settings& settings() const { return settings_; }
+  std::size_t slots() const { return w_.size(); }
+  static constexpr bool needs_binary() { return Rule::binary; }
+  void use_gather(bool gather) { settings_.gather = gather; }
+
+  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
+  void resize(std::size_t slots) {
+    const std::size_t before = w_.size();
+    w_.resize(slots);
+    if constexpr (!Rule::identity) {
+      z_.resize(slots);
+      std::fill(w_.data() + before, w_.data() + slots, weight(0));
+    }
+    if constexpr (Rule::normalised) {
+      for (std::size_t i = before; i < slots && before > 0; ++i) add_mass(rule_.mass(weight(0), 0));
+    }
+  }
+
+  // One round. `settle` is called before x is learned or kept, so that new names can be given their slots.
+  template <class Index, class Value, class Settle>
+  Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Settle settle) {
+    if (label != 1 && label != -1) return Fault::label;
+    double raw;
+    if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
+    const bool truth = label == 1;
+    positive = is_positive(raw);
+    const bool mistaken = positive != truth;
+    const bool update = mistaken ? !(settings_.only_false_positives && truth) : inside_margin(raw, label);
+    if (update) {
+      at = 0;
+      for (; at < x.size; ++at)
+        if (!(std::fabs(static_cast<double>(x.value[at])) <= largest_learnable)) return Fault::too_large;
+    }
+    if (update || mistaken) {
+      settle();
+      record.keep(x, settings_.named ? 1 : 0, truth, mistaken);
+    }
+    if (update) learn(x, label);
+    record.predicted(positive, truth);
+    record.updates += update ? 1 : 0;
+    record.rounds += 1;
+    return Fault::none;
+  }
+
+  // w·x + bias, in the written order; the value that is compared with the threshold.
+  template <class Index, class Value>
+  Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
+    if constexpr (Rule::binary) {
+      if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
+    }
+    Lanes lanes = dot(w_.data(), x, settings_.gather && !large());
+    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += static_cast<double>(bias_w_) * settings_.bias;
+    raw = lanes.total();
+    if (std::isfinite(raw)) [[likely]]
+      return Fault::none;
+    for (at = 0; at < x.size; ++at)  // any NaN or infinite x makes the sum so; otherwise the sum itself overflowed
+      if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
+    return Fault::overflow;
+  }
+
+  bool is_positive(double raw) const { return settings_.strict ? raw > settings_.threshold : raw >= settings_.threshold; }
+
+  // What is reported: divided by the normaliser where the rule has one.
+  double normalised(double raw) const {
+    if constexpr (Rule::normalised) {
+      const double by = rule_.normaliser(total_.value());
+      return by > 0 ? raw / by : 0.0;
+    }
+    return raw;
+  }
+
+  template <class Index, class Value>
+  Stop play(const Csr<Index, Value>& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      bool positive = false;
+      const Fault fault = round(x, y[r], positive, at, [] {});
+      predictions[r] = positive ? 1 : 0;
+      return fault;
+    });
+  }
+
+  template <class Value>
+  Stop play(const Dense<Value>& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      bool positive = false;
+      const Fault fault = round(x, y[r], positive, at, [] {});
+      predictions[r] = positive ? 1 : 0;
+      return fault;
+    });
+  }
+
+  template <class Batch>
+  Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
+    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      double raw = 0;
+      const Fault fault = score(x, raw, at);
+      out[r] = normalised(raw);
+      predictions[r] = is_positive(raw) ? 1 : 0;
+      return fault;
+    });
+  }
+
+  // The state: z of every slot, z of the bias, the common factor and the running total. w follows from them.
+  const float* z() const { return Rule::identity ? w_.data() : z_.data(); }
+  float bias_z() const { return bias_z_; }
+  double factor() const {
+    if constexpr (requires { rule_.shift; })
+      return rule_.shift;
+    else if constexpr (requires { rule_.scale; })
+      return rule_.scale;
+    else
+      return 0;
+  }
+  const Total& total() const { return total_; }
+  double peak() const { return peak_; }
+
+  void restore(const float* z, std::size_t slots, float bias_z, double factor, Total total, double peak) {
+    resize(slots);
+    if constexpr (requires { rule_.floor; }) rule_.floor = std::exp(-factor);
+    if constexpr (requires { rule_.shift; }) rule_.shift = factor;
+    if constexpr (requires { rule_.scale; }) rule_.scale = factor;
+    memo_.clear();
+    std::copy(z, z + slots, Rule::identity ? w_.data() : z_.data());
+    bias_z_ = bias_z;
+    weights_from_scratch();
+    total_ = total;
+    peak_ = peak;
+  }
+
+ private:
+  static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch instead of gather
+  static constexpr std::int64_t prefetch_ahead = 128;                // non-zeros
+  static constexpr int memo_reach = 256;
+
+  bool large() const { return w_.size() > cache_floats; }
+
+  float weight(float z) {
+    if constexpr (Rule::identity) return z;
+    // Integer z, as on 0/1 and ±1 data, take their link from a table; the table holds what the link gave.
+    if (std::fabs(z) <= memo_reach && z == std::trunc(z)) {
+      if (memo_.empty()) memo_.assign(2 * memo_reach + 1, std::numeric_limits<float>::quiet_NaN());
+      float& known = memo_[static_cast<std::size_t>(static_cast<int>(z) + memo_reach)];
+      if (std::isnan(known)) known = static_cast<float>(rule_.link(z));
+      return known;
+    }
+    return static_cast<float>(rule_.link(z));
+  }
+
+  bool inside_margin(double raw, std::int8_t label) const {
+    if (settings_.update_margin <= 0) return false;
+    double limit = settings_.update_margin;
+    if constexpr (Rule::normalised) limit *= rule_.normaliser(total_.value());
+    return label * raw <= limit;
+  }
+
+  template <class Index, class Value>
+  void learn(const Row<Index, Value>& x, std::int8_t label) {
+    const double d = label;
+    if constexpr (!Rule::identity) {
+      if (large())
+        for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z_.data() + x.index[k], 1);
+    }
+    for (std::size_t k = 0; k < x.size; ++k) {
+      const auto i = static_cast<std::size_t>(x.index[k]);
+      const double step = d * static_cast<double>(x.value[k]);
+      if constexpr (Rule::identity)
+        w_.data()[i] = static_cast<float>(static_cast<double>(w_.data()[i]) + step);
+      else
+        move(z_.data()[i], w_.data()[i], step);
+    }
+    if (settings_.bias != 0) move(bias_z_, bias_w_, d * settings_.bias);
+    if constexpr (Rule::normalised) {
+      const double total = total_.value();
+      peak_ = std::max(peak_, total);
+      if (!(total >= smallest_total && total <= largest_total && total >= 1e-10 * peak_)) rescale();
+    }
+  }
+
+  void move(float& z, float& w, double step) {
+    if constexpr (Rule::normalised) add_mass(-rule_.mass(w, z));
+    z = static_cast<float>(static_cast<double>(z) + step);
+    w = weight(z);
+    if constexpr (Rule::normalised) add_mass(rule_.mass(w, z));
+  }
+
+  // The float32 weights stay far from overflow, and the running total far from rounding away (see sum.hpp).
+  static constexpr double smallest_total = 1e-30, largest_total = 1e30;
+
+  void rescale() {
+    if constexpr (Rule::normalised) {
+      double top = settings_.bias != 0 ? size_of(bias_z_) : -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < z_.size(); ++i) top = std::max(top, size_of(z_.data()[i]));
+      rule_.rescale(top);
+      memo_.clear();
+      weights_from_scratch();
+      total_from_scratch();
+    }
+  }
+  static double size_of(float z) { return Rule::top_is_absolute ? std::fabs(z) : z; }
+
+  void weights_from_scratch() {
+    if constexpr (!Rule::identity)
+      for (std::size_t i = 0; i < z_.size(); ++i) w_.data()[i] = weight(z_.data()[i]);
+    bias_w_ = weight(bias_z_);
+  }
+
+  void total_from_scratch() {
+    if constexpr (Rule::normalised) {
+      total_ = {};
+      for (std::size_t i = 0; i < z_.size(); ++i) add_mass(rule_.mass(w_.data()[i], z_.data()[i]));
+      if (settings_.bias != 0) add_mass(rule_.mass(bias_w_, bias_z_));
+      peak_ = total_.value();
+    }
+  }
+  void add_mass(double mass) { total_.add(mass); }
+
+  template <class Index, class Value>
+  Fault check_binary(const Row<Index, Value>& x, std::size_t& at) const {
+    bool binary = true, increasing = true;
+    for (std::size_t k = 0; k < x.size; ++k) {
+      binary &= (x.value[k] == 0) | (x.value[k] == 1);
+      increasing &= k == 0 || x.index[k - 1] < x.index[k];
+    }
+    if (!binary) [[unlikely]] {
+      for (at = 0; x.value[at] == 0 || x.value[at] == 1;) ++at;
+      return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
+    }
+    if (increasing) return Fault::none;
+    return find_repeated(x, at) ? Fault::repeated : Fault::none;
+  }
+
+  // A repeated feature means the sum of its values; 1 + 1 is not in {0, 1}. Slot 0 of names is told apart by name.
+  template <class Index, class Value>
+  bool find_repeated(const Row<Index, Value>& x, std::size_t& at) const {
+    const auto counts = [&](std::size_t k) { return x.value[k] != 0 && !(settings_.named && x.index[k] == 0); };
+    std::vector<Index> on;
+    for (std::size_t k = 0; k < x.size; ++k)
+      if (counts(k)) on.push_back(x.index[k]);
+    std::sort(on.begin(), on.end());
+    const auto twice = std::adjacent_find(on.begin(), on.end());
+    if (twice == on.end()) return false;
+    for (at = 0; !(counts(at) && x.index[at] == *twice);) ++at;
+    return true;
+  }
+
+  template <class Index, class Value, class Visit>
+  Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
+    using Unsigned = std::make_unsigned_t<Index>;
+    const Unsigned last = static_cast<Unsigned>(settings_.width) - 1;
+    std::int64_t ahead = 0;
+    for (std::int64_t r = 0; r < batch.rows; ++r) {
+      const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
+      if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin)};
+      Unsigned outside = 0;  // its top bit: some index is below 0 or above the last
+      for (std::size_t k = 0; k < x.size; ++k) {
+        const auto i = static_cast<Unsigned>(x.index[k]);
+        outside |= i | (last - i);
+      }
+      if (outside > std::numeric_limits<Unsigned>::max() / 2) [[unlikely]] {
+        std::size_t at = 0;
+        while (static_cast<Unsigned>(x.index[at]) <= last) ++at;
+        return {r, Fault::index, begin + static_cast<std::int64_t>(at)};
+      }
+      if (large()) ahead = prefetch(batch.index, std::max(ahead, begin), std::min(batch.nonzeros, end + prefetch_ahead));
+      std::size_t at = 0;
+      if (const Fault fault = visit(x, r, at); fault != Fault::none)
+        return {r, fault, begin + static_cast<std::int64_t>(at)};
+    }
+    return {batch.rows};
+  }
+
+  // Asks for the weights that later rows will read; a wrong address does no harm, their indices are not checked yet.
+  template <class Index>
+  std::int64_t prefetch(const Index* index, std::int64_t from, std::int64_t to) const {
+    const auto want = [w = reinterpret_cast<std::uintptr_t>(w_.data())](Index i) {
+      __builtin_prefetch(reinterpret_cast<const void*>(w + sizeof(float) * static_cast<std::uintptr_t>(i)), 1);
+    };
+    for (; from + 8 <= to; from += 8) {
+      const Index* i = index + from;
+      want(i[0]), want(i[1]), want(i[2]), want(i[3]), want(i[4]), want(i[5]), want(i[6]), want(i[7]);
+    }
+    return from;
+  }
+
+  // A dense row is the sparse one of its non-zeros, in column order.
+  template <class Value, class Visit>
+  Stop each_row(const Dense<Value>& batch, Visit visit) {
+    std::vector<std::int32_t> index(static_cast<std::size_t>(batch.width));
+    std::vector<Value> value(static_cast<std::size_t>(batch.width));
+    for (std::int64_t r = 0; r < batch.rows; ++r) {
+      const Value* row = batch.value + r * batch.width;
+      std::size_t size = 0;
+      for (std::int32_t i = 0; i < static_cast<std::int32_t>(batch.width); ++i) {
+        index[size] = i;
+        value[size] = row[i];
+        size += row[i] != 0 ? 1 : 0;
+      }
+      const Row<std::int32_t, Value> x{index.data(), value.data(), size};
+      std::size_t at = 0;
+      if (const Fault fault = visit(x, r, at); fault != Fault::none) {
+        const std::int64_t column = at < size ? index[at] : 0;
+        return {r, fault, r * batch.width + column};
+      }
+    }
+    return {batch.rows};
+  }
+
+  Rule rule_;
+  Settings settings_;
+  FloatTable w_, z_;
+  float bias_z_ = 0, bias_w_ = 0;
+  Total total_;
+  double peak_ = 0;
+  std::vector<float> memo_;
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,82 @@
+// A struct per rule: the twin of src/mistakebound/rules/*.py, which is the specification.
+//
+//   link(z)        weight of a feature, up to a positive factor common to all
+//   mass(w, z)     its share of the normaliser (only where `normalised`)
+//   normaliser(t)  what link(z)·x is divided by, from the total mass t
+//   rescale(top)   choose the common factor anew, so that the largest weight is 1; top = largest z (or |z|)
+#pragma once
+#include <cmath>
+#include <limits>
+
+namespace mistakebound {
+
+struct Perceptron {
+  static constexpr bool identity = true, normalised = false, binary = false, top_is_absolute = true;
+  double link(double z) const { return z; }
+};
+
+struct Winnow {
+  static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
+  double alpha;
+  double link(double z) const { return std::pow(alpha, z); }
+};
+
+struct Elimination {
+  static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
+  double link(double z) const { return z < 0 ? 0.0 : 1.0; }
+};
+
+// e^{eta z - shift}; at eta = infinity its limit, uniform over the leaders: shift is then the largest z.
+struct NormalizedWinnow {
+  static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = false;
+  double eta, shift = 0;
+  double link(double z) const {
+    if (std::isinf(eta)) return z < shift ? 0.0 : z == shift ? 1.0 : std::numeric_limits<double>::infinity();
+    return std::exp(eta * z - shift);
+  }
+  double mass(double w, double) const { return w; }
+  double normaliser(double total) const { return total; }
+  void rescale(double top) { shift = std::isinf(eta) ? top : eta * top; }
+};
+
+// sinh(eta z)·e^{-shift}; its mass is cosh(eta z)·e^{-shift} = sqrt(e^{-2 shift} + w^2).
+struct BalancedWinnow {
+  static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
+  double eta, shift = 0, floor = 1;  // floor = e^{-shift}: the mass of a feature at z = 0
+  double link(double z) const {
+    const double size = std::fabs(z);
+    double w;
+    if (std::isinf(eta)) {
+      w = z == 0 || size < shift ? 0.0 : size == shift ? 1.0 : std::numeric_limits<double>::infinity();
+    } else if (shift == 0) {
+      w = std::sinh(eta * size);
+    } else {
+      w = (std::exp(eta * size - shift) - std::exp(-eta * size - shift)) / 2;
+    }
+    return z < 0 ? -w : w;
+  }
+  double mass(double w, double z) const {
+    if (std::isinf(eta)) return std::fabs(z) == shift ? 1.0 : 0.0;
+    return std::sqrt(floor * floor + w * w);
+  }
+  double normaliser(double total) const { return total; }
+  void rescale(double top) {
+    shift = std::isinf(eta) ? top : eta * top;
+    floor = std::exp(-shift);
+  }
+};
+
+// sign(z)·(|z|/scale)^{p-1}; the normalised link divides |z|^{p-1} by ||z||_p^{p-2}.
+struct PNorm {
+  static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
+  double p, scale = 1;
+  double link(double z) const {
+    const double w = std::pow(std::fabs(z) / scale, p - 1);
+    return z < 0 ? -w : w;
+  }
+  double mass(double w, double z) const { return std::fabs(w) * (std::fabs(z) / scale); }
+  double normaliser(double total) const { return std::pow(total, (p - 2) / p) / scale; }
+  void rescale(double top) { scale = top > 0 ? top : 1; }
+};
+
+}  // namespace mistakebound

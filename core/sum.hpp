@@ -1,0 +1,119 @@
+// The one written summation order, used by every kernel and by the Python reference (reference.py):
+//
+//   non-zero k of an example, in the order given, is added to lane k mod 8; each product w*x is a float64 product;
+//   the eight lanes are then reduced as  s_j = l_j + l_{j+4},  (s_0 + s_2) + (s_1 + s_3).
+//
+// No contraction into fused multiply-add (-ffp-contract=off), so scalar and AVX2 code agree bit for bit.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "example.hpp"
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define MISTAKEBOUND_X86 1
+#include <immintrin.h>
+#endif
+
+namespace mistakebound {
+
+inline constexpr std::size_t lane_count = 8;
+
+struct Lanes {
+  double lane[lane_count] = {};
+  double total() const {
+    const double s0 = lane[0] + lane[4], s1 = lane[1] + lane[5];
+    const double s2 = lane[2] + lane[6], s3 = lane[3] + lane[7];
+    return (s0 + s2) + (s1 + s3);
+  }
+};
+
+// The last, incomplete group of eight: its members go on in lanes 0, 1, ...
+template <class Index, class Value>
+inline void add_tail(const float* w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes) {
+  for (std::size_t k = from, j = 0; k < x.size; ++k, ++j)
+    lanes.lane[j] += static_cast<double>(w[x.index[k]]) * static_cast<double>(x.value[k]);
+}
+
+template <class Index, class Value>
+inline Lanes dot_portable(const float* w, const Row<Index, Value>& x) {
+  // Eight named accumulators: gcc keeps them in registers, which it does not do for an array.
+  double l0 = 0, l1 = 0, l2 = 0, l3 = 0, l4 = 0, l5 = 0, l6 = 0, l7 = 0;
+  std::size_t k = 0;
+  const auto term = [&](std::size_t i) {
+    return static_cast<double>(w[x.index[i]]) * static_cast<double>(x.value[i]);
+  };
+  for (; k + lane_count <= x.size; k += lane_count) {
+    l0 += term(k);
+    l1 += term(k + 1);
+    l2 += term(k + 2);
+    l3 += term(k + 3);
+    l4 += term(k + 4);
+    l5 += term(k + 5);
+    l6 += term(k + 6);
+    l7 += term(k + 7);
+  }
+  Lanes lanes{{l0, l1, l2, l3, l4, l5, l6, l7}};
+  add_tail(w, x, k, lanes);
+  return lanes;
+}
+
+#ifdef MISTAKEBOUND_X86
+__attribute__((target("avx2"))) inline __m256d four(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+__attribute__((target("avx2"))) inline __m256d four(const double* p) { return _mm256_loadu_pd(p); }
+
+template <class Value>
+__attribute__((target("avx2"))) inline Lanes dot_avx2(const float* w, const Row<std::int32_t, Value>& x) {
+  __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
+  std::size_t k = 0;
+  for (; k + lane_count <= x.size; k += lane_count) {
+    const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x.index + k));
+    const __m256 weight = _mm256_i32gather_ps(w, index, 4);
+    const __m256d w_low = _mm256_cvtps_pd(_mm256_castps256_ps128(weight));
+    const __m256d w_high = _mm256_cvtps_pd(_mm256_extractf128_ps(weight, 1));
+    low = _mm256_add_pd(low, _mm256_mul_pd(w_low, four(x.value + k)));
+    high = _mm256_add_pd(high, _mm256_mul_pd(w_high, four(x.value + k + 4)));
+  }
+  Lanes lanes;
+  _mm256_storeu_pd(lanes.lane, low);
+  _mm256_storeu_pd(lanes.lane + 4, high);
+  add_tail(w, x, k, lanes);
+  return lanes;
+}
+#endif
+
+inline bool cpu_has_avx2() {
+#ifdef MISTAKEBOUND_X86
+  return __builtin_cpu_supports("avx2") != 0;
+#else
+  return false;
+#endif
+}
+
+// Gathering wins while the table is in cache; beyond it the scalar loop with prefetching does.
+template <class Index, class Value>
+inline Lanes dot(const float* w, const Row<Index, Value>& x, [[maybe_unused]] bool gather) {
+#ifdef MISTAKEBOUND_X86
+  if constexpr (std::is_same_v<Index, std::int32_t>) {
+    if (gather) return dot_avx2(w, x);
+  }
+#endif
+  return dot_portable(w, x);
+}
+
+// A running sum that forgets nothing that float64 could tell (Neumaier): terms may shrink by 1e16 and still count.
+struct Total {
+  double sum = 0, rest = 0;
+  void add(double term);
+  double value() const { return sum + rest; }
+};
+
+inline void Total::add(double term) {
+  const double next = sum + term;
+  const double a = sum < 0 ? -sum : sum, b = term < 0 ? -term : term;
+  rest += a >= b ? (sum - next) + term : (term - next) + sum;
+  sum = next;
+}
+
+}  // namespace mistakebound

@@ -1,0 +1,672 @@
+"""Mistake bounds: one plain function per theorem, each the value of its formula.
+
+The letters are the textbook's: M mistakes, n features or experts, u a comparator, gamma its margin
+(`margin`), R, X or L the largest norm of an example (`radius`), b the update zone (`update_margin`: the
+rule also updates when ``y * score <= b``, and the bound is then on the number of updates, hence on M).
+A formula only speaks when its premises hold on the stream; checking them is the certificate's work.
+What can be checked here, the range of each argument, raises ``ValueError`` naming the argument.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+# -- additive rules ---------------------------------------------------------------------------------------
+
+
+def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0.0) -> float:
+    """Bound the Perceptron's mistakes when a comparator separates with a margin.
+
+    ``M <= (R^2 + 2b) (|u|_2 / gamma)^2``
+
+    Parameters
+    ----------
+    radius : R, largest Euclidean norm of an example.
+    norm : Euclidean norm of u.
+    margin : gamma > 0.
+    update_margin : b >= 0, on the score ``z @ x``.
+
+    Premises
+    --------
+    ``y (u @ x) >= gamma`` in every round that updates.
+
+    Examples
+    --------
+    >>> novikoff(radius=1, norm=1, margin=0.5)
+    4.0
+
+    References
+    ----------
+    Novikoff 1962; CMSC 35900, section 2.
+
+    """
+    return pnorm(2.0, radius, norm, margin, update_margin)
+
+
+def perceptron_panel(n: int, k: int) -> float:
+    """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
+
+    Premises
+    --------
+    Advice in {-1, +1}; k is odd.
+
+    Examples
+    --------
+    >>> perceptron_panel(100, 3)
+    300.0
+
+    References
+    ----------
+    COS 511; it is `novikoff` with ``R^2 = n``, ``|u| = 1/sqrt(k)``, ``gamma = 1/k``.
+
+    """
+    _panel(n, k)
+    return float(n * k)
+
+
+def perceptron_agnostic(
+    radius: float,
+    norm: float,
+    margin: float,
+    *,
+    squared_hinge: float | None = None,
+    hinge: float | None = None,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the Perceptron's mistakes on any stream, by any comparator.
+
+    ``((r + D) / gamma)^2`` or ``((k + sqrt(k^2 + 4 L1)) / 2)^2``, the smaller of those whose loss is given;
+    ``r = |u|_2 sqrt(R^2 + 2b)``, ``k = r / gamma``.
+
+    Parameters
+    ----------
+    radius, norm, margin, update_margin : as for `novikoff`.
+    squared_hinge : ``D = sqrt(sum max(0, gamma - y u @ x)^2)`` over the rounds that update.
+    hinge : ``L1 = sum max(0, 1 - y u @ x / gamma)`` over them.
+
+    Notes
+    -----
+    After U updates ``|z|^2 <= U (R^2 + 2b)``, since each adds ``2 y z @ x + |x|^2 <= 2b + R^2``; and
+    ``u @ z >= gamma U - S``, S the sum of the hinge losses, so ``gamma U <= r sqrt(U) + S``.
+    Put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
+
+    Examples
+    --------
+    >>> perceptron_agnostic(1, 1, 0.5, squared_hinge=0.5)
+    9.0
+    >>> perceptron_agnostic(1, 1, 0.5, squared_hinge=0.5, hinge=0)
+    4.0
+
+    References
+    ----------
+    Freund & Schapire 1999, Theorem 2 (D); Mohri & Rostamizadeh 2013 (L1).
+
+    """
+    forms = []
+    if squared_hinge is not None:
+        _require(squared_hinge >= 0, "squared_hinge must be at least 0")
+        root = math.sqrt(novikoff(radius, norm, margin, update_margin))
+        forms.append((root + squared_hinge / margin) ** 2)
+    if hinge is not None:
+        forms.append(pnorm(2.0, radius, norm, margin, update_margin, hinge))
+    _require(bool(forms), "squared_hinge or hinge must be given")
+    return min(forms)
+
+
+def pnorm(
+    p: float, radius: float, norm: float, margin: float, update_margin: float = 0.0, hinge: float | None = None
+) -> float:
+    """Bound the mistakes of the p-norm Perceptron.
+
+    ``M <= k^2``, ``k = sqrt((p-1) X^2 + 2b) |u|_q / gamma``; with hinge loss ``((k + sqrt(k^2 + 4 L1)) / 2)^2``.
+
+    Parameters
+    ----------
+    p : at least 2; the comparator is measured in the dual norm, ``1/p + 1/q = 1``.
+    radius : X, largest p-norm of an example.
+    norm : q-norm of u.
+    margin : gamma > 0.
+    update_margin : b >= 0, on the score of the normalised link.
+    hinge : ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; None means that u separates.
+
+    Examples
+    --------
+    >>> pnorm(p=4, radius=1, norm=1, margin=0.5)
+    12.0
+    >>> pnorm(p=2, radius=1, norm=1, margin=1, hinge=2)
+    4.0
+
+    References
+    ----------
+    Grove, Littlestone & Schuurmans 2001; Gentile 2003.
+
+    """
+    _require(2 <= p < math.inf, "p must be at least 2")
+    _require(0 <= radius < math.inf, "radius must be at least 0")
+    _require(0 <= norm < math.inf, "norm must be at least 0")
+    _require(margin > 0, "margin must be positive")
+    _require(update_margin >= 0, "update_margin must be at least 0")
+    square = ((p - 1) * radius**2 + 2 * update_margin) * (norm / margin) ** 2
+    if hinge is None:
+        return square
+    _require(hinge >= 0, "hinge must be at least 0")
+    return ((math.sqrt(square) + math.sqrt(square + 4 * hinge)) / 2) ** 2 if hinge else square
+
+
+# -- Littlestone's Winnow and elimination ---------------------------------------------------------------------
+
+
+def littlestone(
+    n: int, r: int, alpha: float = 2.0, threshold: float | None = None, strict: bool = False  # noqa: FBT001, FBT002
+) -> float:
+    """Bound Winnow's mistakes on a disjunction; M is strictly below the value.
+
+    ``alpha n / ((alpha - 1) theta) + (1 + alpha) r s``, s the least number of steps with ``alpha^s >= theta``.
+
+    Parameters
+    ----------
+    n : number of features.
+    r : number of relevant ones.
+    alpha : factor of a promotion, above 1.
+    threshold : theta > 0, None for n.
+    strict : True if the rule predicts 1 only above theta; then ``alpha^s > theta``.
+
+    Premises
+    --------
+    x in {0, 1}^n and the label is an OR of r of the features.
+
+    Examples
+    --------
+    >>> littlestone(100, 2)
+    44.0
+
+    References
+    ----------
+    Littlestone 1988; Blum 1998; UIC 412.
+
+    """
+    positives = littlestone_positives(n, r, alpha, threshold, strict)
+    return littlestone_negatives(n, positives, alpha, threshold) + positives
+
+
+def littlestone_positives(
+    n: int, r: int, alpha: float = 2.0, threshold: float | None = None, strict: bool = False  # noqa: FBT001, FBT002
+) -> float:
+    """Bound Winnow's mistakes on positive examples: ``r s``, each raises a relevant weight that never falls.
+
+    Examples
+    --------
+    >>> littlestone_positives(100, 2)
+    14.0
+
+    """
+    theta = _winnow(n, alpha, threshold)
+    _require(0 <= r <= n, "r must be from 0 to n")
+    return float(r * _steps(alpha, theta, strict=strict))
+
+
+def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
+    """Bound Winnow's mistakes on negative examples, strictly: ``alpha n / ((alpha - 1) theta) + alpha p``.
+
+    Parameters
+    ----------
+    n, alpha, threshold : as for `littlestone`.
+    positives : p, (a bound on) the mistakes on positive examples.
+
+    Examples
+    --------
+    >>> littlestone_negatives(100, 14)
+    30.0
+
+    """
+    theta = _winnow(n, alpha, threshold)
+    _require(positives >= 0, "positives must be at least 0")
+    return alpha * n / ((alpha - 1) * theta) + alpha * positives
+
+
+def littlestone_separable(n: int, mass: float, delta: float, alpha: float, threshold: float) -> float:
+    """Bound Winnow's mistakes on labels that non-negative weights separate.
+
+    ``A + (2 - delta) v``, ``A = mass (1 + log_alpha theta)``,
+    ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``, for ``alpha < 1 / (1 - delta)``;
+    if ``alpha = 1 + delta/2`` also ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``.
+    The smaller of those that apply, infinity if none does.
+
+    Parameters
+    ----------
+    n : number of features.
+    mass : sum of the weights mu.
+    delta : separation, in (0, 1].
+    alpha : factor of a promotion, above 1.
+    threshold : theta >= 1.
+
+    Premises
+    --------
+    x in {0, 1}^n; ``mu @ x >= 1`` on positive examples and ``<= 1 - delta`` on negative ones.
+
+    Examples
+    --------
+    >>> littlestone_separable(100, 2, 1, 1.5, 100)
+    69.2...
+
+    References
+    ----------
+    Littlestone 1988, Theorem 9.
+
+    """
+    theta = _winnow(n, alpha, threshold)
+    _require(theta >= 1, "threshold must be at least 1")
+    _require(mass >= 0, "mass must be at least 0")
+    _require(0 < delta <= 1, "delta must be above 0 and at most 1")
+    forms = [math.inf]
+    room = 1 / alpha - 1 + delta
+    if room > 0:
+        a = mass * (1 + math.log(theta) / math.log(alpha))
+        forms.append(a + (2 - delta) * (a + n / ((alpha - 1) * theta)) / room)
+    if math.isclose(alpha - 1, delta / 2):
+        forms.append(8 * n / (delta**2 * theta) + (5 / delta + 14 * math.log(theta) / delta**2) * mass)
+    return min(forms)
+
+
+def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> float:  # noqa: FBT001, FBT002
+    """Bound Winnow's mistakes on a disjunction over any number of features, unknown ahead.
+
+    ``(1 + (c + 1) / (c/2 - 1)) r ceil(lg(c sigma))``, or with ``floor(lg(c sigma)) + 1`` if strict.
+
+    Parameters
+    ----------
+    r : number of relevant features.
+    active : sigma >= 1, most features active in one example.
+    c : above 2; the threshold is ``c sigma``, and alpha is 2.
+    strict : True if the rule predicts 1 only above the threshold.
+
+    Premises
+    --------
+    Binary x, the label an OR of r features, unseen features weigh 1.
+
+    Examples
+    --------
+    >>> infinite_winnow(2, 8, 4)
+    60.0
+
+    References
+    ----------
+    Blum 1992, Learning Boolean functions in an infinite attribute space.
+
+    """
+    _require(r >= 0, "r must be at least 0")
+    _require(active >= 1, "active must be at least 1")
+    _require(2 < c < math.inf, "c must be above 2")
+    theta = c * active
+    # c is often theta / sigma, rounded: do not let that move theta across a power of two.
+    if math.isclose(theta, round(theta), rel_tol=1e-12):
+        theta = round(theta)
+    return (1 + (c + 1) / (c / 2 - 1)) * r * _steps(2.0, theta, strict=strict)
+
+
+def elimination(n: int, r: int = 0) -> float:
+    """Bound the mistakes of elimination on an OR of r of the n variables: ``n - r``.
+
+    Examples
+    --------
+    >>> elimination(100, 2)
+    98.0
+
+    References
+    ----------
+    Blum 1998.
+
+    """
+    _at_least_one(n)
+    _require(0 <= r <= n, "r must be from 0 to n")
+    return float(n - r)
+
+
+# -- exponential weights on features ----------------------------------------------------------------------------
+
+
+def winnow_fixed_rate(
+    n: int,
+    margin: float,
+    eta: float,
+    radius: float = 1.0,
+    *,
+    relative_entropy: float | None = None,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the mistakes of NormalizedWinnow run with rate eta.
+
+    ``M <= RE / C``, ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``; infinite unless C > 0.
+
+    Parameters
+    ----------
+    n : number of features.
+    margin : gamma, above 0 and at most L.
+    eta : the rate that the learner used; infinity is taken as the limit.
+    radius : L, largest absolute value of a feature.
+    relative_entropy : RE of u from the uniform distribution, None for its greatest value ``ln n``.
+    update_margin : b >= 0, on the score of the normalised weights.
+
+    Premises
+    --------
+    ``u >= 0``, ``|u|_1 = 1``, ``y (u @ x) >= gamma`` in every round that updates.
+
+    Examples
+    --------
+    >>> winnow_fixed_rate(1024, margin=0.5, eta=0.5)
+    53.3...
+
+    References
+    ----------
+    COS 511.
+
+    """
+    _at_least_one(n)
+    re = math.log(n) if relative_entropy is None else relative_entropy
+    return winnow_agnostic(re, 0.0, _up_to(margin, radius), eta, radius, update_margin)
+
+
+def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: float = 0.0) -> float:
+    """Return C, by which each update brings NormalizedWinnow's weights nearer to u in relative entropy.
+
+    ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``, arguments as for `winnow_fixed_rate`.
+
+    Examples
+    --------
+    >>> winnow_gain(0.5, 0.5)
+    0.129...
+
+    """
+    _require(0 < margin < math.inf, "margin must be positive")
+    _require(eta > 0, "eta must be positive")
+    _require(0 < radius < math.inf, "radius must be positive")
+    _require(update_margin >= 0, "update_margin must be at least 0")
+    a, tilt = eta * radius, update_margin / radius
+    if a < 1:
+        return eta * margin - math.log1p(2 * math.sinh(a / 2) ** 2 + tilt * math.sinh(a))
+    # Past that cosh overflows: keep only what the logarithm falls short of a, at most ln 2.
+    short = -math.log1p((1 - tilt) / 2 * math.expm1(-2 * a))
+    return short if margin == radius else eta * (margin - radius) + short
+
+
+def winnow_rate(margin: float, radius: float = 1.0) -> float:
+    """Return the rate that is best for a margin: ``ln((L + gamma) / (L - gamma)) / 2L``.
+
+    Examples
+    --------
+    >>> winnow_rate(0.5)
+    0.549...
+    >>> winnow_rate(1.0)
+    inf
+
+    """
+    margin = _up_to(margin, radius)
+    return math.inf if margin == radius else math.atanh(margin / radius) / radius
+
+
+def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
+    """Bound the mistakes of NormalizedWinnow run with the rate that is best for this margin.
+
+    ``ln n / g(gamma / L) <= 2 L^2 ln n / gamma^2``, ``2 g(e) = (1+e) ln(1+e) + (1-e) ln(1-e)``.
+
+    Premises
+    --------
+    As for `winnow_fixed_rate`, and the learner ran with ``winnow_rate(margin, radius)``.
+
+    Examples
+    --------
+    >>> winnow_best_rate(1024, 1)
+    10.0
+
+    References
+    ----------
+    COS 511.
+
+    """
+    _at_least_one(n)
+    e = _up_to(margin, radius) / radius
+    if e < 0.5:  # here the textbook form would subtract nearly equal numbers
+        g = e * math.atanh(e) + math.log1p(-e * e) / 2
+    else:
+        g = ((1 + e) * math.log1p(e) + ((1 - e) * math.log(1 - e) if e < 1 else 0.0)) / 2
+    return math.log(n) / g
+
+
+def winnow_agnostic(
+    relative_entropy: float,
+    hinge: float,
+    margin: float,
+    eta: float,
+    radius: float = 1.0,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the mistakes of NormalizedWinnow on any stream, by any comparator.
+
+    ``M <= (RE + eta H) / C``, C as for `winnow_fixed_rate`; infinite unless C > 0.
+
+    Parameters
+    ----------
+    relative_entropy : RE of u from the uniform distribution.
+    hinge : ``H = sum max(0, gamma - y u @ x)`` over the rounds that update.
+    margin, eta, radius, update_margin : as for `winnow_fixed_rate`; here gamma may exceed L.
+
+    Premises
+    --------
+    ``u >= 0``, ``|u|_1 = 1``.
+
+    Examples
+    --------
+    >>> winnow_agnostic(6.9, hinge=10, margin=0.5, eta=0.5)
+    91.9...
+
+    References
+    ----------
+    The proof of COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)``.
+
+    """
+    _require(relative_entropy >= 0, "relative_entropy must be at least 0")
+    _require(hinge >= 0, "hinge must be at least 0")
+    gain = winnow_gain(margin, eta, radius, update_margin)
+    if gain <= 0 or (eta == math.inf and hinge > 0):
+        return math.inf
+    return (relative_entropy + (eta * hinge if hinge else 0.0)) / gain
+
+
+def balanced_winnow(
+    n: int,
+    margin: float,
+    eta: float | None = None,
+    radius: float = 1.0,
+    *,
+    relative_entropy: float | None = None,
+    hinge: float = 0.0,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the mistakes of BalancedWinnow: NormalizedWinnow on the doubled vector (x, -x).
+
+    ``M <= (RE + eta H) / C`` as for `winnow_agnostic`, with RE at most ``ln 2n``.
+
+    Parameters
+    ----------
+    n : number of features, before doubling.
+    margin, radius, hinge, update_margin : as for `winnow_agnostic`.
+    eta : None for ``winnow_rate(margin, radius)``; the learner must have run with it.
+    relative_entropy : of the doubled comparator from the uniform distribution on 2n, None for ``ln 2n``.
+
+    Premises
+    --------
+    ``|u|_1 = 1``.
+
+    Examples
+    --------
+    >>> balanced_winnow(512, 1)
+    10.0
+
+    References
+    ----------
+    COS 511, section 5.
+
+    """
+    _at_least_one(n)
+    re = math.log(2 * n) if relative_entropy is None else relative_entropy
+    eta = winnow_rate(margin, radius) if eta is None else eta
+    return winnow_agnostic(re, hinge, margin if hinge else _up_to(margin, radius), eta, radius, update_margin)
+
+
+def winnow_panel(n: int, k: int) -> float:
+    """Bound NormalizedWinnow's mistakes when the majority of k of n experts is right: ``2 k^2 ln n``.
+
+    Premises
+    --------
+    Advice in {-1, +1}; k is odd; the learner ran with ``winnow_rate(1 / k)``.
+
+    Examples
+    --------
+    >>> winnow_panel(1000, 3)
+    124.3...
+
+    References
+    ----------
+    COS 511.
+
+    """
+    _panel(n, k)
+    return 2 * k**2 * math.log(n)
+
+
+# -- experts ----------------------------------------------------------------------------------------------------
+
+
+def halving(n: int) -> float:
+    """Bound the mistakes of halving when one of n experts never errs: ``floor(lg n)``.
+
+    Examples
+    --------
+    >>> halving(1000)
+    9.0
+
+    """
+    _at_least_one(n)
+    return float(int(n).bit_length() - 1)
+
+
+def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+    """Bound the mistakes of Weighted Majority by the m of the best of n experts.
+
+    ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at beta = 1/2 it is ``2.41 (m + lg n)``.
+
+    Examples
+    --------
+    >>> weighted_majority(16, 10)
+    33.7...
+
+    References
+    ----------
+    Littlestone & Warmuth 1994; Blum 1998.
+
+    """
+    return _experts(n, m, beta) / -math.log1p((beta - 1) / 2)
+
+
+def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+    """Bound the *expected* mistakes of Randomized Weighted Majority by the m of the best of n experts.
+
+    ``(m ln(1/beta) + ln n) / (1 - beta)``
+
+    Examples
+    --------
+    >>> randomized_weighted_majority(16, 10)
+    19.4...
+
+    References
+    ----------
+    Littlestone & Warmuth 1994; Blum 1998.
+
+    """
+    return _experts(n, m, beta) / (1 - beta)
+
+
+# -- pieces -----------------------------------------------------------------------------------------------------
+
+
+def _require(holds: bool, message: str) -> None:  # noqa: FBT001
+    # Written as "what must hold", so that NaN, which satisfies no comparison, is refused too.
+    if not holds:
+        raise ValueError(message)
+
+
+def _at_least_one(n: int) -> None:
+    _require(1 <= n < math.inf, "n must be at least 1")
+
+
+def _panel(n: int, k: int) -> None:
+    _at_least_one(n)
+    _require(1 <= k <= n and k % 2 == 1, "k must be odd and from 1 to n")
+
+
+def _up_to(margin: float, radius: float) -> float:
+    # No u with |u|_1 = 1 has a larger margin than L; forgive what rounding adds to one that equals L.
+    _require(0 < radius < math.inf, "radius must be positive")
+    _require(0 < margin <= radius * (1 + 1e-9), "margin must be above 0 and at most radius")
+    return min(margin, radius)
+
+
+def _winnow(n: int, alpha: float, threshold: float | None) -> float:
+    _at_least_one(n)
+    _require(1 < alpha < math.inf, "alpha must be above 1")
+    theta = float(n) if threshold is None else threshold
+    _require(0 < theta < math.inf, "threshold must be positive")
+    return theta
+
+
+def _steps(alpha: float, theta: float, *, strict: bool) -> int:
+    """Count the promotions that lift a weight from 1 to theta (if strict, above it), without rounding."""
+    if theta < 1:
+        return 0
+    with localcontext(Context(prec=60)):
+        steps = Decimal(theta).ln() / Decimal(alpha).ln()
+        nearest = int(steps.to_integral_value())
+        # A power of a float is again a float only if it is small or the float a power of two: cheap to check.
+        if nearest < 1100 and Fraction(alpha) ** nearest == Fraction(theta):
+            return nearest + strict
+        return math.ceil(steps)
+
+
+def _experts(n: int, m: float, beta: float) -> float:
+    _at_least_one(n)
+    _require(0 <= m < math.inf, "m must be at least 0")
+    _require(0 <= beta < 1, "beta must be at least 0 and below 1")
+    if beta == 0:
+        return math.log(n) if m == 0 else math.inf
+    return math.log(n) - m * math.log(beta)
+
+
+BOUNDS: dict[str, Callable[..., float]] = {
+    bound.__name__.replace("_", "-"): bound
+    for bound in (
+        novikoff,
+        perceptron_panel,
+        perceptron_agnostic,
+        littlestone,
+        littlestone_separable,
+        infinite_winnow,
+        winnow_fixed_rate,
+        winnow_best_rate,
+        winnow_agnostic,
+        balanced_winnow,
+        winnow_panel,
+        pnorm,
+        elimination,
+        halving,
+        weighted_majority,
+        randomized_weighted_majority,
+    )
+}
+"""The theorems by the names that the command line and the certificates use."""

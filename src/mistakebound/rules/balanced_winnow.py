@@ -1,0 +1,76 @@
+"""Balanced Winnow: weights sinh(ηz), the difference of the two halves of a doubled vector."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mistakebound.rules.base import Rule
+from mistakebound.rules.normalized_winnow import exp, leaders
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalancedWinnowRule(Rule):
+    r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}` (COS 511 §5).
+
+    This is normalised Winnow on (x, −x), so weights may have either sign. w⁺ and w⁻ together sum to 1. ``factor`` is the
+    shift of the exponent (at η = ∞: the largest \|z\|, whose features share all the weight).
+    """
+
+    eta: float = 0.1
+    id: ClassVar[str] = "balanced-winnow"
+    normalised: ClassVar[bool] = True
+
+    @property
+    def parameter(self) -> float:
+        """η."""
+        return self.eta
+
+    def link(self, z: float, factor: float) -> float:
+        """sinh(ηz)·e^{−shift}."""
+        size = abs(z)
+        if math.isinf(self.eta):
+            w = 0.0 if z == 0 or size < factor else 1.0 if size == factor else math.inf
+        elif factor == 0:
+            w = sinh(self.eta * size)
+        else:
+            w = (exp(self.eta * size - factor) - exp(-self.eta * size - factor)) / 2
+        return -w if z < 0 else w
+
+    def mass(self, w: float, z: float, factor: float) -> float:
+        """cosh(ηz)·e^{−shift}, from cosh² = 1 + sinh²."""
+        if math.isinf(self.eta):
+            return 1.0 if abs(z) == factor else 0.0
+        floor = exp(-factor)
+        return math.sqrt(floor * floor + w * w)
+
+    def normaliser(self, total: float, factor: float) -> float:  # noqa: ARG002
+        """Return the sum of w⁺ + w⁻ (both halved)."""
+        return total
+
+    def factor_for(self, top: float) -> float:
+        """Return the shift that makes the largest weight about 1."""
+        return top if math.isinf(self.eta) else self.eta * top
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """w⁺ − w⁻, where w⁺ and w⁻ together sum to 1."""
+        if math.isinf(self.eta):
+            share = leaders(np.abs(z))
+            return np.sign(z) * share / share.sum()
+        top = self.eta * np.abs(z).max()
+        plus, minus = np.exp(self.eta * z - top), np.exp(-self.eta * z - top)
+        return (plus - minus) / (plus + minus).sum()
+
+
+def sinh(x: float) -> float:
+    """Hyperbolic sine, infinite where it overflows, as in C."""
+    try:
+        return math.sinh(x)
+    except OverflowError:
+        return math.inf

@@ -1,0 +1,80 @@
+"""What every linear rule shares: the sum ``z``, a link from ``z`` to weights, and when to move.
+
+All mistake-driven linear rules keep one vector ``z``, start at ``z = 0``, predict with ``w = link(z)`` and on a
+mistake do ``z ← z + y·x`` (THEORY §1). A rule is a few lines here; ``core/rules.hpp`` holds its compiled twin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A mistake-driven linear rule with the parameters that a learner actually used.
+
+    Parameters
+    ----------
+    update_margin : float
+        b ≥ 0: if positive, also move when ``y·score ≤ b`` (the score on normalised weights). 0 is the textbook's rule.
+    bias : float
+        Value of a constant feature that is appended to every example; 0 means none.
+    """
+
+    update_margin: float = 0.0
+    bias: float = 0.0
+
+    id: ClassVar[str]
+    binary: ClassVar[bool] = False
+    """Whether x must lie in {0, 1}ⁿ."""
+    normalised: ClassVar[bool] = False
+    """Whether scores are divided by a normaliser. It never changes a prediction."""
+    first_factor: ClassVar[float] = 0.0
+
+    @property
+    def parameter(self) -> float:
+        """The one number that the link depends on."""
+        return 0.0
+
+    @property
+    def threshold(self) -> float:
+        """What the score is compared with."""
+        return 0.0
+
+    def link(self, z: float, factor: float) -> float:
+        """Weight of a feature whose sum is z, up to a positive factor common to all features."""
+        raise NotImplementedError
+
+    def is_positive(self, score: float) -> bool:
+        """A score exactly at the threshold predicts the positive label."""
+        return score >= self.threshold
+
+    def step(self, y: int, score: float, normaliser: float) -> int:
+        """Return the multiple of x that is added to z: y on a mistake (or inside the update margin), otherwise 0."""
+        mistaken = self.is_positive(score) != (y == 1)
+        inside = self.update_margin > 0 and y * score <= self.update_margin * normaliser
+        return y if mistaken or inside else 0
+
+    def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
+        """Share of a feature in the total from which the normaliser is made."""
+        return 0.0
+
+    def normaliser(self, total: float, factor: float) -> float:  # noqa: ARG002
+        """Return what ``link(z)·x`` is divided by to give the score."""
+        return 1.0
+
+    def size(self, z: float) -> float:
+        """Return the size of z by which the largest weight is found."""
+        return abs(z)
+
+    def factor_for(self, top: float) -> float:  # noqa: ARG002
+        """Return the common factor that makes the weight of the largest z equal to 1."""
+        return self.first_factor
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """Normalised weights of all features, computed where nothing overflows."""
+        raise NotImplementedError

@@ -1,0 +1,26 @@
+"""The Perceptron: weights are z itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from mistakebound.rules.base import Rule
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class PerceptronRule(Rule):
+    r"""Predict :math:`\operatorname{sign}(z \cdot x)`; on a mistake add y·x (Rosenblatt 1958; Novikoff 1962)."""
+
+    id: ClassVar[str] = "perceptron"
+
+    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
+        """Identity."""
+        return z
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """Return z, as it is."""
+        return z.copy()

@@ -1,0 +1,55 @@
+"""Littlestone's Winnow: weights α^z against a positive threshold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mistakebound.rules.base import Rule
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class WinnowRule(Rule):
+    r"""Predict 1 if :math:`\sum_{i: x_i=1} \alpha^{z_i} \ge \theta`; a mistake multiplies the active weights by α^±1.
+
+    ``strict`` predicts 1 only if the sum is greater than θ. Littlestone 1988, "Learning quickly when irrelevant
+    attributes abound"; Blum's lecture has α = 2, θ = n.
+    """
+
+    alpha: float = 2.0
+    theta: float = 1.0
+    strict: bool = False
+    id: ClassVar[str] = "winnow"
+    binary: ClassVar[bool] = True
+
+    @property
+    def parameter(self) -> float:
+        """α."""
+        return self.alpha
+
+    @property
+    def threshold(self) -> float:
+        """θ."""
+        return self.theta
+
+    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
+        """α^z."""
+        return math.pow(self.alpha, z)
+
+    def is_positive(self, score: float) -> bool:
+        """At the threshold: positive, unless strict."""
+        return score > self.theta if self.strict else score >= self.theta
+
+    def size(self, z: float) -> float:
+        """Return z: the largest weight is that of the largest z, with its sign."""
+        return z
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """α^z, not normalised: the threshold gives them their scale."""
+        return np.power(self.alpha, z)

@@ -1,0 +1,348 @@
+"""Planted streams: data with a known hidden answer, so that a theorem's premises hold by construction.
+
+Every function is deterministic in its `seed` and returns a `Stream`, which unpacks as `X, y`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+ACTIVE_WHEN_SPARSE = 30  # irrelevant variables on in a round of a sparse stream, unless `density` is given
+L1_SUPPORT = 10  # variables that carry the hidden vector of `margin(norm="l1")`: few, as that norm favours
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Stream:
+    """Examples, labels, and what was planted in them.
+
+    Parameters
+    ----------
+    X : array or scipy CSR array, one row a round.
+    y : array of labels, 0/1 or -1/+1.
+    target : what was planted: indices of variables or experts, or a vector.
+    margin : margin of the target where it has one, else None.
+    flipped : 0-based rounds whose label was flipped by noise.
+
+    Examples
+    --------
+    >>> X, y = stream = disjunction(n=20, r=2, rounds=100)
+    >>> X.shape, len(stream), len(stream.target)
+    ((100, 20), 100, 2)
+    """
+
+    X: Any
+    y: NDArray[np.int64]
+    target: Any
+    margin: float | None = None
+    flipped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield X, then y, so that `X, y = stream` works."""
+        yield self.X
+        yield self.y
+
+    def __len__(self) -> int:
+        """Return the number of rounds."""
+        return len(self.y)
+
+    def __repr__(self) -> str:
+        """Show the sizes; the arrays and the target may be long."""
+        return f"<Stream: {len(self)} rounds, {self.X.shape[1]} features, {self.flipped.size} labels flipped>"
+
+    def rounds(self) -> Iterator[tuple[Any, Any]]:
+        """Iterate over (x, y) round by round: x is a dense row, or a CSR array of one row."""
+        dense = isinstance(self.X, np.ndarray)
+        rows = self.X if dense else (self.X[t : t + 1] for t in range(len(self)))
+        yield from zip(rows, self.y.tolist(), strict=True)
+
+
+def disjunction(
+    n: int, r: int, rounds: int, seed: int = 0, *, density: float | None = None, sparse: bool = False
+) -> Stream:
+    """Labels 0/1 that are the OR of `r` of the `n` binary variables; about half are positive.
+
+    Irrelevant variables are on with probability `density`: by default as often as the relevant ones, so
+    that frequency gives nothing away, but in a sparse stream at most 30 a round on average. With the same
+    `density` the sparse and the dense stream are the same.
+
+    Examples
+    --------
+    >>> X, y = stream = disjunction(n=1000, r=3, rounds=50, seed=1)
+    >>> bool(np.all(y == X[:, stream.target].any(axis=1)))
+    True
+
+    References
+    ----------
+    Littlestone, N. (1988). Learning quickly when irrelevant attributes abound. Machine Learning 2.
+    """
+    check_whole(n=(n, 1), r=(r, 1, n))
+    return replace(threshold(n, 1, r, rounds, seed, density=density, sparse=sparse), margin=None)
+
+
+def conjunction(n: int, r: int, rounds: int, seed: int = 0) -> Stream:
+    """Labels 0/1 that are the AND of `r` of the `n` binary variables; about half are positive.
+
+    By De Morgan it is a disjunction with inputs and labels complemented.
+
+    Examples
+    --------
+    >>> X, y = stream = conjunction(n=20, r=3, rounds=50)
+    >>> bool(np.all(y == X[:, stream.target].all(axis=1)))
+    True
+    """
+    stream = disjunction(n, r, rounds, seed)
+    return replace(stream, X=1 - stream.X, y=1 - stream.y)
+
+
+def threshold(
+    n: int, r: int, k: int, rounds: int, seed: int = 0, *, density: float | None = None, sparse: bool = False
+) -> Stream:
+    """Labels 0/1: 1 if at least `r` of `k` relevant variables are on ("r of k"); about half are positive.
+
+    With mu_i = 1/r on the target, mu.x >= 1 on positives and <= 1 - delta on negatives, where delta = 1/r
+    is stored as `margin`. `density` and `sparse` as in `disjunction`.
+
+    Examples
+    --------
+    >>> X, y = stream = threshold(n=50, r=2, k=5, rounds=80)
+    >>> bool(np.all(y == (X[:, stream.target].sum(axis=1) >= 2))), stream.margin
+    (True, 0.5)
+
+    References
+    ----------
+    Littlestone (1988), Theorem 9. Kerman, J. (2011), arXiv:1111.0433, for the median of a Beta.
+    """
+    check_whole(n=(n, 1), k=(k, 1, n), r=(r, 1, k), rounds=(rounds, 1))
+    activity = _activity(r, k)
+    if density is None:
+        density = min(activity, ACTIVE_WHEN_SPARSE / n) if sparse else activity
+    _check_share("density", density)
+    rng = generator(seed)
+    target = _choose(rng, n, k)
+    on = rng.random((rounds, k)) < activity
+    others = np.delete(np.arange(n), target)
+    row, col = np.divmod(_ones(rng, rounds * others.size, density), max(1, others.size))
+    target_row, target_col = np.nonzero(on)
+    cells = np.concatenate([row * n + others[col], target_row * n + target[target_col]])
+    y = (on.sum(axis=1) >= r).astype(np.int64)
+    return Stream(_matrix(cells, (rounds, n), sparse=sparse), y, tuple(target.tolist()), 1 / r)
+
+
+def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
+    """Advice of `n` experts in -1/+1, where the majority of a hidden `k` (odd) is always right.
+
+    Seen one by one all experts look like coin flips. The uniform u over the k has margin 1/k.
+
+    Examples
+    --------
+    >>> X, y = stream = panel(n=30, k=5, rounds=100)
+    >>> bool(np.all(y == np.sign(X[:, stream.target].sum(axis=1))))
+    True
+    """
+    check_whole(n=(n, 1), k=(k, 1, n), rounds=(rounds, 1))
+    if k % 2 == 0:
+        message = f"k must be odd, so that there always is a majority, not {k}; use {k - 1}"
+        raise ValueError(message)
+    rng = generator(seed)
+    target = _choose(rng, n, k)
+    X = rng.choice([-1.0, 1.0], (rounds, n))
+    y = np.where(X[:, target].sum(axis=1) > 0, 1, -1)
+    return Stream(X, y, tuple(target.tolist()), 1 / k)
+
+
+def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["l2", "l1"] = "l2") -> Stream:
+    """Points with y(u.x) >= margin for a hidden vector u, the stream's target.
+
+    `norm="l2"`: x and u have Euclidean length 1. `norm="l1"`: x lies in [-1, 1]^n, and the absolute values
+    of u, which sits on at most ten variables, sum to 1. Points too near the boundary are moved away from
+    it, never rejected, so that any dimension takes one pass.
+
+    Examples
+    --------
+    >>> X, y = stream = margin(n=50, rounds=100, margin=0.2)
+    >>> bool(np.min(y * (X @ stream.target)) >= 0.2)
+    True
+    """
+    check_whole(n=(n, 2), rounds=(rounds, 1))
+    slack = 16 * n * np.finfo(float).eps  # a dot product summed in whatever order is off by less
+    if norm not in {"l2", "l1"} or not 0 < margin <= 1 - slack:
+        message = f"need norm 'l2' or 'l1' and 0 < margin < 1 (for 1 use panel(n, 1, rounds)): {norm=}, {margin=}"
+        raise ValueError(message)
+    X, u = (_sphere if norm == "l2" else _cube)(generator(seed), n, rounds, margin + slack)
+    scores = X @ u
+    if np.min(np.abs(scores)) < margin:  # pragma: no cover
+        message = "margin not reached: please report this as a bug of mistakebound"
+        raise ArithmeticError(message)
+    return Stream(X, np.where(scores > 0, 1, -1), u, float(margin))
+
+
+def drifting(n: int, r: int, rounds: int, seed: int = 0, *, every: int) -> Stream:
+    """Disjunctions whose `r` variables are drawn anew every `every` rounds; the inputs do not drift.
+
+    The target is a tuple of (first round, variable indices); neighbours differ.
+
+    Examples
+    --------
+    >>> stream = drifting(n=30, r=2, rounds=100, every=40)
+    >>> [first for first, variables in stream.target]
+    [0, 40, 80]
+    """
+    check_whole(n=(n, 2), r=(r, 1, n - 1), rounds=(rounds, 1), every=(every, 1))
+    rng = generator(seed)
+    X = _matrix(_ones(rng, rounds * n, _activity(1, r)), (rounds, n), sparse=False)
+    y = np.empty(rounds, dtype=np.int64)
+    targets: list[tuple[int, tuple[int, ...]]] = []
+    for first in range(0, rounds, every):
+        variables = tuple(_choose(rng, n, r).tolist())
+        while targets and variables == targets[-1][1]:
+            variables = tuple(_choose(rng, n, r).tolist())
+        targets.append((first, variables))
+        y[first : first + every] = X[first : first + every, variables].any(axis=1)
+    return Stream(X, y, tuple(targets))
+
+
+def label_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
+    """Return the stream with each label flipped, independently, with probability `rate`.
+
+    Examples
+    --------
+    >>> clean = disjunction(n=20, r=2, rounds=1000)
+    >>> noisy = label_noise(clean, rate=0.1)
+    >>> bool(np.all(np.flatnonzero(noisy.y != clean.y) == noisy.flipped))
+    True
+    """
+    _check_share("rate", rate)
+    values = np.unique(stream.y)
+    if values.size != 2:
+        message = f"stream must hold two label values to flip between, not {values.tolist()}; use more rounds"
+        raise ValueError(message)
+    flips = np.flatnonzero(generator(seed, 1).random(len(stream)) < rate)
+    y = stream.y.copy()
+    y[flips] = np.where(y[flips] == values[0], values[1], values[0])
+    # A label flipped twice is clean again.
+    return replace(stream, y=y, margin=None, flipped=np.setxor1d(stream.flipped, flips))
+
+
+def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
+    """Return the stream with each entry of X flipped (0/1, or the sign of -1/+1) with probability `rate`.
+
+    Labels stay those of the clean examples. A sparse stream gains about rate * n active variables a round.
+
+    Examples
+    --------
+    >>> clean = panel(n=10, k=3, rounds=500)
+    >>> noisy = attribute_noise(clean, rate=0.1)
+    >>> bool(0.08 < np.mean(noisy.X != clean.X) < 0.12)
+    True
+    """
+    _check_share("rate", rate)
+    dense = isinstance(stream.X, np.ndarray)
+    values = set(np.unique(stream.X if dense else stream.X.data).tolist())
+    signs = dense and values <= {-1, 1} and (-1 in values or -1 in stream.y)
+    if not signs and not values <= {0, 1}:
+        message = "stream must have 0/1 (or dense -1/+1) entries to flip; for other streams use label_noise"
+        raise ValueError(message)
+    rounds, n = shape = stream.X.shape
+    flips = _ones(generator(seed, 2), rounds * n, rate)
+    if dense:
+        X = np.array(stream.X, order="C")
+        X.reshape(-1)[flips] = -X.reshape(-1)[flips] if signs else 1 - X.reshape(-1)[flips]
+    else:
+        row, col = stream.X.nonzero()
+        X = _matrix(np.setxor1d(row.astype(np.int64) * n + col, flips), shape, sparse=True)
+    return replace(stream, X=X, margin=None)
+
+
+def check_whole(**arguments: tuple[Any, ...]) -> None:
+    """Raise ValueError unless each name=(value, least[, most]) is a whole number in its range."""
+    for name, (value, least, *most) in arguments.items():
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < least or any(value > limit for limit in most):
+            span = f"from {least} to {most[0]}" if most else f"of at least {least}"
+            message = f"{name} must be a whole number {span}, not {value!r}"
+            raise ValueError(message)
+
+
+def generator(seed: int, part: int = 0) -> Generator:
+    """Return the random generator of a seed; its parts are independent, as noise must be of the data."""
+    check_whole(seed=(seed, 0))
+    return np.random.default_rng((seed, 1729, part))
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        message = f"{name} must be a probability from 0 to 1, not {value!r}"
+        raise ValueError(message)
+
+
+def _choose(rng: Generator, n: int, size: int) -> NDArray[np.int64]:
+    return np.sort(rng.choice(n, size, replace=False))
+
+
+def _activity(r: int, k: int) -> float:
+    """Return the p at which P(Binomial(k, p) >= r) is about 1/2: Kerman's median of Beta(r, k - r + 1)."""
+    return (r - 1 / 3) / (k + 1 / 3)
+
+
+def _ones(rng: Generator, cells: int, density: float) -> NDArray[np.int64]:
+    """Toss a coin for each cell; return those that came up, in order, at no cost for the others."""
+    found = [np.empty(0, dtype=np.int64)]
+    last = -1
+    while density > 0 and last < cells - 1:
+        expected = (cells - last) * density
+        gaps = rng.geometric(density, int(expected + 4 * expected**0.5) + 10)
+        found.append(last + np.cumsum(np.minimum(gaps, cells + 1)))  # capped: sums stay within 64 bits
+        last = int(found[-1][-1])
+    ones = np.concatenate(found)
+    return ones[ones < cells]
+
+
+def _matrix(cells: NDArray[np.int64], shape: tuple[int, int], *, sparse: bool) -> Any:
+    """Build the 0/1 matrix whose ones are the given cells, counted row by row."""
+    rounds, n = shape
+    if not sparse:
+        X = np.zeros(shape)
+        X.reshape(-1)[cells] = 1
+        return X
+    csr_array = importlib.import_module("scipy.sparse").csr_array  # slow to import, seldom needed
+    row, col = np.divmod(np.sort(cells), n)
+    index = np.int32 if max(n, cells.size) < 2**31 else np.int64  # many C libraries know only 32 bits
+    starts = np.searchsorted(row, np.arange(rounds + 1)).astype(index)
+    return csr_array((np.ones(col.size), col.astype(index), starts), shape=shape)
+
+
+def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw unit points and u; points nearer than `goal` to the hyperplane of u are turned away from it."""
+    u = rng.normal(size=n)
+    u /= np.linalg.norm(u)
+    X = rng.normal(size=(rounds, n))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    scores = X @ u
+    near = np.abs(scores) < goal
+    along = X[near] - np.outer(scores[near], u)
+    along *= (1 - goal**2) ** 0.5 / np.linalg.norm(along, axis=1, keepdims=True)
+    X[near] = along + np.outer(np.copysign(goal, scores[near]), u)
+    return X, u
+
+
+def _cube(rng: Generator, n: int, rounds: int, goal: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw points of the cube and u; points nearer than `goal` move towards the corner of their side."""
+    support = _choose(rng, n, min(n, L1_SUPPORT))
+    signs = rng.choice([-1.0, 1.0], support.size)
+    u = np.zeros(n)
+    u[support] = signs * rng.dirichlet(np.ones(support.size))
+    X = rng.uniform(-1, 1, (rounds, n))
+    scores = X @ u
+    step = np.clip((goal - np.abs(scores)) / (1 - np.abs(scores)), 0, 1)[:, None]  # the corner scores 1
+    X[:, support] = (1 - step) * X[:, support] + step * np.copysign(1, scores)[:, None] * signs
+    return X, u
