@@ -53,11 +53,16 @@ struct NamedExample {
   std::vector<std::int32_t> slot;
   std::vector<double> value;
   std::deque<std::string> built;  // names made here: {k: "v"} is the feature k=v
+  nb::object copied;              // keeps the names of a mapping that is no dict alive
   bool may_repeat = false;
 
   void read(nb::handle x) {
     name.clear(), slot.clear(), value.clear(), built.clear();
     may_repeat = false;
+    if (!PyDict_Check(x.ptr()) && PyObject_HasAttrString(x.ptr(), "items")) {
+      copied = nb::module_::import_("builtins").attr("dict")(x);
+      x = copied;
+    }
     if (PyDict_Check(x.ptr())) {
       Py_ssize_t at = 0;
       PyObject *key = nullptr, *v = nullptr;
@@ -224,7 +229,9 @@ class Engine {
     return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
   }
   nb::object predictions(std::size_t first, std::size_t last) const { return to_numpy(record().predictions, first, last); }
-  nb::object mistake_rounds() const { return to_numpy(record().mistake_rounds, 0, record().mistake_rounds.size()); }
+  nb::object mistake_rounds(std::size_t first, std::size_t last) const {
+    return to_numpy(record().mistake_rounds, first, last);
+  }
 
   // (round, label, mistaken, indptr, index, value) of the kept examples first..last, as far as they were kept.
   nb::tuple kept(std::size_t first, std::size_t last) const {
@@ -264,7 +271,7 @@ class Engine {
       const Record& r = play.record;
       return nb::make_tuple(settings_, names(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
                             play.total().sum, play.total().rest, play.peak(), counts(),
-                            to_numpy(r.predictions, 0, r.predictions.size()), mistake_rounds(),
+                            to_numpy(r.predictions, 0, r.predictions.size()), mistake_rounds(0, r.mistake_rounds.size()),
                             kept(0, r.kept_round.size()), r.keeping);
     });
   }
@@ -401,7 +408,7 @@ NB_MODULE(_core, m) {
       .def("fault_feature", &Engine::fault_feature)
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
-      .def("mistake_rounds", &Engine::mistake_rounds)
+      .def("mistake_rounds", &Engine::mistake_rounds, "first"_a, "last"_a)
       .def("kept", &Engine::kept, "first"_a, "last"_a)
       .def("names", &Engine::names)
       .def("slots", &Engine::slots)

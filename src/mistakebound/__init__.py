@@ -1,0 +1,67 @@
+"""Online learning that proves how few mistakes it makes.
+
+>>> import mistakebound as mb
+>>> learner = mb.Perceptron()
+>>> learner.learn_one({"free": 1, "money": 1}, "spam") if False else None
+>>> X, y = mb.streams.panel(n=16, k=3, rounds=200, seed=0)
+>>> ledger = learner.run(X, y)
+>>> learner.certify().status
+'holds'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.errors import StreamError
+from mistakebound.learners import (
+    BalancedWinnow,
+    Elimination,
+    NormalizedWinnow,
+    Perceptron,
+    PNormPerceptron,
+    Winnow,
+)
+from mistakebound.ledger import Ledger
+
+if TYPE_CHECKING:
+    from mistakebound import adversaries, bounds, experts, streams, theorems
+    from mistakebound.certificate import Certificate, certify
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BalancedWinnow",
+    "Certificate",
+    "Elimination",
+    "Ledger",
+    "NormalizedWinnow",
+    "PNormPerceptron",
+    "Perceptron",
+    "StreamError",
+    "Winnow",
+    "adversaries",
+    "bounds",
+    "certify",
+    "experts",
+    "streams",
+    "theorems",
+]
+
+# Loaded when first used, so that importing stays quick and needs no scipy.
+_MODULES = frozenset({"adversaries", "bounds", "experts", "streams", "theorems"})
+_FROM_CERTIFICATE = frozenset({"Certificate", "certify"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"mistakebound.{name}")
+    if name in _FROM_CERTIFICATE:
+        return getattr(import_module("mistakebound.certificate"), name)
+    message = f"module 'mistakebound' has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return __all__

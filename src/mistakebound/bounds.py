@@ -1,10 +1,12 @@
 """Mistake bounds: one plain function per theorem, each the value of its formula.
 
-The letters are the textbook's: M mistakes, n features or experts, u a comparator, gamma its margin
-(`margin`), R, X or L the largest norm of an example (`radius`), b the update zone (`update_margin`: the
-rule also updates when ``y * score <= b``, and the bound is then on the number of updates, hence on M).
-A formula only speaks when its premises hold on the stream; checking them is the certificate's work.
-What can be checked here, the range of each argument, raises ``ValueError`` naming the argument.
+The letters are the textbook's: M mistakes, n features or experts, u a comparator, gamma its margin, R the
+largest norm of an example (X for p-norms, L for the largest absolute value of a feature), b the update zone:
+the rule also updates when ``y * score <= b``, and the bound is then on the updates, which are at least M.
+Losses and norms may be taken over the rounds that updated.
+
+A formula speaks only when its premises hold on the stream; to check them is the certificate's work.
+Arguments out of their range raise ``ValueError`` naming the argument.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# -- additive rules ---------------------------------------------------------------------------------------
+# -- additive rules ------------------------------------------------------------------------------------------
 
 
 def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0.0) -> float:
@@ -28,10 +30,12 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 
     Parameters
     ----------
-    radius : R, largest Euclidean norm of an example.
-    norm : Euclidean norm of u.
-    margin : gamma > 0.
-    update_margin : b >= 0, on the score ``z @ x``.
+    radius, norm : float
+        R, the largest Euclidean norm of an example, and that of u.
+    margin : float
+        gamma > 0.
+    update_margin : float
+        b >= 0, on the score ``z @ x``.
 
     Premises
     --------
@@ -44,7 +48,7 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 
     References
     ----------
-    Novikoff 1962; CMSC 35900, section 2.
+    Novikoff 1962; CMSC 35900.
 
     """
     return pnorm(2.0, radius, norm, margin, update_margin)
@@ -53,18 +57,12 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 def perceptron_panel(n: int, k: int) -> float:
     """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
 
-    Premises
-    --------
-    Advice in {-1, +1}; k is odd.
+    Advice in {-1, +1} and k odd: `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
 
     Examples
     --------
     >>> perceptron_panel(100, 3)
     300.0
-
-    References
-    ----------
-    COS 511; it is `novikoff` with ``R^2 = n``, ``|u| = 1/sqrt(k)``, ``gamma = 1/k``.
 
     """
     _panel(n, k)
@@ -87,21 +85,24 @@ def perceptron_agnostic(
 
     Parameters
     ----------
-    radius, norm, margin, update_margin : as for `novikoff`.
-    squared_hinge : ``D = sqrt(sum max(0, gamma - y u @ x)^2)`` over the rounds that update.
-    hinge : ``L1 = sum max(0, 1 - y u @ x / gamma)`` over them.
+    radius, norm, margin, update_margin : float
+        As for `novikoff`.
+    squared_hinge : float, optional
+        ``D = sqrt(sum max(0, gamma - y u @ x)^2)`` over the rounds that update.
+    hinge : float, optional
+        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over them.
 
     Notes
     -----
     After U updates ``|z|^2 <= U (R^2 + 2b)``, since each adds ``2 y z @ x + |x|^2 <= 2b + R^2``; and
-    ``u @ z >= gamma U - S``, S the sum of the hinge losses, so ``gamma U <= r sqrt(U) + S``.
-    Put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
+    ``u @ z >= gamma U - S``, S the sum of the hinge losses. Hence ``gamma U <= r sqrt(U) + S``:
+    put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
 
     Examples
     --------
     >>> perceptron_agnostic(1, 1, 0.5, squared_hinge=0.5)
     9.0
-    >>> perceptron_agnostic(1, 1, 0.5, squared_hinge=0.5, hinge=0)
+    >>> perceptron_agnostic(1, 1, 1, hinge=2)
     4.0
 
     References
@@ -112,36 +113,44 @@ def perceptron_agnostic(
     forms = []
     if squared_hinge is not None:
         _require(squared_hinge >= 0, "squared_hinge must be at least 0")
-        root = math.sqrt(novikoff(radius, norm, margin, update_margin))
-        forms.append((root + squared_hinge / margin) ** 2)
+        k = math.sqrt(novikoff(radius, norm, margin, update_margin))
+        forms.append((k + squared_hinge / margin) ** 2)
     if hinge is not None:
         forms.append(pnorm(2.0, radius, norm, margin, update_margin, hinge))
     _require(bool(forms), "squared_hinge or hinge must be given")
     return min(forms)
 
 
-def pnorm(
-    p: float, radius: float, norm: float, margin: float, update_margin: float = 0.0, hinge: float | None = None
+def pnorm(  # noqa: PLR0917
+    p: float,
+    radius: float,
+    norm: float,
+    margin: float,
+    update_margin: float = 0.0,
+    hinge: float | None = None,
 ) -> float:
     """Bound the mistakes of the p-norm Perceptron.
 
-    ``M <= k^2``, ``k = sqrt((p-1) X^2 + 2b) |u|_q / gamma``; with hinge loss ``((k + sqrt(k^2 + 4 L1)) / 2)^2``.
+    ``M <= k^2`` with ``k = sqrt((p-1) X^2 + 2b) |u|_q / gamma``, or on any stream
+    ``M <= ((k + sqrt(k^2 + 4 L1)) / 2)^2``.
 
     Parameters
     ----------
-    p : at least 2; the comparator is measured in the dual norm, ``1/p + 1/q = 1``.
-    radius : X, largest p-norm of an example.
-    norm : q-norm of u.
-    margin : gamma > 0.
-    update_margin : b >= 0, on the score of the normalised link.
-    hinge : ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; None means that u separates.
+    p : float
+        At least 2; the comparator is measured in the dual norm, ``1/p + 1/q = 1``.
+    radius, norm : float
+        X, the largest p-norm of an example, and the q-norm of u.
+    margin : float
+        gamma > 0.
+    update_margin : float
+        b >= 0, on the score of the normalised link.
+    hinge : float, optional
+        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; left out, u must separate.
 
     Examples
     --------
     >>> pnorm(p=4, radius=1, norm=1, margin=0.5)
     12.0
-    >>> pnorm(p=2, radius=1, norm=1, margin=1, hinge=2)
-    4.0
 
     References
     ----------
@@ -151,32 +160,39 @@ def pnorm(
     _require(2 <= p < math.inf, "p must be at least 2")
     _require(0 <= radius < math.inf, "radius must be at least 0")
     _require(0 <= norm < math.inf, "norm must be at least 0")
-    _require(margin > 0, "margin must be positive")
-    _require(update_margin >= 0, "update_margin must be at least 0")
+    _require(0 < margin < math.inf, "margin must be positive")
+    _require(0 <= update_margin < math.inf, "update_margin must be at least 0")
     square = ((p - 1) * radius**2 + 2 * update_margin) * (norm / margin) ** 2
-    if hinge is None:
+    if hinge is None or hinge == 0:
         return square
-    _require(hinge >= 0, "hinge must be at least 0")
-    return ((math.sqrt(square) + math.sqrt(square + 4 * hinge)) / 2) ** 2 if hinge else square
+    _require(hinge > 0, "hinge must be at least 0")
+    return ((math.sqrt(square) + math.sqrt(square + 4 * hinge)) / 2) ** 2
 
 
-# -- Littlestone's Winnow and elimination ---------------------------------------------------------------------
+# -- disjunctions --------------------------------------------------------------------------------------------
 
 
 def littlestone(
-    n: int, r: int, alpha: float = 2.0, threshold: float | None = None, strict: bool = False  # noqa: FBT001, FBT002
+    n: int,
+    r: int,
+    alpha: float = 2.0,
+    threshold: float | None = None,
+    strict: bool = False,  # noqa: FBT001, FBT002
 ) -> float:
     """Bound Winnow's mistakes on a disjunction; M is strictly below the value.
 
-    ``alpha n / ((alpha - 1) theta) + (1 + alpha) r s``, s the least number of steps with ``alpha^s >= theta``.
+    ``alpha n / ((alpha-1) theta) + (1 + alpha) r s``, s the least number of steps with ``alpha^s >= theta``.
 
     Parameters
     ----------
-    n : number of features.
-    r : number of relevant ones.
-    alpha : factor of a promotion, above 1.
-    threshold : theta > 0, None for n.
-    strict : True if the rule predicts 1 only above theta; then ``alpha^s > theta``.
+    n, r : int
+        Number of features, and of the relevant ones.
+    alpha : float
+        Factor of a promotion, above 1.
+    threshold : float, optional
+        theta > 0, by default n.
+    strict : bool
+        True if the rule predicts 1 only above theta; then ``alpha^s > theta``.
 
     Premises
     --------
@@ -193,13 +209,17 @@ def littlestone(
 
     """
     positives = littlestone_positives(n, r, alpha, threshold, strict)
-    return littlestone_negatives(n, positives, alpha, threshold) + positives
+    return positives + littlestone_negatives(n, positives, alpha, threshold)
 
 
 def littlestone_positives(
-    n: int, r: int, alpha: float = 2.0, threshold: float | None = None, strict: bool = False  # noqa: FBT001, FBT002
+    n: int,
+    r: int,
+    alpha: float = 2.0,
+    threshold: float | None = None,
+    strict: bool = False,  # noqa: FBT001, FBT002
 ) -> float:
-    """Bound Winnow's mistakes on positive examples: ``r s``, each raises a relevant weight that never falls.
+    """Bound Winnow's mistakes on positive examples: ``r s``, each raises a relevant weight, and none falls.
 
     Examples
     --------
@@ -212,13 +232,12 @@ def littlestone_positives(
     return float(r * _steps(alpha, theta, strict=strict))
 
 
-def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
-    """Bound Winnow's mistakes on negative examples, strictly: ``alpha n / ((alpha - 1) theta) + alpha p``.
+def littlestone_negatives(
+    n: int, positives: float, alpha: float = 2.0, threshold: float | None = None
+) -> float:
+    """Bound Winnow's mistakes on negative examples by those on `positives`, strictly.
 
-    Parameters
-    ----------
-    n, alpha, threshold : as for `littlestone`.
-    positives : p, (a bound on) the mistakes on positive examples.
+    ``alpha n / ((alpha - 1) theta) + alpha positives``, since no more weight can be removed than was there.
 
     Examples
     --------
@@ -235,26 +254,27 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
     """Bound Winnow's mistakes on labels that non-negative weights separate.
 
     ``A + (2 - delta) v``, ``A = mass (1 + log_alpha theta)``,
-    ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``, for ``alpha < 1 / (1 - delta)``;
-    if ``alpha = 1 + delta/2`` also ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``.
-    The smaller of those that apply, infinity if none does.
+    ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``, if ``alpha < 1 / (1 - delta)``;
+    ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``, if ``alpha = 1 + delta/2``;
+    the smaller of those that apply, infinity if none does.
 
     Parameters
     ----------
-    n : number of features.
-    mass : sum of the weights mu.
-    delta : separation, in (0, 1].
-    alpha : factor of a promotion, above 1.
-    threshold : theta >= 1.
+    n : int
+        Number of features.
+    mass, delta : float
+        Sum of the weights mu, and their separation, above 0 and at most 1.
+    alpha, threshold : float
+        Factor of a promotion, above 1, and theta >= 1.
 
     Premises
     --------
-    x in {0, 1}^n; ``mu @ x >= 1`` on positive examples and ``<= 1 - delta`` on negative ones.
+    x in {0, 1}^n, ``mu @ x >= 1`` on positive examples and ``<= 1 - delta`` on negative ones.
 
     Examples
     --------
     >>> littlestone_separable(100, 2, 1, 1.5, 100)
-    69.2...
+    64.7...
 
     References
     ----------
@@ -263,7 +283,7 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
     """
     theta = _winnow(n, alpha, threshold)
     _require(theta >= 1, "threshold must be at least 1")
-    _require(mass >= 0, "mass must be at least 0")
+    _require(0 <= mass < math.inf, "mass must be at least 0")
     _require(0 < delta <= 1, "delta must be above 0 and at most 1")
     forms = [math.inf]
     room = 1 / alpha - 1 + delta
@@ -278,14 +298,16 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
 def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> float:  # noqa: FBT001, FBT002
     """Bound Winnow's mistakes on a disjunction over any number of features, unknown ahead.
 
-    ``(1 + (c + 1) / (c/2 - 1)) r ceil(lg(c sigma))``, or with ``floor(lg(c sigma)) + 1`` if strict.
+    ``(1 + (c + 1) / (c/2 - 1)) r ceil(lg(c sigma))``; if strict, with ``floor(lg(c sigma)) + 1``.
 
     Parameters
     ----------
-    r : number of relevant features.
-    active : sigma >= 1, most features active in one example.
-    c : above 2; the threshold is ``c sigma``, and alpha is 2.
-    strict : True if the rule predicts 1 only above the threshold.
+    r, active : int
+        Number of relevant features, and sigma >= 1, the most features active in one example.
+    c : float
+        Above 2: the threshold is ``c sigma``, and alpha is 2.
+    strict : bool
+        True if the rule predicts 1 only above the threshold.
 
     Premises
     --------
@@ -298,11 +320,11 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
     References
     ----------
-    Blum 1992, Learning Boolean functions in an infinite attribute space.
+    Blum 1992.
 
     """
-    _require(r >= 0, "r must be at least 0")
-    _require(active >= 1, "active must be at least 1")
+    _require(0 <= r < math.inf, "r must be at least 0")
+    _require(1 <= active < math.inf, "active must be at least 1")
     _require(2 < c < math.inf, "c must be above 2")
     theta = c * active
     # c is often theta / sigma, rounded: do not let that move theta across a power of two.
@@ -312,16 +334,12 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
 
 def elimination(n: int, r: int = 0) -> float:
-    """Bound the mistakes of elimination on an OR of r of the n variables: ``n - r``.
+    """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
 
     Examples
     --------
     >>> elimination(100, 2)
     98.0
-
-    References
-    ----------
-    Blum 1998.
 
     """
     _at_least_one(n)
@@ -329,7 +347,7 @@ def elimination(n: int, r: int = 0) -> float:
     return float(n - r)
 
 
-# -- exponential weights on features ----------------------------------------------------------------------------
+# -- exponential weights on features -------------------------------------------------------------------------
 
 
 def winnow_fixed_rate(
@@ -343,16 +361,20 @@ def winnow_fixed_rate(
 ) -> float:
     """Bound the mistakes of NormalizedWinnow run with rate eta.
 
-    ``M <= RE / C``, ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``; infinite unless C > 0.
+    ``M <= RE / C``, ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``; infinite unless ``C > 0``.
 
     Parameters
     ----------
-    n : number of features.
-    margin : gamma, above 0 and at most L.
-    eta : the rate that the learner used; infinity is taken as the limit.
-    radius : L, largest absolute value of a feature.
-    relative_entropy : RE of u from the uniform distribution, None for its greatest value ``ln n``.
-    update_margin : b >= 0, on the score of the normalised weights.
+    n : int
+        Number of features.
+    margin, radius : float
+        gamma, above 0 and at most L, and L, the largest absolute value of a feature.
+    eta : float
+        The rate that the learner used; infinity is taken as the limit.
+    relative_entropy : float, optional
+        RE of u from the uniform distribution, by default its greatest value ``ln n``.
+    update_margin : float
+        b >= 0, on the score of the normalised weights.
 
     Premises
     --------
@@ -365,7 +387,7 @@ def winnow_fixed_rate(
 
     References
     ----------
-    COS 511.
+    COS 511; CMSC 35900.
 
     """
     _at_least_one(n)
@@ -374,9 +396,7 @@ def winnow_fixed_rate(
 
 
 def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: float = 0.0) -> float:
-    """Return C, by which each update brings NormalizedWinnow's weights nearer to u in relative entropy.
-
-    ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``, arguments as for `winnow_fixed_rate`.
+    """Return C of `winnow_fixed_rate`: each update brings the weights at least C nearer to u (in RE).
 
     Examples
     --------
@@ -387,11 +407,11 @@ def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: f
     _require(0 < margin < math.inf, "margin must be positive")
     _require(eta > 0, "eta must be positive")
     _require(0 < radius < math.inf, "radius must be positive")
-    _require(update_margin >= 0, "update_margin must be at least 0")
+    _require(0 <= update_margin < math.inf, "update_margin must be at least 0")
     a, tilt = eta * radius, update_margin / radius
     if a < 1:
         return eta * margin - math.log1p(2 * math.sinh(a / 2) ** 2 + tilt * math.sinh(a))
-    # Past that cosh overflows: keep only what the logarithm falls short of a, at most ln 2.
+    # cosh would overflow: keep only what its logarithm falls short of a, at most ln 2.
     short = -math.log1p((1 - tilt) / 2 * math.expm1(-2 * a))
     return short if margin == radius else eta * (margin - radius) + short
 
@@ -414,7 +434,8 @@ def winnow_rate(margin: float, radius: float = 1.0) -> float:
 def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     """Bound the mistakes of NormalizedWinnow run with the rate that is best for this margin.
 
-    ``ln n / g(gamma / L) <= 2 L^2 ln n / gamma^2``, ``2 g(e) = (1+e) ln(1+e) + (1-e) ln(1-e)``.
+    ``ln n / g(gamma / L) <= 2 L^2 ln n / gamma^2``, ``g(e) = ((1+e) ln(1+e) + (1-e) ln(1-e)) / 2``.
+    At ``gamma = L`` it is ``lg n``: halving, but only when the master errs.
 
     Premises
     --------
@@ -424,10 +445,6 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     --------
     >>> winnow_best_rate(1024, 1)
     10.0
-
-    References
-    ----------
-    COS 511.
 
     """
     _at_least_one(n)
@@ -439,7 +456,7 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     return math.log(n) / g
 
 
-def winnow_agnostic(
+def winnow_agnostic(  # noqa: PLR0917
     relative_entropy: float,
     hinge: float,
     margin: float,
@@ -449,13 +466,16 @@ def winnow_agnostic(
 ) -> float:
     """Bound the mistakes of NormalizedWinnow on any stream, by any comparator.
 
-    ``M <= (RE + eta H) / C``, C as for `winnow_fixed_rate`; infinite unless C > 0.
+    ``M <= (RE + eta H) / C``, C as for `winnow_fixed_rate`; infinite unless ``C > 0``.
 
     Parameters
     ----------
-    relative_entropy : RE of u from the uniform distribution.
-    hinge : ``H = sum max(0, gamma - y u @ x)`` over the rounds that update.
-    margin, eta, radius, update_margin : as for `winnow_fixed_rate`; here gamma may exceed L.
+    relative_entropy : float
+        RE of u from the uniform distribution.
+    hinge : float
+        ``H = sum max(0, gamma - y u @ x)`` over the rounds that update.
+    margin, eta, radius, update_margin : float
+        As for `winnow_fixed_rate`, but gamma may exceed L.
 
     Premises
     --------
@@ -464,11 +484,11 @@ def winnow_agnostic(
     Examples
     --------
     >>> winnow_agnostic(6.9, hinge=10, margin=0.5, eta=0.5)
-    91.9...
+    91.6...
 
     References
     ----------
-    The proof of COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)``.
+    The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` for the margin.
 
     """
     _require(relative_entropy >= 0, "relative_entropy must be at least 0")
@@ -491,18 +511,22 @@ def balanced_winnow(
 ) -> float:
     """Bound the mistakes of BalancedWinnow: NormalizedWinnow on the doubled vector (x, -x).
 
-    ``M <= (RE + eta H) / C`` as for `winnow_agnostic`, with RE at most ``ln 2n``.
+    ``M <= (RE + eta H) / C`` as for `winnow_agnostic`.
 
     Parameters
     ----------
-    n : number of features, before doubling.
-    margin, radius, hinge, update_margin : as for `winnow_agnostic`.
-    eta : None for ``winnow_rate(margin, radius)``; the learner must have run with it.
-    relative_entropy : of the doubled comparator from the uniform distribution on 2n, None for ``ln 2n``.
+    n : int
+        Number of features, before doubling.
+    margin, radius, hinge, update_margin : float
+        As for `winnow_agnostic`.
+    eta : float, optional
+        The rate that the learner used, by default ``winnow_rate(margin, radius)``.
+    relative_entropy : float, optional
+        RE of the doubled u from the uniform distribution on 2n, by default its greatest value ``ln 2n``.
 
     Premises
     --------
-    ``|u|_1 = 1``.
+    ``|u|_1 = 1``, of either sign.
 
     Examples
     --------
@@ -517,31 +541,26 @@ def balanced_winnow(
     _at_least_one(n)
     re = math.log(2 * n) if relative_entropy is None else relative_entropy
     eta = winnow_rate(margin, radius) if eta is None else eta
-    return winnow_agnostic(re, hinge, margin if hinge else _up_to(margin, radius), eta, radius, update_margin)
+    margin = margin if hinge else _up_to(margin, radius)
+    return winnow_agnostic(re, hinge, margin, eta, radius, update_margin)
 
 
 def winnow_panel(n: int, k: int) -> float:
     """Bound NormalizedWinnow's mistakes when the majority of k of n experts is right: ``2 k^2 ln n``.
 
-    Premises
-    --------
-    Advice in {-1, +1}; k is odd; the learner ran with ``winnow_rate(1 / k)``.
+    Advice in {-1, +1} and k odd; the learner ran with ``winnow_rate(1 / k)``.
 
     Examples
     --------
     >>> winnow_panel(1000, 3)
     124.3...
 
-    References
-    ----------
-    COS 511.
-
     """
     _panel(n, k)
     return 2 * k**2 * math.log(n)
 
 
-# -- experts ----------------------------------------------------------------------------------------------------
+# -- experts -------------------------------------------------------------------------------------------------
 
 
 def halving(n: int) -> float:
@@ -558,9 +577,9 @@ def halving(n: int) -> float:
 
 
 def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
-    """Bound the mistakes of Weighted Majority by the m of the best of n experts.
+    """Bound the mistakes of Weighted Majority by m, those of the best of n experts.
 
-    ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at beta = 1/2 it is ``2.41 (m + lg n)``.
+    ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at ``beta = 1/2`` it is ``2.41 (m + lg n)``.
 
     Examples
     --------
@@ -576,7 +595,7 @@ def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
 
 
 def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
-    """Bound the *expected* mistakes of Randomized Weighted Majority by the m of the best of n experts.
+    """Bound the *expected* mistakes of Randomized Weighted Majority by m, those of the best of n experts.
 
     ``(m ln(1/beta) + ln n) / (1 - beta)``
 
@@ -593,11 +612,11 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
     return _experts(n, m, beta) / (1 - beta)
 
 
-# -- pieces -----------------------------------------------------------------------------------------------------
+# -- pieces --------------------------------------------------------------------------------------------------
 
 
 def _require(holds: bool, message: str) -> None:  # noqa: FBT001
-    # Written as "what must hold", so that NaN, which satisfies no comparison, is refused too.
+    # Callers say what must hold, so that NaN, which satisfies no comparison, is refused too.
     if not holds:
         raise ValueError(message)
 
@@ -612,7 +631,7 @@ def _panel(n: int, k: int) -> None:
 
 
 def _up_to(margin: float, radius: float) -> float:
-    # No u with |u|_1 = 1 has a larger margin than L; forgive what rounding adds to one that equals L.
+    # No u with |u|_1 = 1 has a margin above L; forgive what rounding adds to one that equals L.
     _require(0 < radius < math.inf, "radius must be positive")
     _require(0 < margin <= radius * (1 + 1e-9), "margin must be above 0 and at most radius")
     return min(margin, radius)
@@ -621,7 +640,7 @@ def _up_to(margin: float, radius: float) -> float:
 def _winnow(n: int, alpha: float, threshold: float | None) -> float:
     _at_least_one(n)
     _require(1 < alpha < math.inf, "alpha must be above 1")
-    theta = float(n) if threshold is None else threshold
+    theta = float(n if threshold is None else threshold)
     _require(0 < theta < math.inf, "threshold must be positive")
     return theta
 
@@ -631,9 +650,9 @@ def _steps(alpha: float, theta: float, *, strict: bool) -> int:
     if theta < 1:
         return 0
     with localcontext(Context(prec=60)):
-        steps = Decimal(theta).ln() / Decimal(alpha).ln()
-        nearest = int(steps.to_integral_value())
-        # A power of a float is again a float only if it is small or the float a power of two: cheap to check.
+        steps = Decimal(float(theta)).ln() / Decimal(float(alpha)).ln()
+        nearest = round(steps)
+        # Powers of a float soon stop being floats, except those of 2: ties only happen at few steps.
         if nearest < 1100 and Fraction(alpha) ** nearest == Fraction(theta):
             return nearest + strict
         return math.ceil(steps)
@@ -669,4 +688,4 @@ BOUNDS: dict[str, Callable[..., float]] = {
         randomized_weighted_majority,
     )
 }
-"""The theorems by the names that the command line and the certificates use."""
+"""The theorems by the names that certificates and the command line use."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 ACTIVE_WHEN_SPARSE = 30  # irrelevant variables on in a round of a sparse stream, unless `density` is given
 L1_SUPPORT = 10  # variables that carry the hidden vector of `margin(norm="l1")`: few, as that norm favours
 
@@ -131,7 +133,7 @@ def threshold(
     target = _choose(rng, n, k)
     on = rng.random((rounds, k)) < activity
     others = np.delete(np.arange(n), target)
-    row, col = np.divmod(_ones(rng, rounds * others.size, density), max(1, others.size))
+    row, col = np.divmod(_ones(rng, rounds, others.size, density), max(1, others.size))
     target_row, target_col = np.nonzero(on)
     cells = np.concatenate([row * n + others[col], target_row * n + target[target_col]])
     y = (on.sum(axis=1) >= r).astype(np.int64)
@@ -175,14 +177,15 @@ def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["
     """
     check_whole(n=(n, 2), rounds=(rounds, 1))
     slack = 16 * n * np.finfo(float).eps  # a dot product summed in whatever order is off by less
-    if norm not in {"l2", "l1"} or not 0 < margin <= 1 - slack:
-        message = f"need norm 'l2' or 'l1' and 0 < margin < 1 (for 1 use panel(n, 1, rounds)): {norm=}, {margin=}"
+    if not 0 < margin <= 1 - slack:
+        message = f"margin must be above 0 and below 1, not {margin!r}; for margin 1 use panel(n, 1, rounds)"
+        raise ValueError(message)
+    if norm not in {"l2", "l1"}:
+        message = f"norm must be 'l2' or 'l1', not {norm!r}"
         raise ValueError(message)
     X, u = (_sphere if norm == "l2" else _cube)(generator(seed), n, rounds, margin + slack)
     scores = X @ u
-    if np.min(np.abs(scores)) < margin:  # pragma: no cover
-        message = "margin not reached: please report this as a bug of mistakebound"
-        raise ArithmeticError(message)
+    assert np.min(np.abs(scores)) >= margin, "a bug of mistakebound: please report it"
     return Stream(X, np.where(scores > 0, 1, -1), u, float(margin))
 
 
@@ -199,7 +202,7 @@ def drifting(n: int, r: int, rounds: int, seed: int = 0, *, every: int) -> Strea
     """
     check_whole(n=(n, 2), r=(r, 1, n - 1), rounds=(rounds, 1), every=(every, 1))
     rng = generator(seed)
-    X = _matrix(_ones(rng, rounds * n, _activity(1, r)), (rounds, n), sparse=False)
+    X = _matrix(_ones(rng, rounds, n, _activity(1, r)), (rounds, n), sparse=False)
     y = np.empty(rounds, dtype=np.int64)
     targets: list[tuple[int, tuple[int, ...]]] = []
     for first in range(0, rounds, every):
@@ -253,7 +256,7 @@ def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
         message = "stream must have 0/1 (or dense -1/+1) entries to flip; for other streams use label_noise"
         raise ValueError(message)
     rounds, n = shape = stream.X.shape
-    flips = _ones(generator(seed, 2), rounds * n, rate)
+    flips = _ones(generator(seed, 2), rounds, n, rate)
     if dense:
         X = np.array(stream.X, order="C")
         X.reshape(-1)[flips] = -X.reshape(-1)[flips] if signs else 1 - X.reshape(-1)[flips]
@@ -294,8 +297,9 @@ def _activity(r: int, k: int) -> float:
     return (r - 1 / 3) / (k + 1 / 3)
 
 
-def _ones(rng: Generator, cells: int, density: float) -> NDArray[np.int64]:
-    """Toss a coin for each cell; return those that came up, in order, at no cost for the others."""
+def _ones(rng: Generator, rows: int, width: int, density: float) -> NDArray[np.int64]:
+    """Toss a coin for each cell of a matrix; return those that came up, at no cost for the others."""
+    cells = int(rows) * int(width)  # a numpy integer could overflow
     found = [np.empty(0, dtype=np.int64)]
     last = -1
     while density > 0 and last < cells - 1:
@@ -321,7 +325,7 @@ def _matrix(cells: NDArray[np.int64], shape: tuple[int, int], *, sparse: bool) -
     return csr_array((np.ones(col.size), col.astype(index), starts), shape=shape)
 
 
-def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[Floats, Floats]:
     """Draw unit points and u; points nearer than `goal` to the hyperplane of u are turned away from it."""
     u = rng.normal(size=n)
     u /= np.linalg.norm(u)
@@ -335,7 +339,7 @@ def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[NDArray[n
     return X, u
 
 
-def _cube(rng: Generator, n: int, rounds: int, goal: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _cube(rng: Generator, n: int, rounds: int, goal: float) -> tuple[Floats, Floats]:
     """Draw points of the cube and u; points nearer than `goal` move towards the corner of their side."""
     support = _choose(rng, n, min(n, L1_SUPPORT))
     signs = rng.choice([-1.0, 1.0], support.size)

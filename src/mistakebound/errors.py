@@ -1,0 +1,40 @@
+"""What went wrong in a stream, in words that name the round and the feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mistakebound.ledger import Ledger
+
+
+class StreamError(ValueError):
+    """Bad input in one round. Earlier rounds stay learned; the bad one changed nothing.
+
+    Attributes
+    ----------
+    round : int or None
+        0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
+    ledger : Ledger or None
+        What happened before it.
+    """
+
+    def __init__(self, message: str, *, round: int | None = None, ledger: Ledger | None = None) -> None:  # noqa: A002
+        super().__init__(f"round {round}: {message}" if round is not None else message)
+        self.round = round
+        self.ledger = ledger
+
+
+def words_of(fault: int, feature: str, value: object = None) -> str:
+    """Sentence for a fault of the core (the numbers are those of ``core/example.hpp``)."""
+    shown = "" if value is None else f" {value}"
+    return {
+        1: f"label{shown} is neither of the learner's two labels",
+        2: f"{feature} is out of range",
+        3: f"{feature} is{shown or ' NaN or infinite'}; Input contains NaN or infinity, values must be finite",
+        4: f"{feature} is{shown or ' not binary'}; this rule needs every value to be 0 or 1",
+        5: f"{feature} is given twice; this rule needs values 0 or 1, and repeated values are summed",
+        6: f"{feature} is{shown or ' too large'}; values above 1e30 in size are too large to learn from",
+        7: "the score overflows; scale the values down",
+        8: "the indptr of the sparse matrix is not valid",
+    }[fault]

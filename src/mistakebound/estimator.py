@@ -1,0 +1,219 @@
+"""The verbs and manners of scikit-learn, without inheriting from it or importing it before it is needed."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mistakebound.example import frame_names, read_matrix
+from mistakebound.labels import Labels, check_classes
+from mistakebound.learner import Learner, as_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Self
+
+    from mistakebound.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound.example import Positional
+
+
+class Estimator(Learner):
+    """fit, partial_fit, predict, decision_function, score and parameters, as scikit-learn expects them."""
+
+    feature_names_in_: AnyArray
+    _poor_score: ClassVar[bool] = False
+    _binary_inputs: ClassVar[bool] = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Forget everything, then make one pass over the rows of X."""
+        names = frame_names(X)
+        rows = self._read_rows(X)
+        y = self._read_targets(y)
+        self._reset()
+        if names is not None:
+            self.feature_names_in_ = names
+        self._run_rows(rows, y)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
+        """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one."""
+        if self._life is None:
+            names = frame_names(X)
+            rows = self._read_rows(X)
+            y = self._read_targets(y)
+            if names is not None:
+                self.feature_names_in_ = names
+        else:
+            rows = self._read_known_rows(X)
+        if classes is not None and self.classes is None and not self._the_labels().settled:
+            self._the_labels().settle_both(*sorted(check_classes(classes)))
+        self._run_rows(rows, y)
+        return self
+
+    def predict(self, X: Any) -> AnyArray:
+        """Predicted labels of many examples."""
+        positive = self._score_many(X)[1]
+        return self._the_labels().decode_all(positive)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score less threshold: above 0 where the positive label is predicted, below 0 where the negative one is."""
+        scores = self._score_many(X)[0] - self._begun().rule.threshold
+        return -scores if self._begun().reduction.conjunction else scores
+
+    def score(self, X: Any, y: Any) -> float:
+        """Share of the rows of X that are predicted right."""
+        return float(np.mean(self.predict(X) == as_labels(y)))
+
+    @property
+    def classes_(self) -> AnyArray:
+        """(negative, positive) label."""
+        self._check_fitted("classes_")
+        return np.array(self._the_labels().pair)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Width of the arrays that the learner takes; features with names have none."""
+        self._check_fitted("n_features_in_")
+        width = self._begun().width
+        if width is None:
+            message = "n_features_in_ is for positional features; these have names"
+            raise AttributeError(message)
+        return width
+
+    # ------------------------------------------------------------------ parameters
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
+        """Return the constructor's parameters."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. What is learned already was learned with the old ones, so this is refused after learning
+
+        unless ``fit`` is called next, which starts anew.
+        """
+        known = self._parameters()
+        for name, value in params.items():
+            if name not in known:
+                message = f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {known!r}."
+                raise ValueError(message)
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
+        shown = (f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k]))
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    # ------------------------------------------------------------------ what scikit-learn asks
+
+    def __sklearn_tags__(self) -> Any:
+        """Binary classifier for dense and sparse input."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415 - only scikit-learn asks
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=False, poor_score=self._poor_score),
+            input_tags=InputTags(sparse=True, categorical=self._binary_inputs),
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether at least one round was learned from."""
+        return self._life is not None and self._life.counts.rounds > 0
+
+    # ------------------------------------------------------------------ inside
+
+    def _reset(self) -> None:
+        self._life = None
+        self._labels = Labels(self.default_labels, self.classes)
+        vars(self).pop("feature_names_in_", None)
+
+    def _score_many(self, X: Any) -> tuple[FloatArray, BoolArray]:
+        self._check_fitted("predict")
+        if not self._begun().named:
+            rows = self._read_known_rows(X)
+            return self._start(rows.width).scores(rows)
+        pairs = [self._score_one(x) for x in self._named_examples(X)]
+        return np.array([s for s, _ in pairs], np.float64), np.array([p for _, p in pairs], np.bool_)
+
+    def _check_fitted(self, wanted: str) -> None:
+        if not self.__sklearn_is_fitted__():
+            message = f"This {type(self).__name__} instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+            raise _not_fitted(wanted)(message)
+
+    def _read_rows(self, X: Any) -> Positional:
+        rows = read_matrix(X)
+        if len(rows) == 0 or rows.width == 0:
+            what = "sample(s)" if len(rows) == 0 else "feature(s)"
+            message = f"Found array with 0 {what} (shape=({len(rows)}, {rows.width})) while a minimum of 1 is required."
+            raise ValueError(message)
+        return rows
+
+    def _read_known_rows(self, X: Any) -> Positional:
+        """Rows for a learner that knows its features: the same ones, in the same order."""
+        names, known = frame_names(X), getattr(self, "feature_names_in_", None)
+        if names is not None and known is not None and list(names) != list(known):
+            message = f"The feature names should match those that were passed during fit: {list(known)}, got {list(names)}"
+            raise ValueError(message)
+        rows = self._read_rows(X)
+        if self._life is not None:
+            self._life.require(rows.width, type(self).__name__)
+        return rows
+
+    def _read_targets(self, y: Any) -> AnyArray:
+        if y is None:
+            message = f"requires y to be passed, but the target y is None: {type(self).__name__} learns from labels"
+            raise ValueError(message)
+        labels: AnyArray = as_labels(y)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            message = "Input y contains NaN or infinity"
+            raise ValueError(message)
+        distinct = np.unique(labels) if labels.dtype.kind != "O" else np.array(list(dict.fromkeys(labels.tolist())))
+        if len(distinct) > 2:  # noqa: PLR2004 - two labels
+            if labels.dtype.kind == "f" and (distinct != np.trunc(distinct)).any():
+                message = "Unknown label type: continuous. A classifier needs two classes; these are real numbers"
+                raise ValueError(message)
+            message = (
+                "Only binary classification is supported. The type of the target is multiclass: "
+                f"{len(distinct)} labels, such as {distinct[:3].tolist()}"
+            )
+            raise ValueError(message)
+        return labels
+
+    def _named_examples(self, X: Any) -> Any:
+        from mistakebound.example import Named, read_rows  # noqa: PLC0415
+
+        rows = read_rows(X)
+        if not isinstance(rows, Named):
+            self._begun().require(rows.width, type(self).__name__)
+            raise AssertionError
+        return rows.examples
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        return bool(a is b or a == b)
+    except ValueError:  # arrays
+        return False
+
+
+def _not_fitted(wanted: str) -> type[Exception]:
+    """scikit-learn's NotFittedError if it is installed (it is a ValueError and an AttributeError); ours otherwise."""
+    if wanted.endswith("_"):
+        return AttributeError
+    try:
+        from sklearn.exceptions import NotFittedError  # noqa: PLC0415
+    except ImportError:
+        return NotFittedYetError
+    return NotFittedError
+
+
+class NotFittedYetError(ValueError, AttributeError):
+    """Batch prediction before any learning, where scikit-learn is not installed."""

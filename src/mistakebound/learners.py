@@ -1,0 +1,351 @@
+"""The public linear learners: parameters checked here, behaviour in ``learner`` and ``estimator``, rules in ``rules``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mistakebound.estimator import Estimator
+from mistakebound.learner import KEEP_BYTES
+from mistakebound.life import Reduction
+from mistakebound.rules import (
+    BalancedWinnowRule,
+    EliminationRule,
+    NormalizedWinnowRule,
+    PerceptronRule,
+    PNormRule,
+    WinnowRule,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.rules import Rule
+
+
+class Perceptron(Estimator):
+    """Perceptron: predict the sign of z·x, add y·x to z on a mistake.
+
+    At most ``(R‖u‖/γ)²`` mistakes if some u separates the stream with margin γ and ‖x‖₂ ≤ R (Novikoff 1962).
+
+    Parameters
+    ----------
+    update_margin : float
+        If positive, also learn when ``y·score ≤ update_margin``.
+    bias : float
+        Value of a constant feature added to every example; 0 for none.
+    classes : (negative, positive), optional
+        The two labels. Without it the positive one is the greater.
+    keep_bytes : int
+        Memory for mistaken examples, which certificates need.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Perceptron()
+    >>> ledger = learner.run([[1, 0], [0, 1], [1, 1]], [-1, 1, -1])
+    >>> ledger.mistakes, ledger.predictions.tolist()
+    (1, [1, 1, -1])
+    >>> learner.weights_.tolist()
+    [-1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return PerceptronRule(**_options(self))
+
+
+class Winnow(Estimator):
+    """Littlestone's Winnow for x in {0,1}ⁿ: predict 1 if the weights of the active variables sum to at least θ.
+
+    Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number of
+    irrelevant variables hardly matters.
+
+    Parameters
+    ----------
+    alpha : float
+        A mistake multiplies the active weights by α (should have been 1) or by 1/α (should have been 0). α > 1.
+    threshold : float, optional
+        θ > 0; by default the number of variables. Needed for named features, whose number is not known: c·σ with c > 2
+        and σ the most features active at once (``infinite-winnow``: nothing then depends on the vocabulary).
+    strict : bool
+        Predict 1 only if the sum is greater than θ.
+    target : {"disjunction", "conjunction"}
+        A conjunction is learned as the negation of a disjunction of negated variables.
+    complements : bool
+        Give the rule the negation of every variable too (n → 2n), for targets that contain negated variables.
+    bias : {0, 1}
+        1 adds a variable that is always active.
+    classes, keep_bytes
+        As for ``Perceptron``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> X, y = mb.streams.disjunction(n=100, r=2, rounds=1000, seed=1)
+    >>> bool(mb.Winnow().run(X, y).mistakes < mb.bounds.littlestone(100, 2))
+    True
+    """
+
+    default_labels: ClassVar[tuple[int, int]] = (0, 1)
+    _binary_inputs: ClassVar[bool] = True
+
+    def __init__(  # noqa: PLR0913
+        self,
+        alpha: float = 2.0,
+        threshold: float | None = None,
+        strict: bool = False,  # noqa: FBT001, FBT002 - DESIGN's signature
+        *,
+        target: str = "disjunction",
+        complements: bool = False,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.alpha = alpha
+        self.threshold = threshold
+        self.strict = strict
+        self.target = target
+        self.complements = complements
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:
+        _check("alpha", self.alpha, self.alpha > 1, "above 1")
+        _check("bias", self.bias, self.bias in (0, 1), "0 or 1, for x must lie in {0, 1}")
+        theta = self.threshold
+        if theta is None:
+            if n is None:
+                message = (
+                    "a Winnow with named features needs a threshold, for their number is not known: "
+                    "pass threshold=4*s if at most s features are active at once"
+                )
+                raise ValueError(message)
+            theta = float(max(n + bool(self.bias), 1))
+        _check("threshold", theta, theta > 0, "above 0")
+        return WinnowRule(alpha=float(self.alpha), theta=float(theta), strict=bool(self.strict), bias=float(self.bias))
+
+    def _reduction(self) -> Reduction:
+        return _reduction(self.target, self.complements)
+
+
+class Elimination(Estimator):
+    """Start with the OR of all variables; a mistake on a negative example removes every variable active in it.
+
+    At most ``n − r`` mistakes if the labels are an OR of r of the n variables, none of them on a positive example.
+
+    Parameters
+    ----------
+    target, complements, classes, keep_bytes
+        As for ``Winnow``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Elimination()
+    >>> learner.run([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0, 1, 0]).mistakes
+    1
+    >>> learner.weights_.tolist()
+    [0.0, 0.0, 1.0]
+    """
+
+    default_labels: ClassVar[tuple[int, int]] = (0, 1)
+    _binary_inputs: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        target: str = "disjunction",
+        complements: bool = False,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.target = target
+        self.complements = complements
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return EliminationRule()
+
+    def _reduction(self) -> Reduction:
+        return _reduction(self.target, self.complements)
+
+
+class NormalizedWinnow(Estimator):
+    """Winnow with weights that form a distribution, proportional to e^{ηz}.
+
+    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and ‖x‖_∞ ≤ L.
+
+    Parameters
+    ----------
+    eta : float or "best"
+        Learning rate η > 0. ``"best"`` takes the one that the theorem prefers for ``margin`` and ``radius``. η = ∞ is
+        allowed: halving that eliminates only when the master errs.
+    margin, radius : float
+        γ and L for ``eta="best"``.
+    update_margin, bias, classes, keep_bytes
+        As for ``Perceptron``; the update margin is measured on normalised weights.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mb.NormalizedWinnow(eta="best", margin=1).run([[1, -1], [1, -1]], [-1, -1]).mistakes
+    1
+    """
+
+    _poor_score: ClassVar[bool] = True
+
+    def __init__(  # noqa: PLR0913
+        self,
+        eta: float | str = 0.1,
+        *,
+        margin: float | None = None,
+        radius: float = 1.0,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.eta = eta
+        self.margin = margin
+        self.radius = radius
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+
+
+class BalancedWinnow(Estimator):
+    """Normalised Winnow on (x, −x), so that weights may have either sign: sinh(ηz).
+
+    The bounds are those of ``NormalizedWinnow`` with ln 2n for ln n, against any u with ‖u‖₁ = 1.
+
+    Parameters
+    ----------
+    eta, margin, radius, update_margin, bias, classes, keep_bytes
+        As for ``NormalizedWinnow``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> X, y = mb.streams.margin(n=50, rounds=500, margin=0.3, seed=0, norm="l1")
+    >>> ledger = mb.BalancedWinnow(eta="best", margin=0.3).run(X, y)
+    >>> bool(ledger.mistakes <= mb.bounds.balanced_winnow(50, 0.3))
+    True
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        eta: float | str = 0.1,
+        *,
+        margin: float | None = None,
+        radius: float = 1.0,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.eta = eta
+        self.margin = margin
+        self.radius = radius
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+
+
+class PNormPerceptron(Estimator):
+    """The p-norm Perceptron: weights sign(z)|z|^{p−1}. p = 2 is the Perceptron; p ≈ 2 ln n behaves like Winnow.
+
+    At most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1.
+
+    Parameters
+    ----------
+    p : float or "best"
+        p ≥ 2. ``"best"`` is max(2, 2 ln n), for sparse targets among n features of a known number.
+    update_margin, bias, classes, keep_bytes
+        As for ``Perceptron``; the update margin is measured on the normalised link.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mb.PNormPerceptron(p=3).run([[1, 0], [1, 0]], [-1, -1]).mistakes
+    1
+    """
+
+    def __init__(
+        self,
+        p: float | str = 4.0,
+        *,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.p = p
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:
+        p = self.p
+        if p == "best":
+            if n is None:
+                message = 'p="best" needs the number of features: use arrays, or pass p'
+                raise ValueError(message)
+            p = max(2.0, 2 * math.log(max(n, 1)))
+        _check("p", p, isinstance(p, (int, float)) and 2 <= p < math.inf, 'at least 2, or "best"')  # noqa: PLR2004
+        return PNormRule(p=float(p), **_options(self))
+
+
+def _check(name: str, value: Any, good: bool, needed: str) -> None:  # noqa: FBT001
+    if not good:
+        message = f"{name} must be {needed}, got {value!r}"
+        raise ValueError(message)
+
+
+def _options(learner: Any) -> dict[str, float]:
+    """Return the update margin and the constant feature, checked."""
+    b, bias = learner.update_margin, learner.bias
+    _check("update_margin", b, 0 <= b < math.inf, "a finite number of at least 0")
+    _check("bias", bias, math.isfinite(bias), "a finite number")
+    return {"update_margin": float(b), "bias": float(bias)}
+
+
+def _rate(eta: float | str, margin: float | None, radius: float) -> float:
+    """Return η as given, or the one that the theorem prefers."""
+    if eta == "best":
+        if margin is None:
+            message = 'eta="best" needs the margin γ that you expect: pass margin=...'
+            raise ValueError(message)
+        from mistakebound.bounds import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+
+        return winnow_rate(margin, radius)
+    _check("eta", eta, not isinstance(eta, str) and eta > 0, 'above 0 (infinity is allowed), or "best"')
+    return float(eta)
+
+
+def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001
+    _check("target", target, target in ("disjunction", "conjunction"), '"disjunction" or "conjunction"')
+    return Reduction(conjunction=target == "conjunction", complements=bool(complements))
