@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound.example import frame_names, read_matrix
+from mistakebound.example import Named, frame_names, read_matrix, read_rows
 from mistakebound.labels import Labels, check_classes
 from mistakebound.learner import Learner, as_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Self
 
@@ -94,10 +95,7 @@ class Estimator(Learner):
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. What is learned already was learned with the old ones, so this is refused after learning
-
-        unless ``fit`` is called next, which starts anew.
-        """
+        """Change parameters. They count from the next ``fit`` on: a life that has begun keeps the rule it began with."""
         known = self._parameters()
         for name, value in params.items():
             if name not in known:
@@ -171,6 +169,11 @@ class Estimator(Learner):
         if y is None:
             message = f"requires y to be passed, but the target y is None: {type(self).__name__} learns from labels"
             raise ValueError(message)
+        column = np.asarray(y)
+        if column.ndim == 2 and column.shape[1] == 1:  # noqa: PLR2004 - rows and columns
+            message = "A column-vector y was passed when a 1d array was expected. Use y.ravel() to change its shape"
+            warnings.warn(message, _conversion_warning(), stacklevel=3)
+            y = column.ravel()
         labels: AnyArray = as_labels(y)
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             message = "Input y contains NaN or infinity"
@@ -187,14 +190,12 @@ class Estimator(Learner):
             raise ValueError(message)
         return labels
 
-    def _named_examples(self, X: Any) -> Any:
-        from mistakebound.example import Named, read_rows  # noqa: PLC0415
-
+    def _named_examples(self, X: Any) -> Iterable[Any]:
         rows = read_rows(X)
-        if not isinstance(rows, Named):
-            self._begun().require(rows.width, type(self).__name__)
-            raise AssertionError
-        return rows.examples
+        if isinstance(rows, Named):
+            return rows.examples
+        self._begun().require(rows.width, type(self).__name__)
+        return ()
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -213,6 +214,14 @@ def _not_fitted(wanted: str) -> type[Exception]:
     except ImportError:
         return NotFittedYetError
     return NotFittedError
+
+
+def _conversion_warning() -> type[Warning]:
+    try:
+        from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415
+    except ImportError:
+        return UserWarning
+    return DataConversionWarning
 
 
 class NotFittedYetError(ValueError, AttributeError):

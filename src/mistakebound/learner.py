@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sized
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -62,6 +63,12 @@ class Learner:
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Predict x, be told y, count a mistake if there was one, and learn from it."""
+        life, labels = self._life, self._labels
+        if type(x) is dict and life is not None and labels is not None and life.named:
+            # The short way, for a learner that has begun. Whatever is amiss, the long way below says it.
+            with suppress(KeyError, TypeError, ValueError):
+                if life.engine.learn_named(x, labels.signs[y]) >= 0:
+                    return
         if not is_named(x):
             self._learn_row(x, y)
             return
@@ -228,9 +235,7 @@ class Learner:
 
 def as_labels(y: Any) -> Any:
     """Labels as a one-dimensional array, whatever their type."""
-    labels = np.asarray(y if hasattr(y, "__len__") else list(y))
-    if labels.ndim == 2 and labels.shape[1] == 1:  # noqa: PLR2004 - a column
-        labels = labels.ravel()
+    labels = np.asarray(y if hasattr(y, "__len__") or hasattr(y, "__array__") else list(y))
     if labels.ndim != 1:
         message = f"y should be a 1d array of labels, got an array of shape {labels.shape} instead"
         raise ValueError(message)
