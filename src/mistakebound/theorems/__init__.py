@@ -1,0 +1,52 @@
+"""One small class per row of THEORY §2, by id."""
+
+from mistakebound.theorems.base import Premise, Theorem, Witness
+from mistakebound.theorems.normalized_winnow import (
+    BalancedWinnow,
+    WinnowAgnostic,
+    WinnowBestRate,
+    WinnowFixedRate,
+    WinnowPanel,
+)
+from mistakebound.theorems.perceptron import Novikoff, PerceptronAgnostic, PerceptronPanel
+from mistakebound.theorems.pnorm import PNorm
+from mistakebound.theorems.winnow import Elimination, InfiniteWinnow, Littlestone, LittlestoneSeparable
+
+THEOREMS: dict[str, Theorem] = {
+    theorem.id: theorem
+    for theorem in (
+        Novikoff(),
+        PerceptronPanel(),
+        PerceptronAgnostic(),
+        Littlestone(),
+        LittlestoneSeparable(),
+        InfiniteWinnow(),
+        WinnowFixedRate(),
+        WinnowBestRate(),
+        WinnowAgnostic(),
+        WinnowPanel(),
+        BalancedWinnow(),
+        PNorm(),
+        Elimination(),
+    )
+}
+
+__all__ = [
+    "THEOREMS",
+    "BalancedWinnow",
+    "Elimination",
+    "InfiniteWinnow",
+    "Littlestone",
+    "LittlestoneSeparable",
+    "Novikoff",
+    "PNorm",
+    "PerceptronAgnostic",
+    "PerceptronPanel",
+    "Premise",
+    "Theorem",
+    "WinnowAgnostic",
+    "WinnowBestRate",
+    "WinnowFixedRate",
+    "WinnowPanel",
+    "Witness",
+]

@@ -1,0 +1,238 @@
+"""Mistake bounds of normalised and balanced Winnow."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mistakebound import bounds
+from mistakebound.theorems.base import Premise, Theorem, Witness, least, relative_entropy, separates
+from mistakebound.theorems.perceptron import indicator, panel_premises
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound.arrays import FloatArray
+    from mistakebound.evidence import Evidence, Step
+
+
+class WinnowFixedRate(Theorem):
+    """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L (COS 511).
+
+    With an update margin b: C = ηγ − ln(cosh ηL + (b/L) sinh ηL).
+    """
+
+    id: ClassVar[str] = "winnow-fixed-rate"
+    rule: ClassVar[str] = "normalized-winnow"
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Maximum L1/L∞ margin, by linear programming."""
+        from mistakebound.comparator import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
+
+        u = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
+        return None if u is None else Witness(u=u)
+
+    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
+        """Scale the given u to ‖u‖₁ = 1."""
+        return Witness(u=unit_l1(evidence.as_vector(comparator)), margin=margin)
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """A distribution that separates with a margin large enough for the rate that was used."""
+        yield distribution(witness.vector())
+        gamma = least(evidence.margins(witness.vector()))
+        yield separates(gamma)
+        gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
+        yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.rule.parameter:g}")
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """RE(u‖uniform)/C."""
+        rule, u = evidence.rule, witness.vector()
+        return bounds.winnow_fixed_rate(
+            evidence.n,
+            min(least(evidence.margins(u)), evidence.radius(np.inf)),
+            rule.parameter,
+            evidence.radius(np.inf),
+            relative_entropy=relative_entropy(u, evidence.n),
+            update_margin=rule.update_margin,
+        )
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """RE(u‖w⁺) ≤ RE(u‖w) − C + η·max(0, γ − y u·x)."""
+        return entropy_falls(step, witness, doubled=False)
+
+
+class WinnowBestRate(WinnowFixedRate):
+    """M ≤ ln n/g(γ/L) ≤ 2L² ln n/γ² if the learner ran with η = (1/2L) ln((L+γ)/(L−γ)) for this γ and L.
+
+    Turned round: the rate η that was used is the best one for γ = L·tanh(ηL), and u must reach that margin.
+    """
+
+    id: ClassVar[str] = "winnow-best-rate"
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """A distribution that reaches the margin that the rate was made for."""
+        yield distribution(witness.vector())
+        wanted = self._margin(evidence)
+        gamma = least(evidence.margins(witness.vector()))
+        yield Premise("y(u·x) ≥ γ, the margin that η is best for", gamma >= wanted * (1 - 1e-9), f"γ = {wanted:.6g}")
+        yield Premise("no update margin", evidence.rule.update_margin == 0)
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """ln n/g(γ/L)."""
+        return bounds.winnow_best_rate(evidence.n, self._margin(evidence), evidence.radius(np.inf))
+
+    def _margin(self, evidence: Evidence) -> float:
+        radius = evidence.radius(np.inf)
+        return radius * math.tanh(evidence.rule.parameter * radius)
+
+
+class WinnowAgnostic(WinnowFixedRate):
+    """M ≤ (RE(u‖uniform) + ηH)/C for any u ≥ 0, ‖u‖₁ = 1 and any γ with C > 0, H = Σ max(0, γ − y u·x)."""
+
+    id: ClassVar[str] = "winnow-agnostic"
+    doubled: ClassVar[bool] = False
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Minimise the bound, a convex problem for each γ."""
+        from mistakebound.agnostic import agnostic_winnow  # noqa: PLC0415
+
+        rule = evidence.rule
+        if math.isinf(rule.parameter):
+            return None
+        u, gamma = agnostic_winnow(
+            evidence.X,
+            evidence.y,
+            evidence.n,
+            rule.parameter,
+            evidence.radius(np.inf),
+            doubled=self.doubled,
+            update_margin=rule.update_margin,
+        )
+        return Witness(u=u, margin=gamma)
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """γ large enough for the rate that was used."""
+        if not self.doubled:
+            yield distribution(witness.vector())
+        gamma = self._gamma(evidence, witness)
+        gain = _gain(evidence, gamma)
+        yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, γ = {gamma:.6g}")
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """(RE + ηH)/C."""
+        rule, u, gamma = evidence.rule, witness.vector(), self._gamma(evidence, witness)
+        entropy = relative_entropy(np.abs(u), 2 * evidence.n if self.doubled else evidence.n)
+        hinge = float(np.sum(np.maximum(0.0, gamma - evidence.margins(u))))
+        radius = evidence.radius(np.inf)
+        return bounds.winnow_agnostic(entropy, hinge, gamma, rule.parameter, radius, rule.update_margin)
+
+    def _gamma(self, evidence: Evidence, witness: Witness) -> float:
+        """Return γ as given, otherwise the margin of u if the rate allows it, otherwise the largest there is."""
+        if witness.margin is not None:
+            return witness.margin
+        own, radius = least(evidence.margins(witness.vector())), evidence.radius(np.inf)
+        return own if 0 < own <= radius and _gain(evidence, own) > 0 else radius
+
+
+class BalancedWinnow(WinnowAgnostic):
+    """The bounds of normalised Winnow for the doubled vector: any u with ‖u‖₁ = 1, ln 2n for ln n.
+
+    The agnostic form is used; where u separates, its hinge losses are zero and it is the separable one.
+    """
+
+    id: ClassVar[str] = "balanced-winnow"
+    rule: ClassVar[str] = "balanced-winnow"
+    doubled: ClassVar[bool] = True
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Better of the maximum-margin comparator and the agnostic one."""
+        from mistakebound.comparator import max_l1_margin  # noqa: PLC0415
+
+        found = [super().search(evidence)]
+        u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
+        if u is not None:
+            found.append(Witness(u=u))
+        apply = [w for w in found if w is not None and all(p.holds for p in self.premises(evidence, w))]
+        return min(apply, key=lambda witness: self.bound(evidence, witness), default=None)
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """The same on (x, −x)."""
+        return entropy_falls(step, witness, doubled=True)
+
+
+class WinnowPanel(WinnowBestRate):
+    """M ≤ 2k² ln n if the majority of k (odd) of n ±1 experts is right and η is the best rate for γ = 1/k."""
+
+    id: ClassVar[str] = "winnow-panel"
+    takes_variables: ClassVar[bool] = True
+    in_hindsight: ClassVar[bool] = False
+
+    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
+        """Read the k experts."""
+        return Witness(variables=evidence.as_variables(comparator), margin=margin)
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """±1 advice, an odd panel that is always right, and the rate for its margin."""
+        yield from panel_premises(evidence, witness)
+        k = max(len(witness.chosen()), 1)
+        best = bounds.winnow_rate(1 / k)
+        used = evidence.rule.parameter
+        yield Premise("η is the best rate for γ = 1/k", math.isclose(used, best, rel_tol=1e-6), f"η = {used:g}")
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """2k² ln n."""
+        return bounds.winnow_panel(evidence.n, len(witness.chosen()))
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """RE falls, with u uniform over the panel."""
+        u = indicator(witness.chosen(), len(step.z))
+        return super().lemma(step, Witness(u=u / u.sum(), margin=1 / u.sum()))
+
+
+def unit_l1(u: FloatArray) -> FloatArray:
+    """u/‖u‖₁."""
+    norm = float(np.abs(u).sum())
+    if norm == 0:
+        message = "the comparator is zero"
+        raise ValueError(message)
+    return u / norm
+
+
+def distribution(u: FloatArray) -> Premise:
+    """u ≥ 0 and ‖u‖₁ = 1."""
+    holds = bool(np.all(u >= 0)) and math.isclose(float(u.sum()), 1.0, rel_tol=1e-9)
+    return Premise("u ≥ 0 and ‖u‖₁ = 1", holds)
+
+
+def _gain(evidence: Evidence, gamma: float) -> float:
+    """C at this γ, never above the radius (a margin cannot be)."""
+    radius, rule = evidence.radius(np.inf), evidence.rule
+    return bounds.winnow_gain(min(gamma, radius), rule.parameter, radius, rule.update_margin) if radius > 0 else math.inf
+
+
+def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:
+    """Logarithm of the normalised weights; at η = ∞ uniform over the leaders."""
+    score = np.concatenate([z, -z]) if doubled else z
+    if math.isinf(eta):
+        lead = score == score.max()
+        return np.where(lead, -np.log(lead.sum()), -np.inf)
+    score = eta * score
+    top = score.max()
+    return np.asarray(score - top - np.log(np.sum(np.exp(score - top))))
+
+
+def entropy_falls(step: Step, witness: Witness, *, doubled: bool) -> dict[str, float]:
+    """RE(u‖w) − RE(u‖w⁺) ≥ C − η·max(0, γ − y u·x); RE differs by u·(ln w⁺ − ln w) only."""
+    u, eta = witness.vector(), step.rule.parameter
+    radius = float(np.abs(step.x).max())
+    reached = step.y * float(u @ step.x)
+    gamma = witness.margin if witness.margin is not None else reached
+    lost = max(0.0, gamma - reached)
+    spread = np.concatenate([np.maximum(u, 0), np.maximum(-u, 0)]) if doubled else u
+    on = spread > 0
+    before, after = (log_weights(z, eta, doubled=doubled)[on] for z in (step.z, step.z_next))
+    gain = bounds.winnow_gain(min(gamma, radius), eta, radius, step.rule.update_margin)
+    pays = 0.0 if lost == 0 else eta * lost
+    return {"RE(u‖w⁺) ≤ RE(u‖w) − C + ηH": float(spread[on] @ (after - before)) - gain + pays}

@@ -1,0 +1,198 @@
+"""Mistake bounds of Littlestone's Winnow and of Elimination, on disjunctions and on separated binary data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mistakebound import bounds
+from mistakebound.rules import WinnowRule
+from mistakebound.theorems.base import Premise, Theorem, Witness
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound.evidence import Evidence, Step
+
+
+class Littlestone(Theorem):
+    """M < αn/((α−1)θ) + (1+α)·r·s if the labels are an OR of r of the n variables (Littlestone 1988).
+
+    s is the number of steps from 1 until α^s ≥ θ (``strict``: > θ). α = 2, θ = n: M < 2 + 3r⌈lg n⌉.
+    """
+
+    id: ClassVar[str] = "littlestone"
+    rule: ClassVar[str] = "winnow"
+    takes_variables: ClassVar[bool] = True
+    strictly_below: ClassVar[bool] = True
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
+        from mistakebound.comparator import smallest_disjunction  # noqa: PLC0415 - scipy's optimisers load slowly
+
+        found = smallest_disjunction(evidence.X, evidence.positive)
+        return None if found is None else Witness(variables=found)
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """A known number of variables, and labels that are their OR."""
+        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
+        yield consistent(evidence, witness)
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """αn/((α−1)θ) + (1+α)·r·s."""
+        rule = winnow(evidence.rule)
+        return bounds.littlestone(evidence.n, len(witness.chosen()), rule.alpha, rule.theta, rule.strict)
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """Relevant weights never fall; a promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ."""
+        relevant = list(witness.chosen())
+        fall = (step.z_next - step.z)[relevant]
+        return {"relevant weights never fall": float(np.min(fall, initial=0.0))} | sum_of_weights(step)
+
+
+class InfiniteWinnow(Littlestone):
+    """M ≤ (1 + (c+1)/(c/2−1))·r·⌈lg cσ⌉ for α = 2, θ = cσ, c > 2: any number of features, unknown ahead.
+
+    σ is the largest number of features active at once, over the mistaken rounds.
+    """
+
+    id: ClassVar[str] = "infinite-winnow"
+    strictly_below: ClassVar[bool] = False
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """α = 2, θ > 2σ, and labels that are an OR."""
+        rule, sigma = winnow(evidence.rule), evidence.most_active
+        yield Premise("α = 2", rule.alpha == 2, f"α = {rule.alpha:g}")  # noqa: PLR2004
+        yield Premise("θ > 2σ", sigma >= 1 and rule.theta > 2 * sigma, f"θ = {rule.theta:g}, σ = {sigma}")
+        yield consistent(evidence, witness)
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """(1 + (c+1)/(c/2−1))·r·⌈lg cσ⌉ with c = θ/σ."""
+        rule, sigma = winnow(evidence.rule), evidence.most_active
+        return bounds.infinite_winnow(len(witness.chosen()), sigma, rule.theta / sigma, rule.strict)
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """As Littlestone's; and a mistake brings at most σ new weight."""
+        active = int(np.sum(step.x != 0))
+        return super().lemma(step, witness) | {"at most σ new features": float(active - step.first_seen)}
+
+
+class LittlestoneSeparable(Theorem):
+    """Winnow on data with μ·x ≥ 1 on positives and ≤ 1−δ on negatives, μ ≥ 0 (Littlestone 1988, Theorem 9; r-of-k).
+
+    Tighter, for any 1 < α < 1/(1−δ): with A = Σμ(1+log_α θ) and v = (A + n/((α−1)θ))/(1/α−1+δ), M ≤ A + (2−δ)v.
+    """
+
+    id: ClassVar[str] = "littlestone-separable"
+    rule: ClassVar[str] = "winnow"
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Smallest Σμ by linear programming, for a few values of δ that this α allows."""
+        from mistakebound.comparator import separating_weights  # noqa: PLC0415
+
+        alpha = winnow(evidence.rule).alpha
+        lowest = 1 - 1 / alpha
+        own = 2 * (alpha - 1)  # Theorem 9 asks for α = 1 + δ/2
+        deltas = {lowest + (1 - lowest) * share for share in (0.1, 0.25, 0.5, 0.75, 1.0)} | ({own} if own <= 1 else set())
+        found = []
+        for delta in sorted(deltas):
+            mu = separating_weights(evidence.X, evidence.positive, delta)
+            if mu is None:
+                break  # a larger δ asks for more
+            found.append(Witness(u=mu, margin=delta))
+        return min(found, key=lambda witness: self.bound(evidence, witness), default=None)
+
+    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
+        """μ as given; δ as given, otherwise what μ reaches on the negatives."""
+        mu = evidence.as_vector(comparator)
+        if margin is None:
+            worst = float(np.max((evidence.X @ mu)[~evidence.positive], initial=0.0))
+            margin = min(1.0, 1 - worst)
+        return Witness(u=mu, margin=margin)
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """The separation, and a threshold of at least 1."""
+        mu, delta = witness.vector(), witness.margin or 0.0
+        value = evidence.X @ mu
+        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
+        yield Premise("θ ≥ 1", winnow(evidence.rule).theta >= 1)
+        yield Premise("0 < δ ≤ 1", 0 < delta <= 1, f"δ = {delta:.6g}")
+        yield Premise("μ ≥ 0", bool(np.all(mu >= 0)), f"Σμ = {mu.sum():.6g}")
+        yield Premise("μ·x ≥ 1 on positives", bool(np.all(value[evidence.positive] >= 1 - ROUNDING)))
+        yield Premise("μ·x ≤ 1−δ on negatives", bool(np.all(value[~evidence.positive] <= 1 - delta + ROUNDING)))
+        finite = np.isfinite(self.bound(evidence, witness)) if 0 < delta <= 1 else False
+        yield Premise("α = 1 + δ/2, or 1 < α < 1/(1−δ)", bool(finite), f"α = {winnow(evidence.rule).alpha:g}")
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """Smallest of the forms whose premise on α holds."""
+        rule = winnow(evidence.rule)
+        mass = float(witness.vector().sum())
+        return bounds.littlestone_separable(evidence.n, mass, witness.margin or 0.0, rule.alpha, rule.theta)
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:  # noqa: ARG002
+        """What Winnow's sum of weights does in every case."""
+        return sum_of_weights(step)
+
+
+class Elimination(Theorem):
+    """M ≤ n − r if the labels are an OR of r of the n variables; never a mistake on a positive example (Blum)."""
+
+    id: ClassVar[str] = "elimination"
+    rule: ClassVar[str] = "elimination"
+    takes_variables: ClassVar[bool] = True
+
+    def search(self, evidence: Evidence) -> Witness | None:
+        """Largest consistent disjunction: it leaves the fewest variables to remove."""
+        from mistakebound.comparator import largest_disjunction  # noqa: PLC0415
+
+        mask = largest_disjunction(evidence.X, evidence.positive, evidence.n)
+        return None if mask is None else Witness(variables=tuple(np.flatnonzero(mask).tolist()))
+
+    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+        """A known number of variables, and labels that are their OR."""
+        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
+        yield consistent(evidence, witness)
+
+    def bound(self, evidence: Evidence, witness: Witness) -> float:
+        """n − r."""
+        return bounds.elimination(evidence.n, len(witness.chosen()))
+
+    def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
+        """Each mistake is on a negative example and removes at least one variable, all irrelevant."""
+        removed = (step.z >= 0) & (step.z_next < 0)
+        return {
+            "mistakes are on negatives": float(-step.y),
+            "at least one variable is removed": float(removed.sum() - 1),
+            "no relevant variable is removed": -float(removed[list(witness.chosen())].sum()),
+        }
+
+
+ROUNDING = 1e-9
+
+
+def winnow(rule: Any) -> WinnowRule:
+    """Return the rule, which these theorems need to be Winnow."""
+    if not isinstance(rule, WinnowRule):
+        message = f"this theorem speaks of Winnow, not of {rule.id}"
+        raise TypeError(message)
+    return rule
+
+
+def consistent(evidence: Evidence, witness: Witness) -> Premise:
+    """Labels are the OR of the chosen variables in every mistaken round."""
+    chosen = list(witness.chosen())
+    predicted = np.asarray(evidence.X[:, chosen].sum(axis=1)).ravel() > 0
+    holds = bool(np.array_equal(predicted, evidence.positive))
+    return Premise("the labels are an OR of r variables in every mistaken round", holds, f"r = {len(chosen)}")
+
+
+def sum_of_weights(step: Step) -> dict[str, float]:
+    """A promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ; for ``strict`` ≤ and >."""
+    rule = winnow(step.rule)
+    change = float(np.sum(rule.weights(step.z_next) - rule.weights(step.z)))
+    if step.y > 0:
+        slack = (rule.alpha - 1) * rule.theta - change
+        return {"a promotion adds less than (α−1)θ": slack if rule.strict or slack > 0 else -1.0}
+    slack = -change - (1 - 1 / rule.alpha) * rule.theta
+    return {"a demotion removes at least (1−1/α)θ": slack if not rule.strict or slack > 0 else -1.0}
