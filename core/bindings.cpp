@@ -57,7 +57,8 @@ struct NamedExample {
   bool may_repeat = false;
 
   void read(nb::handle x) {
-    name.clear(), slot.clear(), value.clear(), built.clear();
+    name.clear(), slot.clear(), value.clear();
+    if (!built.empty()) built.clear();
     may_repeat = false;
     if (!PyDict_Check(x.ptr()) && PyObject_HasAttrString(x.ptr(), "items")) {
       copied = nb::module_::import_("builtins").attr("dict")(x);
@@ -80,6 +81,10 @@ struct NamedExample {
 
  private:
   static std::string_view text(nb::handle item) {
+#ifndef Py_LIMITED_API
+    if (PyUnicode_Check(item.ptr()) && PyUnicode_IS_COMPACT_ASCII(item.ptr())) [[likely]]
+      return {static_cast<const char*>(PyUnicode_DATA(item.ptr())), static_cast<std::size_t>(PyUnicode_GET_LENGTH(item.ptr()))};
+#endif
     Py_ssize_t size = 0;
     const char* data = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
     if (data == nullptr) {
@@ -92,8 +97,12 @@ struct NamedExample {
   void read_item(PyObject* key, PyObject* v) {
     const std::string_view k = text(key);
     double number;
-    if (PyFloat_Check(v)) {
+    if (PyFloat_Check(v)) [[likely]] {
+#ifndef Py_LIMITED_API
+      number = PyFloat_AS_DOUBLE(v);
+#else
       number = PyFloat_AsDouble(v);
+#endif
     } else if (PyUnicode_Check(v)) {
       built.push_back(std::string(k) + "=" + std::string(text(v)));
       name.push_back(built.back());
@@ -322,8 +331,7 @@ class Engine {
 
   void read(nb::handle x) {
     example_.read(x);
-    for (const std::string_view name : example_.name)
-      example_.slot.push_back(static_cast<std::int32_t>(names_.find(name) + 1));
+    names_.find_all(example_.name, [&](std::int64_t id) { example_.slot.push_back(static_cast<std::int32_t>(id + 1)); });
   }
 
   // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.

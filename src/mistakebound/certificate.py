@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.evidence import Evidence
-from mistakebound.theorems import THEOREMS, Premise, Theorem, Witness
+from mistakebound.experts import ExpertLedger
+from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness
 
 if TYPE_CHECKING:
     from mistakebound.ledger import Ledger
@@ -75,7 +76,7 @@ class Certificate:
 
 
 def certify(
-    ledger: Ledger, theorem: str | None = None, comparator: Any = None, margin: float | None = None
+    ledger: Ledger | ExpertLedger, theorem: str | None = None, comparator: Any = None, margin: float | None = None
 ) -> Certificate:
     """Check a theorem on a ledger; without a theorem, find the one that gives the smallest bound.
 
@@ -99,6 +100,8 @@ def certify(
     >>> certificate.mistakes, round(certificate.bound, 6), certificate.status
     (9, 9.0, 'vacuous')
     """
+    if isinstance(ledger, ExpertLedger):
+        return _of_experts(ledger)
     evidence = Evidence(ledger)
     if theorem is not None:
         return _with_theorem(evidence, _find(theorem, ledger), comparator, margin)
@@ -111,6 +114,27 @@ def certify(
     found = [_with_theorem(evidence, t, None, None) for t in candidates]
     applies = [c for c in found if c.status != DOES_NOT_APPLY]
     return min(applies, key=lambda c: c.bound, default=found[0])
+
+
+def _of_experts(ledger: ExpertLedger) -> Certificate:
+    """Certify with the one theorem that each rule over experts has."""
+    theorem = EXPERT_THEOREMS[ledger.rule]
+    premises = tuple(theorem.premises(ledger))
+    applies = all(p.holds for p in premises)
+    bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
+    broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
+    useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    return Certificate(
+        theorem=theorem.id,
+        rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},
+        rounds=ledger.rounds,
+        mistakes=ledger.mistakes,
+        updates=ledger.rounds,
+        bound=bound,
+        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
+        premises=premises,
+        comparator={"variables": [str(ledger.best_expert)]} if ledger.rounds else {},
+    )
 
 
 def _find(theorem: str, ledger: Ledger) -> Theorem:

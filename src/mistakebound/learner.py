@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sized
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -66,9 +65,11 @@ class Learner:
         life, labels = self._life, self._labels
         if type(x) is dict and life is not None and labels is not None and life.named:
             # The short way, for a learner that has begun. Whatever is amiss, the long way below says it.
-            with suppress(KeyError, TypeError, ValueError):
+            try:
                 if life.engine.learn_named(x, labels.signs[y]) >= 0:
                     return
+            except (KeyError, TypeError, ValueError):
+                pass
         if not is_named(x):
             self._learn_row(x, y)
             return

@@ -1,6 +1,7 @@
 """One small class per row of THEORY §2, by id."""
 
 from mistakebound.theorems.base import Premise, Theorem, Witness
+from mistakebound.theorems.experts import EXPERT_THEOREMS
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
     WinnowAgnostic,
@@ -32,6 +33,7 @@ THEOREMS: dict[str, Theorem] = {
 }
 
 __all__ = [
+    "EXPERT_THEOREMS",
     "THEOREMS",
     "BalancedWinnow",
     "Elimination",
