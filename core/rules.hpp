@@ -56,7 +56,10 @@ struct BalancedWinnow {
     return z < 0 ? -w : w;
   }
   double mass(double w, double z) const {
-    if (std::isinf(eta)) return std::fabs(z) == shift ? 1.0 : 0.0;
+    if (std::isinf(eta)) {  // beyond the leaders: infinite, which asks for a rescale
+      const double size = std::fabs(z);
+      return size < shift ? 0.0 : size == shift ? 1.0 : std::numeric_limits<double>::infinity();
+    }
     return std::sqrt(floor * floor + w * w);
   }
   double normaliser(double total) const { return total; }

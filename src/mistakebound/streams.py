@@ -258,7 +258,7 @@ def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
     rounds, n = shape = stream.X.shape
     flips = _ones(generator(seed, 2), rounds, n, rate)
     if dense:
-        X = np.array(stream.X, order="C")
+        X = stream.X.copy()  # C order, whatever it was before
         X.reshape(-1)[flips] = -X.reshape(-1)[flips] if signs else 1 - X.reshape(-1)[flips]
     else:
         row, col = stream.X.nonzero()

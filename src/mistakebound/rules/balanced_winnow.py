@@ -46,7 +46,7 @@ class BalancedWinnowRule(Rule):
     def mass(self, w: float, z: float, factor: float) -> float:
         """cosh(ηz)·e^{−shift}, from cosh² = 1 + sinh²."""
         if math.isinf(self.eta):
-            return 1.0 if abs(z) == factor else 0.0
+            return 0.0 if abs(z) < factor else 1.0 if abs(z) == factor else math.inf
         floor = exp(-factor)
         return math.sqrt(floor * floor + w * w)
 

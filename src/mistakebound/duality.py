@@ -1,0 +1,90 @@
+"""The dual problem behind every comparator: weights on rounds instead of weights on features.
+
+A rule keeps ``z = sum a_t y_t x_t`` with ``a_t = 1`` at its mistakes and predicts with ``w = grad phi(z)``. Let the
+``a_t`` be free and the best comparator has the same form: it is ``grad phi`` at the maximum of
+
+    ``gamma sum a - phi(sum a_t y_t x_t) - ridge``,  ``0 <= a_t <= upper_t``,
+
+a smooth concave problem with one variable per kept round, however many features there are. Any ``a`` gives a
+valid comparator and, by weak duality, a limit on how much better another one can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds, minimize
+from scipy.sparse import csr_matrix
+
+Array = NDArray[np.float64]
+Potential = Callable[[Array], tuple[float, Array]]
+"""phi and its gradient, both at once."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Kept rounds as rows ``y_t x_t``, without the columns that never occur."""
+
+    rows: csr_matrix
+    columns: csr_matrix  # the transpose, as CSR, for fast products
+    occurring: NDArray[np.intp]
+    n: int
+
+    @classmethod
+    def signed(cls, X: csr_matrix, y: Array) -> Rows:
+        """Multiply each row by its label and drop the columns that never occur."""
+        data = X.data * np.repeat(np.asarray(y, dtype=np.float64), np.diff(X.indptr))
+        occurring, indices = np.unique(X.indices, return_inverse=True)
+        rows = csr_matrix((data, indices, X.indptr), shape=(X.shape[0], len(occurring)))
+        return cls(rows, rows.T.tocsr(), occurring, X.shape[1])
+
+    def spread(self, u: Array) -> Array:
+        """Return u with zeros for the columns that were dropped."""
+        dense = np.zeros(self.n)
+        dense[self.occurring] = u
+        return dense
+
+
+def ascend(
+    rows: Rows,
+    phi: Potential,
+    start: Array,
+    *,
+    gamma: float = 1.0,
+    upper: Array | float = np.inf,
+    ridge: Array | float = 0.0,
+    iterations: int = 60,
+) -> Array:
+    """Maximise ``gamma sum a - phi(columns @ a) - ridge @ a^2 / 2`` over ``0 <= a <= upper``, from `start`."""
+
+    def loss(a: Array) -> tuple[float, Array]:
+        value, u = phi(rows.columns @ a)
+        # Sums, not dot products: on vectors of this length BLAS loses more by starting threads than it gains.
+        return value + float(np.sum(a * (ridge * a / 2 - gamma))), rows.rows @ u + (ridge * a - gamma)
+
+    options = {"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-12, "gtol": 1e-12}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, upper), options=options)
+    return np.clip(np.asarray(found.x), 0.0, upper)
+
+
+def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) -> Potential:
+    """Return ``|v|_p^2 / (2 scale)`` with its gradient; if nonnegative, of the positive part of v."""
+
+    def phi(v: Array) -> tuple[float, Array]:
+        size = np.maximum(v, 0.0) if nonnegative else np.abs(v)
+        largest = float(size.max(initial=0.0))
+        if largest == 0:
+            return 0.0, np.zeros_like(v)
+        if p == 2:
+            return float(np.sum(size * size)) / (2 * scale), (size if nonnegative else v) / scale
+        size /= largest
+        size[size < 1e-40 ** (1 / p)] = 0.0  # too small to count, and their powers are slow subnormals
+        power = size ** (p - 1)
+        total = float(np.sum(power * size))
+        gradient = power * (largest * total ** (2 / p - 1) / scale)
+        return largest**2 * total ** (2 / p) / (2 * scale), gradient if nonnegative else np.copysign(gradient, v)
+
+    return phi
