@@ -111,6 +111,8 @@ TRACES = [
     Trace("balanced-winnow", [((1, -1), -1)], "+", (-1, 1), {"eta": LN2}, scores={(1, 0): -0.3, (0, 1): 0.3}),
     # update margin 0.3: score 0 <= 0.3 update, then 0.75/(1.25 + 1) = 1/3 > 0.3
     Trace("balanced-winnow", [((1, 0), 1), ((1, 0), 1)], "++", (1, 0), {"eta": LN2, "update_margin": 0.3}),
+    # the same, but 0.375/2.25 = 1/6 <= 0.3: the normaliser decides
+    Trace("balanced-winnow", [((1, 0), 1), ((0.5, 0), 1)], "++", (1.5, 0), {"eta": LN2, "update_margin": 0.3}),
     # eta = infinity: z = (-1, 1) both lead; z = (1, 2): the second alone
     Trace(
         "balanced-winnow",

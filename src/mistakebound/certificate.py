@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.evidence import Evidence
-from mistakebound.experts import ExpertLedger
+from mistakebound.ledger import ExpertLedger
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness
 
 if TYPE_CHECKING:

@@ -7,45 +7,18 @@ share all the weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mistakebound.errors import StreamError
+from mistakebound.ledger import ExpertLedger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.certificate import Certificate
-
-
-@dataclass(frozen=True)
-class ExpertLedger:
-    """What happened to a learner that follows experts, over all of its rounds.
-
-    ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
-    answers, which is what the theorem on the randomized rule speaks of.
-    """
-
-    rule: str
-    beta: float
-    rounds: int
-    predictions: AnyArray
-    mistake_rounds: IntArray
-    expert_mistakes: IntArray
-    expected_mistakes: float
-
-    @property
-    def mistakes(self) -> int:
-        """Wrong predictions of the master."""
-        return len(self.mistake_rounds)
-
-    @property
-    def best_expert(self) -> int:
-        """Index of the expert with the fewest mistakes."""
-        return int(np.argmin(self.expert_mistakes))
 
 
 class WeightedMajority:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound.arrays import FloatArray
-    from mistakebound.certificate import Certificate
     from mistakebound.example import Positional
     from mistakebound.rules import Rule
 
@@ -181,24 +180,6 @@ class Learner:
         """What the constant feature adds to the score: its weight times ``bias``."""
         life = self._begun()
         return float(life.weights()[-1]) * life.rule.bias if life.rule.bias else 0.0
-
-    def certify(self, theorem: str | None = None, comparator: Any = None, margin: float | None = None) -> Certificate:
-        """Mistakes beside what a theorem allows, with its premises checked on the rounds with a mistake.
-
-        Without arguments: the theorem and the comparator found in hindsight that give the smallest bound.
-
-        Parameters
-        ----------
-        theorem : str, optional
-            An id of THEORY §2, such as ``"novikoff"``.
-        comparator : array, dict or sequence of variables, optional
-            The witness u, or the variables of a disjunction; found in hindsight if not given.
-        margin : float, optional
-            The γ at which an agnostic theorem measures hinge losses.
-        """
-        from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
-
-        return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
 
     # ------------------------------------------------------------------ inside
 

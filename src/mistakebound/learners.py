@@ -20,10 +20,33 @@ from mistakebound.rules import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mistakebound.certificate import Certificate
     from mistakebound.rules import Rule
 
 
-class Perceptron(Estimator):
+class LinearLearner(Estimator):
+    """What every public linear learner is: an estimator that can certify what it did."""
+
+    def certify(self, theorem: str | None = None, comparator: Any = None, margin: float | None = None) -> Certificate:
+        """Mistakes beside what a theorem allows, with its premises checked on the rounds with a mistake.
+
+        Without arguments: the theorem and the comparator found in hindsight that give the smallest bound.
+
+        Parameters
+        ----------
+        theorem : str, optional
+            An id of THEORY §2, such as ``"novikoff"``.
+        comparator : array, dict or sequence of variables, optional
+            The witness u, or the variables of a disjunction; found in hindsight if not given.
+        margin : float, optional
+            The γ at which an agnostic theorem measures hinge losses.
+        """
+        from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
+
+        return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
+
+
+class Perceptron(LinearLearner):
     """Perceptron: predict the sign of z·x, add y·x to z on a mistake.
 
     At most ``(R‖u‖/γ)²`` mistakes if some u separates the stream with margin γ and ‖x‖₂ ≤ R (Novikoff 1962).
@@ -67,7 +90,7 @@ class Perceptron(Estimator):
         return PerceptronRule(**_options(self))
 
 
-class Winnow(Estimator):
+class Winnow(LinearLearner):
     """Littlestone's Winnow for x in {0,1}ⁿ: predict 1 if the weights of the active variables sum to at least θ.
 
     Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number of
@@ -142,7 +165,7 @@ class Winnow(Estimator):
         return _reduction(self.target, self.complements)
 
 
-class Elimination(Estimator):
+class Elimination(LinearLearner):
     """Start with the OR of all variables; a mistake on a negative example removes every variable active in it.
 
     At most ``n − r`` mistakes if the labels are an OR of r of the n variables, none of them on a positive example.
@@ -185,7 +208,7 @@ class Elimination(Estimator):
         return _reduction(self.target, self.complements)
 
 
-class NormalizedWinnow(Estimator):
+class NormalizedWinnow(LinearLearner):
     """Winnow with weights that form a distribution, proportional to e^{ηz}.
 
     At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and ‖x‖_∞ ≤ L.
@@ -232,7 +255,7 @@ class NormalizedWinnow(Estimator):
         return NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
 
 
-class BalancedWinnow(Estimator):
+class BalancedWinnow(LinearLearner):
     """Normalised Winnow on (x, −x), so that weights may have either sign: sinh(ηz).
 
     The bounds are those of ``NormalizedWinnow`` with ln 2n for ln n, against any u with ‖u‖₁ = 1.
@@ -274,7 +297,7 @@ class BalancedWinnow(Estimator):
         return BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
 
 
-class PNormPerceptron(Estimator):
+class PNormPerceptron(LinearLearner):
     """The p-norm Perceptron: weights sign(z)|z|^{p−1}. p = 2 is the Perceptron; p ≈ 2 ln n behaves like Winnow.
 
     At most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1.

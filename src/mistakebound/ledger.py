@@ -254,3 +254,30 @@ class Stored:
     def names(self) -> list[str]:
         """As stored."""
         return list(self._data["names"])
+
+
+@dataclass(frozen=True)
+class ExpertLedger:
+    """What happened to a learner that follows experts, over all of its rounds.
+
+    ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
+    answers, which is what the theorem on the randomized rule speaks of.
+    """
+
+    rule: str
+    beta: float
+    rounds: int
+    predictions: AnyArray
+    mistake_rounds: IntArray
+    expert_mistakes: IntArray
+    expected_mistakes: float
+
+    @property
+    def mistakes(self) -> int:
+        """Wrong predictions of the master."""
+        return len(self.mistake_rounds)
+
+    @property
+    def best_expert(self) -> int:
+        """Index of the expert with the fewest mistakes."""
+        return int(np.argmin(self.expert_mistakes))

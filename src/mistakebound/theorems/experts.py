@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.arrays import FloatArray
-    from mistakebound.experts import ExpertLedger
+    from mistakebound.ledger import ExpertLedger
 
 
 class WeightedMajority:

@@ -1,0 +1,151 @@
+"""One test over all rules: the compiled core equals the Python reference, bit for bit."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from games import nonzeros
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from test_traces import LEARNERS
+
+from mistakebound.reference import ReferenceGame
+from mistakebound.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.rules import Rule
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "perceptron": [{}, {"bias": 1.0}, {"update_margin": 2.0}, {"update_margin": 0.5, "bias": -0.3}],
+    "winnow": [{"theta": 5.0}, {"theta": 5.0, "strict": True}, {"alpha": 1.3, "theta": 7.0}, {"theta": 5.0, "bias": 1.0}],
+    "normalized-winnow": [
+        {"eta": 0.3},
+        {"eta": 40.0, "bias": 0.5},
+        {"eta": math.inf},
+        {"eta": 0.3, "update_margin": 0.1},
+        {"eta": math.inf, "bias": 1.0, "update_margin": 0.1},
+    ],
+    "balanced-winnow": [
+        {"eta": 0.1},
+        {"eta": 40.0},
+        {"eta": math.inf},
+        {"eta": 0.2, "update_margin": 0.1, "bias": 1.0},
+    ],
+    "pnorm": [{"p": 2.0}, {"p": 3.7}, {"p": 200.0, "bias": 1.0}, {"p": 6.0, "update_margin": 0.5}],
+    "elimination": [{}],
+}
+
+
+def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]]:
+    """Streams that nothing separates, real-valued, ±1 and 0/1, for every option of a rule."""
+    rng = np.random.default_rng(7)
+    n, rounds = 13, 150
+    u = rng.standard_normal(n)
+    binary = (rng.random((rounds, n)) < 0.3).astype(float)
+    kinds = [binary] if RULES[rule].binary else [
+        rng.standard_normal((rounds, n)) * (rng.random((rounds, n)) < 0.7),
+        rng.choice([-1.0, 1.0], (rounds, n)),
+        binary,
+    ]
+    made = []
+    for X in kinds:
+        y = np.where(X @ u >= 0, 1, -1)
+        y[rng.random(rounds) < 0.1] *= -1
+        made += [(parameters, X, y) for parameters in OPTIONS[rule]]
+    return made
+
+
+def check_parity(rule: str, parameters: dict[str, Any], X: np.ndarray, y: np.ndarray, make: Callable[..., Rule]) -> None:
+    """Predictions, z, scores and the number of updates are identical."""
+    learner = LEARNERS[rule](classes=(-1, 1), **parameters)
+    ledger = learner.run(X, y)
+    game = ReferenceGame(make(**parameters), X.shape[1])
+    predictions = [game.round(nonzeros(x), int(label)) for x, label in zip(X, y, strict=True)]
+    assert np.array_equal(ledger.predictions == 1, predictions)
+    assert learner._life.engine.z().tolist() == game.z
+    assert learner._life.engine.bias_z() == game.bias_z
+    assert ledger.updates == game.updates
+    for x in X[:10]:
+        assert learner.score_one(x) == game.score(nonzeros(x))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_core_equals_reference(rule: str) -> None:
+    for parameters, X, y in streams_for(rule):
+        check_parity(rule, parameters, X, y, RULES[rule])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> None:
+    """Few features, awkward values: ties, repeats and long rows come up often."""
+    width = data.draw(st.integers(1, 20))
+    value = (
+        st.sampled_from([0.0, 1.0])
+        if RULES[rule].binary
+        else st.sampled_from([0.0, 0.0, 1.0, -1.0, 0.5, 3.0, -0.1, 1e-3, 700.0, 1e6])
+    )
+    rows = data.draw(st.lists(st.lists(value, min_size=width, max_size=width), min_size=1, max_size=30))
+    labels = data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(rows), max_size=len(rows)))
+    parameters = data.draw(st.sampled_from(OPTIONS[rule]))
+    check_parity(rule, parameters, np.array(rows), np.array(labels), RULES[rule])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_way_through_the_core_is_the_same(rule: str) -> None:
+    """Dense or CSR, 32 or 64 bits, gathered or not, whole or one at a time: one result, bit for bit."""
+    for parameters, X, y in streams_for(rule):
+        X = X.astype(np.float32).astype(float)  # so that float32 holds the same numbers
+        sparse = csr_matrix(X)
+        wide = sparse.copy()
+        wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+
+        def state(feed: Callable[[Any], None], *, simd: bool = True, p: dict[str, Any] = parameters) -> tuple[Any, ...]:
+            learner = LEARNERS[rule](classes=(-1, 1), **p)
+            learner.predict_one(np.zeros(13))
+            learner._life.engine.use_simd(simd)
+            feed(learner)
+            scores = learner.decision_function(X[:7])
+            return learner._life.engine.z().tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
+
+        def one_by_one(learner: Any, rows: Any = X, labels: np.ndarray = y) -> None:
+            for x, label in zip(rows, labels, strict=True):
+                learner.learn_one(x, label)
+
+        def in_parts(learner: Any, rows: Any = sparse, labels: np.ndarray = y) -> None:
+            for start in (0, 1, 2, 40, 41, 149):
+                stop = {0: 1, 1: 2, 2: 40, 40: 41, 41: 149, 149: 150}[start]
+                learner.partial_fit(rows[start:stop], labels[start:stop])
+
+        whole = state(lambda learner: learner.run(X, y))
+        assert whole == state(lambda learner: learner.run(X, y), simd=False)
+        assert whole == state(lambda learner: learner.run(X.astype(np.float32), y))
+        assert whole == state(lambda learner: learner.run(sparse, y))
+        assert whole == state(lambda learner: learner.run(sparse.astype(np.float32), y), simd=False)
+        assert whole == state(lambda learner: learner.run(wide, y))
+        assert whole == state(lambda learner: learner.run(wide.astype(np.float32), y))
+        assert whole == state(one_by_one)
+        assert whole == state(in_parts)
+
+
+def test_large_tables_take_the_prefetching_way() -> None:
+    """Beyond the cache another loop runs; it obeys the same summation order."""
+    rng = np.random.default_rng(3)
+    rows, width, active = 300, 2**21, 37
+    index = np.sort(rng.integers(0, width, (rows, active)), axis=1)
+    X = csr_matrix((rng.standard_normal(rows * active), index.ravel(), np.arange(0, rows * active + 1, active)), (rows, width))
+    X.sum_duplicates()
+    y = np.where(rng.random(rows) < 0.5, 1, -1)
+    used, small = np.unique(X.indices, return_inverse=True)
+    packed = csr_matrix((X.data, small, X.indptr), (rows, len(used)))  # the same stream on a small table
+    for rule in ("perceptron", "pnorm"):
+        a, b = LEARNERS[rule](), LEARNERS[rule]()
+        assert np.array_equal(a.run(X, y).predictions, b.run(packed, y).predictions)
+        assert np.array_equal(a._life.engine.z()[used], b._life.engine.z())

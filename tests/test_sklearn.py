@@ -1,0 +1,89 @@
+"""scikit-learn's own checks, all of them, none expected to fail; and checks of our own for the 0/1 learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mistakebound as mb
+
+sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'mistakebound[sklearn]'")
+
+from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.model_selection import GridSearchCV, cross_val_score  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.utils import get_tags  # noqa: E402
+from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
+
+BINARY_INPUT = [mb.Winnow(), mb.Winnow(strict=True, alpha=1.5), mb.Elimination()]
+
+
+@parametrize_with_checks([mb.Perceptron(), mb.BalancedWinnow(), mb.NormalizedWinnow(), mb.PNormPerceptron()])
+def test_scikit_learn_check(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_tags() -> None:
+    for learner in (mb.Perceptron(), mb.NormalizedWinnow(), mb.Winnow()):
+        tags = get_tags(learner)
+        assert tags.estimator_type == "classifier"
+        assert not tags.classifier_tags.multi_class
+        assert tags.input_tags.sparse
+    assert get_tags(mb.NormalizedWinnow()).classifier_tags.poor_score
+    assert not get_tags(mb.Perceptron()).classifier_tags.poor_score
+    assert get_tags(mb.Winnow()).input_tags.categorical
+
+
+@pytest.mark.parametrize("learner", BINARY_INPUT, ids=repr)
+def test_checks_of_our_own_for_binary_input(learner: Any) -> None:
+    X, y = mb.streams.disjunction(12, 2, 400, seed=3)
+    assert repr(clone(learner)) == repr(learner)
+    with pytest.raises(NotFittedError):
+        learner.predict(X)
+    fitted = clone(learner).fit(X, y)
+    assert fitted.score(X, y) > 0.95
+    assert fitted.n_features_in_ == 12
+    assert fitted.classes_.tolist() == [0, 1]
+    assert np.array_equal(fitted.predict(X), np.where(fitted.decision_function(X) >= (1e-12 if learner_strict(fitted) else 0), 1, 0))
+    again = clone(learner).fit(X, y)
+    assert np.array_equal(again.predict(X), fitted.predict(X))  # fit forgets, then makes one pass
+    assert np.array_equal(again.fit(X, y).predict(X), fitted.predict(X))
+    text = clone(learner).fit(X, np.where(y == 1, "yes", "no"))
+    assert np.array_equal(text.predict(X) == "yes", fitted.predict(X) == 1)
+    with pytest.raises(ValueError, match="0 or 1"):
+        fitted.predict(X * 2)
+    with pytest.raises(ValueError, match="12 features"):
+        fitted.predict(X[:, :5])
+    with pytest.raises(ValueError, match="NaN"):
+        clone(learner).fit(np.full((2, 3), np.nan), [0, 1])
+
+
+def learner_strict(learner: Any) -> bool:
+    return bool(getattr(learner, "strict", False))
+
+
+def test_in_a_pipeline_and_a_search() -> None:
+    X, y = mb.streams.margin(10, 300, 0.2, seed=0)
+    pipeline = make_pipeline(StandardScaler(), mb.Perceptron(bias=1))
+    assert cross_val_score(pipeline, X, y).mean() > 0.8
+    search = GridSearchCV(mb.BalancedWinnow(), {"eta": [0.01, 0.1, 1.0]}).fit(X, y)
+    assert search.best_params_["eta"] in (0.01, 0.1, 1.0)
+
+
+def test_partial_fit_with_classes() -> None:
+    learner = mb.Perceptron().partial_fit([[1.0]], ["b"], classes=["a", "b"])
+    assert learner.classes_.tolist() == ["a", "b"]
+    assert learner.predict([[1.0]]).tolist() == ["b"]
+
+
+def test_set_params_counts_from_the_next_fit_on() -> None:
+    X, y = mb.streams.margin(5, 100, 0.2, seed=0, norm="l1")
+    learner = mb.BalancedWinnow(eta=0.5).fit(X, y).set_params(eta=0.25)
+    assert learner.ledger_.rule.parameter == 0.5
+    assert learner.fit(X, y).ledger_.rule.parameter == 0.25
+    with pytest.raises(ValueError, match="Invalid parameter"):
+        learner.set_params(rate=1)
