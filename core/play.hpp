@@ -4,6 +4,7 @@
 // The Perceptron's w is z itself, so it stores one float.
 #pragma once
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -90,11 +91,8 @@ class Play {
     positive = is_positive(raw);
     const bool mistaken = positive != truth;
     const bool update = mistaken ? !(settings_.only_false_positives && truth) : inside_margin(raw, label);
-    if (update) {
-      at = 0;
-      for (; at < x.size; ++at)
-        if (!(std::fabs(static_cast<double>(x.value[at])) <= largest_learnable)) return Fault::too_large;
-    }
+    if (update && !learnable(x, at)) [[unlikely]]
+      return Fault::too_large;
     if (update || mistaken) {
       settle();
       record.keep(x, settings_.named ? 1 : 0, truth, mistaken);
@@ -217,20 +215,37 @@ class Play {
     return label * raw <= limit;
   }
 
+  // |x| <= largest_learnable, told by the bits of x: integers of one width are compared four or eight at a time.
+  template <class Index, class Value>
+  static bool learnable(const Row<Index, Value>& x, std::size_t& at) {
+    using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+    constexpr Bits top_bit = Bits{1} << (8 * sizeof(Bits) - 1);
+    constexpr auto limit = std::bit_cast<Bits>(static_cast<Value>(largest_learnable));
+    const auto room = [&](std::size_t k) { return limit - (std::bit_cast<Bits>(x.value[k]) & ~top_bit); };
+    Bits over = 0;
+    for (std::size_t k = 0; k < x.size; ++k) over |= room(k);
+    if ((over & top_bit) == 0) [[likely]]
+      return true;
+    for (at = 0; (room(at) & top_bit) == 0;) ++at;
+    return false;
+  }
+
   template <class Index, class Value>
   void learn(const Row<Index, Value>& x, std::int8_t label) {
     const double d = label;
-    if constexpr (!Rule::identity) {
+    float* const w = w_.data();
+    if constexpr (Rule::identity) {
+      // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
+      const auto y = static_cast<Value>(label);
+      for (std::size_t k = 0; k < x.size; ++k) {
+        float& z = w[x.index[k]];
+        z = static_cast<float>(static_cast<Value>(z) + y * x.value[k]);
+      }
+    } else {
+      float* const z = z_.data();
       if (large())
-        for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z_.data() + x.index[k], 1);
-    }
-    for (std::size_t k = 0; k < x.size; ++k) {
-      const auto i = static_cast<std::size_t>(x.index[k]);
-      const double step = d * static_cast<double>(x.value[k]);
-      if constexpr (Rule::identity)
-        w_.data()[i] = static_cast<float>(static_cast<double>(w_.data()[i]) + step);
-      else
-        move(z_.data()[i], w_.data()[i], step);
+        for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z + x.index[k], 1);
+      for (std::size_t k = 0; k < x.size; ++k) move(z[x.index[k]], w[x.index[k]], d * static_cast<double>(x.value[k]));
     }
     if (settings_.bias != 0) move(bias_z_, bias_w_, d * settings_.bias);
     if constexpr (Rule::normalised) {
@@ -316,6 +331,7 @@ class Play {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
       const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin)};
+      fetch_stream(x);
       Unsigned outside = 0;  // its top bit: some index is below 0 or above the last
       for (std::size_t k = 0; k < x.size; ++k) {
         const auto i = static_cast<Unsigned>(x.index[k]);
@@ -332,6 +348,18 @@ class Play {
         return {r, fault, begin + static_cast<std::int64_t>(at)};
     }
     return {batch.rows};
+  }
+
+  // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.
+  template <class Index, class Value>
+  static void fetch_stream(const Row<Index, Value>& x) {
+    constexpr std::size_t line = 64, ahead = 1024;
+    const auto fetch = [&](const void* from, std::size_t bytes) {
+      const auto start = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(Value);
+      for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(reinterpret_cast<const void*>(start + at));
+    };
+    fetch(x.index, x.size * sizeof(Index));
+    fetch(x.value, x.size * sizeof(Value));
   }
 
   // Asks for the weights that later rows will read; a wrong address does no harm, their indices are not checked yet.

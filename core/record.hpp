@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "example.hpp"
+#include "memory.hpp"
 
 namespace mistakebound {
 
@@ -19,9 +20,10 @@ struct Record {
   std::vector<std::int64_t> kept_round, kept_end;
   std::vector<std::int8_t> kept_label;      // +1, -1
   std::vector<std::uint8_t> kept_mistaken;  // 0: updated inside the update margin only
-  std::vector<std::uint32_t> kept_index;
-  std::vector<double> kept_value;
+  std::vector<std::uint32_t, LargeMemory<std::uint32_t>> kept_index;
+  std::vector<double, LargeMemory<double>> kept_value;
   bool keeping = true;
+  static constexpr std::size_t many = 1 << 14;
 
   void predicted(bool positive, bool truth) {
     if (predictions.size() < limit_bytes) predictions.push_back(positive ? 1 : 0);
@@ -39,9 +41,17 @@ struct Record {
     const std::size_t bytes = (kept_index.size() + x.size) * per_value + (kept_round.size() + 1) * per_row;
     keeping = keeping && bytes <= limit_bytes;  // a prefix, never with holes: later examples stay out too
     if (!keeping) return;
+    if (kept_index.size() > many && kept_index.capacity() < limit_bytes / per_value) {
+      // One generous reservation instead of doubling: memory that is never written is never paged in.
+      kept_index.reserve(limit_bytes / per_value);
+      kept_value.reserve(limit_bytes / per_value);
+    }
+    const std::size_t first = kept_index.size();
+    kept_index.resize(first + x.size);
+    kept_value.resize(first + x.size);
     for (std::size_t k = 0; k < x.size; ++k) {
-      kept_index.push_back(static_cast<std::uint32_t>(x.index[k]) - first_slot);
-      kept_value.push_back(static_cast<double>(x.value[k]));
+      kept_index[first + k] = static_cast<std::uint32_t>(x.index[k]) - first_slot;
+      kept_value[first + k] = static_cast<double>(x.value[k]);
     }
     kept_round.push_back(rounds);
     kept_end.push_back(static_cast<std::int64_t>(kept_index.size()));

@@ -120,7 +120,9 @@ mutant(
     NormalizedWinnowRule,
     link=lambda self, z, factor: NormalizedWinnowRule.link(self, -z, factor),
 )
-mutant("twice the rate", NormalizedWinnowRule, link=lambda self, z, factor: NormalizedWinnowRule.link(self, 2 * z, factor))
+mutant(
+    "twice the rate", NormalizedWinnowRule, link=lambda self, z, factor: NormalizedWinnowRule.link(self, 2 * z, factor)
+)
 mutant("linear weights", NormalizedWinnowRule, link=lambda self, z, factor: max(0.0, 1 + min(self.eta, 1.0) * z))
 mutant("twice the step", NormalizedWinnowRule, step=_twice)
 mutant("learns from positives only", NormalizedWinnowRule, step=_only_when(1))

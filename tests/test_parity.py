@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "perceptron": [{}, {"bias": 1.0}, {"update_margin": 2.0}, {"update_margin": 0.5, "bias": -0.3}],
-    "winnow": [{"theta": 5.0}, {"theta": 5.0, "strict": True}, {"alpha": 1.3, "theta": 7.0}, {"theta": 5.0, "bias": 1.0}],
+    "winnow": [
+        {"theta": 5.0},
+        {"theta": 5.0, "strict": True},
+        {"alpha": 1.3, "theta": 7.0},
+        {"theta": 5.0, "bias": 1.0},
+    ],
     "normalized-winnow": [
         {"eta": 0.3},
         {"eta": 40.0, "bias": 0.5},
@@ -48,11 +53,15 @@ def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]
     n, rounds = 13, 150
     u = rng.standard_normal(n)
     binary = (rng.random((rounds, n)) < 0.3).astype(float)
-    kinds = [binary] if RULES[rule].binary else [
-        rng.standard_normal((rounds, n)) * (rng.random((rounds, n)) < 0.7),
-        rng.choice([-1.0, 1.0], (rounds, n)),
-        binary,
-    ]
+    kinds = (
+        [binary]
+        if RULES[rule].binary
+        else [
+            rng.standard_normal((rounds, n)) * (rng.random((rounds, n)) < 0.7),
+            rng.choice([-1.0, 1.0], (rounds, n)),
+            binary,
+        ]
+    )
     made = []
     for X in kinds:
         y = np.where(X @ u >= 0, 1, -1)
@@ -61,7 +70,9 @@ def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]
     return made
 
 
-def check_parity(rule: str, parameters: dict[str, Any], X: np.ndarray, y: np.ndarray, make: Callable[..., Rule]) -> None:
+def check_parity(
+    rule: str, parameters: dict[str, Any], X: np.ndarray, y: np.ndarray, make: Callable[..., Rule]
+) -> None:
     """Predictions, z, scores and the number of updates are identical."""
     learner = LEARNERS[rule](classes=(-1, 1), **parameters)
     ledger = learner.run(X, y)
@@ -140,7 +151,9 @@ def test_large_tables_take_the_prefetching_way() -> None:
     rng = np.random.default_rng(3)
     rows, width, active = 300, 2**21, 37
     index = np.sort(rng.integers(0, width, (rows, active)), axis=1)
-    X = csr_matrix((rng.standard_normal(rows * active), index.ravel(), np.arange(0, rows * active + 1, active)), (rows, width))
+    X = csr_matrix(
+        (rng.standard_normal(rows * active), index.ravel(), np.arange(0, rows * active + 1, active)), (rows, width)
+    )
     X.sum_duplicates()
     y = np.where(rng.random(rows) < 0.5, 1, -1)
     used, small = np.unique(X.indices, return_inverse=True)

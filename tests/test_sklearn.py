@@ -48,7 +48,9 @@ def test_checks_of_our_own_for_binary_input(learner: Any) -> None:
     assert fitted.score(X, y) > 0.95
     assert fitted.n_features_in_ == 12
     assert fitted.classes_.tolist() == [0, 1]
-    assert np.array_equal(fitted.predict(X), np.where(fitted.decision_function(X) >= (1e-12 if learner_strict(fitted) else 0), 1, 0))
+    assert np.array_equal(
+        fitted.predict(X), np.where(fitted.decision_function(X) >= (1e-12 if learner_strict(fitted) else 0), 1, 0)
+    )
     again = clone(learner).fit(X, y)
     assert np.array_equal(again.predict(X), fitted.predict(X))  # fit forgets, then makes one pass
     assert np.array_equal(again.fit(X, y).predict(X), fitted.predict(X))

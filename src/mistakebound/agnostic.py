@@ -1,12 +1,13 @@
 """Comparators for streams that nothing separates: those that make an agnostic bound smallest.
 
-Each bound is minimised through its dual (`duality`): one regularisation parameter is moved until the two parts of
-the bound balance, and every trial yields both a comparator and a value that no comparator can go below, so the
-search knows when it is done. What is returned is within `TOLERANCE` of the best, or the best that was found.
+Each bound is minimised through its dual (`duality`): a single parameter is moved until the parts of the bound
+balance, and every trial yields a comparator and a floor below which no comparator can go, so that the search
+knows when it is done. What is returned is within 0.2 % of the best, or the best found in the trials allowed.
 
-The rows may stand for more rounds than themselves (`weight`). That matters: over the mistaken rounds alone, each
-counted once, ``u = 0`` gives the bound ``M <= M``, and no comparator gives less, for that is what the theorem
-says. To explain a stream, pass all its rounds, or a sample of them with the weight ``rounds / sampled``.
+The rows may stand for more rounds than themselves (`weight`), and that matters. Over the mistaken rounds
+alone, each counted once, ``u = 0`` gives the bound ``M <= M`` and no comparator gives less, for that is what
+the theorem says. To explain a stream choose u on all its rounds, or on a sample that is weighted to stand for
+all, and take the bound over the mistaken rounds with that u.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import xlogy
 
 from mistakebound.bounds import winnow_gain
-from mistakebound.duality import Array, Potential, Rows, ascend, pnorm_potential
+from mistakebound.duality import Array, Potential, Rows, ascend, pnorm_potential, require, rescale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,118 +29,320 @@ if TYPE_CHECKING:
 
 TOLERANCE = 2e-3
 TRIALS = 30
-LOG=False
 
-def _balance(trial, x, least=-math.inf):
-    past = []
-    lo,hi=-math.inf,math.inf
-    for i in range(TRIALS):
-        tilt, high, low = trial(x)
-        if LOG: print(f"    {i} x {x:.4f} tilt {tilt:.4g} high {high:.3f} low {low:.3f}")
-        if high <= (1 + TOLERANCE) * low or (x == least and tilt >= 0) or i==TRIALS-1: return
-        if tilt<0: lo=x
-        else: hi=x
-        step = -math.copysign(1.,tilt)
-        if past:
-            x0,t0=past[-1]
-            if tilt!=t0 and (x-x0)*(tilt-t0)>0: step=-tilt*(x-x0)/(tilt-t0)
-        past.append((x,tilt))
-        new = x+min(max(step,-2.),2.)
-        if not lo<new<hi: new=(lo+hi)/2
-        x=max(new,least)
-        if abs(hi-lo)<1e-6: return
 
-def agnostic_pnorm(X, y, p, radius, *, weight=1.0):
-    rows = Rows.signed(X, y); omega = np.broadcast_to(np.asarray(weight,float),y.shape).copy()
-    kappa=math.sqrt(p-1)*radius; phi=pnorm_potential(p)
-    a=omega.copy(); norm=math.sqrt(2*phi(rows.columns@a)[0])
-    best,best_u,low=omega.sum(),np.zeros(len(rows.occurring)),kappa**2*omega.sum()**2/norm**2 if norm else math.inf
-    def trial(x):
-        nonlocal a,best,best_u,low
-        a=ascend(rows,pnorm_potential(p,math.exp(-x)),a,upper=omega,iterations=40)
-        value,u=phi(rows.columns@a); norm=math.sqrt(2*value); s=a.sum()
-        low=max(low,s*min(1.,(kappa/norm)**2*s))
-        root,gamma=scale(rows.rows@u,omega,kappa*norm)
-        if root**2<best: best,best_u=root**2,u/gamma
-        return math.log(kappa**2*s/norm**2), best,low
-    if best<=(1+TOLERANCE)*low: return rows.spread(best_u)
-    value,u=phi(rows.columns@a)
-    root,gamma=scale(rows.rows@u,omega,kappa*norm)
-    if root**2<best: best,best_u=root**2,u/gamma
-    _balance(trial,-math.log(root*kappa*gamma/norm))
-    return rows.spread(best_u)
-def scale(o,omega,k):
-    order=np.argsort(o); o=o[order]; w=omega[order]
-    W=np.cumsum(w); WO=np.cumsum(w*o)
-    pos=o>0
-    if not pos.any(): return math.inf,1.
-    g=o[pos]; L1=W[pos]-WO[pos]/g; kk=k/g
-    c=(kk+np.sqrt(kk*kk+4*np.maximum(L1,0)))/2
-    j=np.argmin(c); return float(c[j]),float(g[j])
+def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: float | Array = 1.0) -> Array:
+    """Return u that, with ``gamma = 1``, makes the hinge form of `bounds.pnorm` smallest.
 
-def agnostic_squared(X,y,radius,*,weight=1.):
-    rows = Rows.signed(X, y); omega = np.broadcast_to(np.asarray(weight,float),y.shape).copy()
-    a=omega.copy(); v=rows.columns@a
-    norm=math.sqrt(np.sum(v*v)); best=math.sqrt(omega.sum()); best_u=np.zeros_like(v)
-    low=a.sum()*min(radius/norm,1/math.sqrt(omega.sum()))
-    if best<=low: return rows.spread(best_u)
-    def trial(x):
-        nonlocal a,best,best_u,low
-        lam=math.exp(-x)
-        a=ascend(rows,pnorm_potential(2.,lam),a,ridge=1/omega,iterations=40)
-        v=rows.columns@a; norm=math.sqrt(np.sum(v*v)); d=math.sqrt(np.sum(a*a/omega))
-        low=max(low,a.sum()*min(radius/norm,1/d))
-        u=v/lam
-        high=radius*norm/lam+math.sqrt(np.sum(omega*np.maximum(0,1-rows.rows@u)**2))
-        if high<best: best,best_u=high,u
-        return math.log(radius*d/norm),best**2,low**2
-    gamma=np.median(rows.rows@v)
-    _balance(trial,-math.log(norm*math.sqrt(omega.sum())/norm*radius/1))
+    ``((k + sqrt(k^2 + 4 L1)) / 2)^2``, ``k = sqrt(p-1) X |u|_q``, ``L1 = sum weight max(0, 1 - y u @ x)``
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+    p : float
+        At least 2; 2 is the Perceptron.
+    radius : float
+        X of the bound, the largest p-norm of an example. With an update zone b, ``sqrt(X^2 + 2b / (p-1))``.
+    weight : float or array
+        How many rounds each row stands for.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X, y = csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+    >>> u = agnostic_pnorm(X, y, p=2, radius=1, weight=100)
+    >>> bool(np.allclose(u, [1, -1], atol=0.01))
+    True
+
+    Notes
+    -----
+    The bound is the ``c^2`` with ``L1 + c k = c^2``. If ``0 <= a <= weight`` and ``v = sum a y x``, then
+    ``L1 + c k >= sum a - u @ v + c k >= sum a`` as soon as ``|v|_p <= c sqrt(p-1) X``. Hence the floor: the
+    ``sum a`` of any a that is scaled down to ``|v|_p^2 <= (p-1) X^2 sum a``. At the best u they are equal.
+
+    """
+    require(2 <= p < math.inf, "p must be at least 2")
+    require(0 < radius < math.inf, "radius must be positive")
+    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    kappa, a = math.sqrt(p - 1) * radius, omega
+    best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
+
+    def consider() -> tuple[float, float]:
+        nonlocal best, best_u, floor
+        value, u = pnorm_potential(p)(rows.columns @ a)
+        norm, mass = math.sqrt(2 * value), float(a.sum())  # |u|_q = |v|_p
+        load = kappa**2 * mass / norm**2 if norm else math.inf
+        floor = max(floor, mass * min(1.0, load))
+        c, gamma = _best_scale(rows.rows @ u, omega, kappa * norm)
+        if c**2 < best:
+            best, best_u = c**2, u / gamma
+        return math.log(load), c * kappa * gamma / norm if norm else math.inf
+
+    def trial(x: float) -> tuple[float, float, float]:
+        nonlocal a
+        phi = pnorm_potential(p, math.exp(-x))
+        a = ascend(rows, phi, a, upper=omega)
+        return consider()[0], best, floor
+
+    _, mu = consider()
+    if best > floor:
+        _balance(trial, -math.log(mu))
     return rows.spread(best_u)
 
-def agnostic_winnow(X,y,n,eta,radius,*,doubled,update_margin=0.,weight=1.,rest=True):
-    rows = Rows.signed(X, y); omega = np.broadcast_to(np.asarray(weight,float),y.shape).copy()
-    growth=eta*radius-winnow_gain(radius,eta,radius,update_margin)
-    other=((n if doubled else X.shape[1])-len(rows.occurring)) if rest else 0
-    def phi(v):
-        w=eta*v
-        top=max(float(np.abs(w).max()) if doubled else float(w.max()), 0. if other else -math.inf)
-        up=np.exp(w-top); 
-        if doubled: down=np.exp(-w-top); u=(up-down)/2; mass=float(np.sum(up+down))/2
-        else: u=up; mass=float(np.sum(up))
-        mass+=other*math.exp(-top)
-        return top+math.log(mass/n), u*(eta/mass)
-    a=omega.copy(); best,best_u,best_g,low=math.inf,None,None,0.
-    t0=1/(eta*radius-growth)
-    def consider():
-        nonlocal best,best_u,best_g
-        v=rows.columns@a; value,u=phi(v); u=u/eta
-        re=float(np.sum(u*v))*eta-value
-        o=rows.rows@u
-        order=np.argsort(o); so=o[order]; w=omega[order]; W=np.cumsum(w); WO=np.cumsum(w*so)
-        g=np.append(so,radius); H=np.append(W*so-WO,np.sum(omega*np.maximum(0,radius-o)))
-        gain=eta*g-growth; ok=(gain>0)&(g<=radius)
-        b=np.where(ok,(re+eta*np.maximum(H,0))/np.where(ok,gain,1),np.inf); j=np.argmin(b)
-        if b[j]<best: best,best_u,best_g=float(b[j]),u,float(g[j])
-        return value,float(g[j])
-    lines=[]
-    def trial(x):
-        nonlocal a,low
-        t=math.exp(x)
-        a=ascend(rows,phi,a,gamma=growth+1/t,upper=omega,iterations=40)
-        value,_=consider(); s=a.sum(); lines.append((s,s*growth-value))
-        low=lower(lines,t0)
-        return (s*growth-value)/s, best,low
-    _,g=consider()
-    _balance(trial,math.log(1/(eta*g-growth)),math.log(t0))
-    full=np.full(X.shape[1],np.exp(0)*0.)
-    return rows.spread(best_u),best_g,best
-def lower(lines,t0):
-    L=np.array(lines); 
-    cand=[t0]
-    for i in range(len(L)):
-        for j in range(i):
-            if L[i,1]!=L[j,1]:
-                t=-(L[i,0]-L[j,0])/(L[i,1]-L[j,1])
-                if t>t0: cand.append(t)
-    c=np.array(cand); return float((L[:,:1]+L[:,1:]*c[None]).max(0).min()) if (L[:,1]>=0).any() else 0.
+
+def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | Array = 1.0) -> Array:
+    """Return u that, with ``gamma = 1``, makes the squared form of `bounds.perceptron_agnostic` smallest.
+
+    ``(R |u|_2 + D)^2``, ``D = sqrt(sum weight max(0, 1 - y u @ x)^2)``
+
+    Parameters
+    ----------
+    X, y, weight : CSR matrix and arrays
+        As for `agnostic_pnorm`.
+    radius : float
+        R, the largest Euclidean norm of an example. With an update zone b, ``sqrt(R^2 + 2b)``.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X, y = csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+    >>> u = agnostic_squared(X, y, radius=1, weight=100)
+    >>> bool(np.allclose(u, [1, -1], atol=0.01))
+    True
+
+    Notes
+    -----
+    If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``: the floor.
+
+    """
+    require(0 < radius < math.inf, "radius must be positive")
+    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    a, best, best_u, floor = omega, math.sqrt(omega.sum()), np.zeros(len(rows.occurring)), 0.0
+
+    def consider(lam: float) -> float:
+        nonlocal best, best_u, floor
+        u = rows.columns @ a / lam
+        norm, spent = math.sqrt(np.sum(u * u)), math.sqrt(np.sum(a * a / omega))
+        floor = max(floor, float(a.sum()) / max(norm * lam / radius, spent))
+        short = np.maximum(0.0, 1 - rows.rows @ u)
+        value = radius * norm + math.sqrt(np.sum(omega * short * short))
+        if value < best:
+            best, best_u = value, u
+        return math.log(radius * spent / (norm * lam)) if norm else math.inf
+
+    def trial(x: float) -> tuple[float, float, float]:
+        nonlocal a
+        phi = pnorm_potential(2.0, math.exp(-x))
+        a = ascend(rows, phi, rescale(rows, phi, a, ridge=1 / omega), ridge=1 / omega)
+        return consider(math.exp(-x)), best**2, floor**2
+
+    start = radius * best  # as if u had norm 1 and D were all
+    consider(start)
+    if best > floor:
+        _balance(trial, -math.log(start))
+    return rows.spread(best_u)
+
+
+def agnostic_winnow(
+    X: csr_matrix,
+    y: Array,
+    n: int,
+    eta: float,
+    radius: float,
+    *,
+    doubled: bool,
+    update_margin: float = 0.0,
+    weight: float | Array = 1.0,
+) -> tuple[Array, float]:
+    """Return u and gamma, at most L, that make `bounds.winnow_agnostic` smallest.
+
+    ``(RE + eta H) / C``, ``H = sum weight max(0, gamma - y u @ x)``, with RE from the uniform distribution
+    over the n features, or over 2n if doubled (`bounds.balanced_winnow`).
+
+    Parameters
+    ----------
+    X, y, weight : CSR matrix and arrays
+        As for `agnostic_pnorm`. u lies on the columns that occur.
+    n : int
+        Number of features of the prior, at least the number of columns of X.
+    eta, radius, update_margin : float
+        The rate that the learner used, L and b, as for `bounds.winnow_fixed_rate`.
+    doubled : bool
+        False: u is a distribution. True: u has either sign and ``|u|_1 <= 1``; the mass that is left lies in
+        pairs that cancel, where they are cheapest. `relative_entropy` is RE in either case.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X, y = csr_matrix([[1.0, -1.0], [1.0, 1.0]]), np.array([1.0, 1.0])
+    >>> u, gamma = agnostic_winnow(X, y, n=2, eta=0.5, radius=1, doubled=False, weight=100)
+    >>> bool(u[0] > 0.99 and gamma > 0.99)
+    True
+
+    Notes
+    -----
+    With ``s = eta gamma`` and ``C = s - K``, any ``0 <= a <= weight`` gives
+    ``RE + eta H >= s sum a - phi(sum a y x)``. Divided by C that is linear in ``t = 1 / C``: the floor is the
+    least value of the greatest of these lines.
+
+    """
+    require(0 < eta < math.inf, "eta must be positive and finite")
+    require(n >= X.shape[1], "n must be at least the number of columns of X")
+    room = winnow_gain(radius, eta, radius, update_margin)  # C at gamma = L
+    require(room > 0, "update_margin must be below radius")
+    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    if not len(rows.occurring):
+        return np.full(X.shape[1], 0.0 if doubled else 1 / X.shape[1]), radius
+    growth, phi = eta * radius - room, _entropic(eta, n, n - len(rows.occurring), doubled=doubled)
+    a, best, best_u, best_gamma = omega, math.inf, np.zeros(0), radius
+    lines: list[tuple[float, float]] = []
+
+    def consider() -> None:
+        nonlocal best, best_u, best_gamma
+        v = rows.columns @ a
+        value, u = phi(v)
+        mass = float(a.sum())
+        lines.append((mass, mass * growth - value))
+        entropy = float(np.sum(u * v)) - value
+        bound, gamma = _best_margin(rows.rows @ u / eta, omega, entropy, (eta, growth, radius))
+        if bound < best:
+            best, best_u, best_gamma = bound, u / eta, gamma
+
+    def trial(x: float) -> tuple[float, float, float]:
+        nonlocal a
+        a = ascend(rows, phi, a, gamma=growth + math.exp(-x), upper=omega)
+        consider()
+        return lines[-1][1] / lines[-1][0], best, _envelope(lines, 1 / room)
+
+    consider()
+    least = -math.log(room)
+    _balance(trial, max(least, -math.log(eta * best_gamma - growth)), least)
+    return rows.spread(best_u), best_gamma
+
+
+def relative_entropy(u: Array, n: int, *, doubled: bool = False) -> float:
+    """Return RE of u from the uniform distribution over n features, or over 2n if doubled.
+
+    ``sum u ln(n u)``; doubled, the least RE of a distribution whose two halves differ by u.
+
+    Parameters
+    ----------
+    u : array
+        A distribution; if doubled, of either sign with ``|u|_1 <= 1``. Features beyond its length are zero.
+    n : int
+        Number of features.
+    doubled : bool
+        Whether the comparator is that of BalancedWinnow.
+
+    Examples
+    --------
+    >>> relative_entropy(np.array([1.0, 0.0]), n=8) / math.log(2)
+    3.0
+    >>> relative_entropy(np.array([0.0, 0.0]), n=8, doubled=True)
+    0.0
+
+    Notes
+    -----
+    Doubled, the halves are ``(sqrt(u^2 + q^2) +- u) / 2``, with q such that they sum to 1.
+
+    """
+    size = np.abs(u[u != 0])
+    mass, others = float(size.sum()), n - len(size)
+    if not doubled:
+        require(u.min(initial=0.0) >= 0 and math.isclose(mass, 1, rel_tol=1e-9), "u must be a distribution")
+        return max(0.0, float(np.sum(xlogy(size, n * size))))
+    require(mass <= 1 + 1e-9, "u must have |u|_1 at most 1")
+    if mass == 0:
+        return 0.0
+    q = 0.0
+    if mass < 1:
+        # u^2 and q^2 may be too small for a float: hypot is not troubled
+        q = brentq(lambda q: float(np.sum(np.hypot(size, q))) + others * q - 1, 0.0, 1 / n, xtol=1e-300)
+    large = (np.hypot(size, q) + size) / 2
+    small = q * (q / (4 * large))
+    pairs = xlogy(large, 2 * n * large) + xlogy(small, 2 * n * small)
+    return max(0.0, float(np.sum(pairs) + others * xlogy(q, n * q)))
+
+
+def _balance(
+    trial: Callable[[float], tuple[float, float, float]], x: float, least: float = -math.inf
+) -> None:
+    """Move x until the bound nears its floor; ``trial(x)`` is (tilt, bound, floor), and the tilt grows with x."""
+    below, above, last = least, math.inf, (math.nan, math.nan)
+    for _ in range(TRIALS):
+        tilt, bound, floor = trial(x)
+        if bound <= (1 + TOLERANCE) * floor or (x <= least and tilt >= 0):
+            return
+        below, above = (x, above) if tilt < 0 else (below, x)
+        if above - below < 1e-3:  # a trial stops before it is exact, so its sign may have been wrong
+            below, above = least, math.inf
+        slope = (tilt - last[1]) / (x - last[0]) if x != last[0] else math.nan
+        step = -tilt / slope if slope > 0 else -math.copysign(1.0, tilt)
+        last, x = (x, tilt), x + min(max(step, -2.0), 2.0)
+        if not below < x < above:
+            x = least if below == least else (below + above) / 2
+
+
+def _best_scale(scores: Array, omega: Array, k: float) -> tuple[float, float]:
+    """Return the least root c of ``L1 + c k / gamma = c^2`` over gamma, and that gamma, one of the scores."""
+    order = np.argsort(scores)
+    gamma, omega = scores[order], omega[order]
+    first = int(np.searchsorted(gamma, 0.0, side="right"))
+    if first == len(gamma):
+        return math.inf, 1.0
+    lost = np.cumsum(omega)[first:] - np.cumsum(omega * gamma)[first:] / gamma[first:]
+    ks = k / gamma[first:]
+    c = (ks + np.sqrt(ks * ks + 4 * np.maximum(lost, 0.0))) / 2
+    i = int(np.argmin(c))
+    return float(c[i]), float(gamma[first + i])
+
+
+def _best_margin(scores: Array, omega: Array, entropy: float, rule: tuple[float, float, float]) -> tuple[float, float]:
+    """Return the least ``(RE + eta H) / C`` over gamma <= L, and gamma: it is one of the scores, or L."""
+    eta, growth, radius = rule
+    order = np.argsort(scores)
+    gamma, omega = scores[order], omega[order]
+    # As a function of gamma the bound is a ratio of linear functions between two scores, so monotone there.
+    gamma, omega = np.append(gamma[gamma < radius], radius), np.append(omega[gamma < radius], 0.0)
+    hinge = np.cumsum(omega) * gamma - np.cumsum(omega * gamma)
+    gain = eta * gamma - growth
+    bound = np.full(len(gamma), math.inf)
+    np.divide(entropy + eta * np.maximum(hinge, 0.0), gain, out=bound, where=gain > 0)
+    i = int(np.argmin(bound))
+    return float(bound[i]), float(gamma[i])
+
+
+def _entropic(eta: float, n: int, others: int, *, doubled: bool) -> Potential:
+    """Return ``ln(sum e^(eta v) / n)``; doubled, with cosh, and `others` more features where ``v = 0``."""
+
+    def phi(v: Array) -> tuple[float, Array]:
+        v = eta * v
+        if not doubled:  # a distribution is kept on the features that occur: mass elsewhere would be idle
+            top = float(v.max())
+            up = np.exp(v - top)
+            mass = float(np.sum(up))
+            return top + math.log(mass / n), up * (eta / mass)
+        top = float(np.abs(v).max())
+        up, down = np.exp(v - top), np.exp(-v - top)
+        mass = float(np.sum(up + down)) / 2 + others * math.exp(-top)
+        return top + math.log(mass / n), (up - down) * (eta / (2 * mass))
+
+    return phi
+
+
+def _envelope(lines: list[tuple[float, float]], least: float) -> float:
+    """Return the least value, over ``t >= least``, of the greatest line ``s + g t``; 0 if they all fall."""
+    s, g = np.array(lines).T
+    if g.max() < 0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossings = ((s[:, None] - s) / (g - g[:, None])).ravel()
+    t = np.append(crossings[np.isfinite(crossings) & (crossings > least)], least)
+    return float((s[:, None] + np.multiply.outer(g, t)).max(axis=0).min())
+
+
+def _weights(weight: float | Array, m: int) -> Array:
+    omega = np.array(np.broadcast_to(np.asarray(weight, dtype=np.float64), (m,)))
+    require(bool(np.all((omega > 0) & (omega < math.inf))), "weight must be positive")
+    return omega

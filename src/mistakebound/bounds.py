@@ -121,7 +121,7 @@ def perceptron_agnostic(
     return min(forms)
 
 
-def pnorm(  # noqa: PLR0917
+def pnorm(
     p: float,
     radius: float,
     norm: float,
@@ -232,9 +232,7 @@ def littlestone_positives(
     return float(r * _steps(alpha, theta, strict=strict))
 
 
-def littlestone_negatives(
-    n: int, positives: float, alpha: float = 2.0, threshold: float | None = None
-) -> float:
+def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
     """Bound Winnow's mistakes on negative examples by those on `positives`, strictly.
 
     ``alpha n / ((alpha - 1) theta) + alpha positives``, since no more weight can be removed than was there.
@@ -456,7 +454,7 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     return math.log(n) / g
 
 
-def winnow_agnostic(  # noqa: PLR0917
+def winnow_agnostic(
     relative_entropy: float,
     hinge: float,
     margin: float,

@@ -70,7 +70,8 @@ class Certificate:
             f"{sign} {self.theorem}: {self.mistakes} mistakes in {self.rounds} rounds, bound {self.bound:.6g}: {self.status}"
         ]
         lines += [
-            f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
+            f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
+            for p in self.premises
         ]
         return "\n".join(lines)
 
@@ -154,7 +155,7 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
         Premise("the learner was fresh in the first round", ledger.from_start),
     ]
     if not ledger.complete:
-        kept = Premise("every mistaken example was kept", False, f"{len(ledger.kept)} were")  # noqa: FBT003
+        kept = Premise("every mistaken example was kept", False, f"{len(ledger.kept)} were")
         return _certificate(evidence, theorem, [*premises, kept], math.inf, None)
     replayed = Premise("the mistaken rounds replay to the same mistakes", evidence.replays)
     premises.append(replayed)
@@ -162,7 +163,7 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
         return _certificate(evidence, theorem, premises, 0.0, Witness())  # no round to sum over
     witness = _witness(evidence, theorem, comparator, margin)
     if witness is None:
-        none = Premise("some comparator fits every mistaken round", False)  # noqa: FBT003
+        none = Premise("some comparator fits every mistaken round", False)
         return _certificate(evidence, theorem, [*premises, none], math.inf, None)
     premises += theorem.premises(evidence, witness)
     bound = theorem.bound(evidence, witness) if all(p.holds for p in premises) else math.inf

@@ -1,12 +1,13 @@
 """The dual problem behind every comparator: weights on rounds instead of weights on features.
 
-A rule keeps ``z = sum a_t y_t x_t`` with ``a_t = 1`` at its mistakes and predicts with ``w = grad phi(z)``. Let the
-``a_t`` be free and the best comparator has the same form: it is ``grad phi`` at the maximum of
+A rule keeps ``z``, the sum of ``y x`` over its mistakes, and predicts with ``w = grad phi(z)``. Give each
+round t a weight ``a_t`` of its own, and the best comparator has the same form: it is ``grad phi`` of
+``sum a_t y_t x_t`` at the maximum of
 
-    ``gamma sum a - phi(sum a_t y_t x_t) - ridge``,  ``0 <= a_t <= upper_t``,
+    ``gamma sum a - phi(sum a_t y_t x_t) - sum ridge_t a_t^2 / 2``,  ``0 <= a_t <= upper_t``,
 
-a smooth concave problem with one variable per kept round, however many features there are. Any ``a`` gives a
-valid comparator and, by weak duality, a limit on how much better another one can be.
+a smooth concave problem with one variable per kept round, however many features there are. Any ``a`` yields a
+comparator and, by weak duality, a limit on how much better another one could be.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_matrix
 
 Array = NDArray[np.float64]
-Potential = Callable[[Array], tuple[float, Array]]
-"""phi and its gradient, both at once."""
+Potential = Callable[[Array], tuple[float, Array]]  # phi and its gradient, both at once
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Kept rounds as rows ``y_t x_t``, without the columns that never occur."""
+    """Kept rounds as rows ``y x``, without the columns that never occur."""
 
     rows: csr_matrix
-    columns: csr_matrix  # the transpose, as CSR, for fast products
+    columns: csr_matrix  # the transpose, as CSR too, for fast products
     occurring: NDArray[np.intp]
     n: int
 
     @classmethod
     def signed(cls, X: csr_matrix, y: Array) -> Rows:
         """Multiply each row by its label and drop the columns that never occur."""
+        require(X.shape[0] == len(y), "y must have one label for each row of X")
         data = X.data * np.repeat(np.asarray(y, dtype=np.float64), np.diff(X.indptr))
         occurring, indices = np.unique(X.indices, return_inverse=True)
         rows = csr_matrix((data, indices, X.indptr), shape=(X.shape[0], len(occurring)))
@@ -56,18 +57,24 @@ def ascend(
     gamma: float = 1.0,
     upper: Array | float = np.inf,
     ridge: Array | float = 0.0,
-    iterations: int = 60,
+    iterations: int = 50,
 ) -> Array:
-    """Maximise ``gamma sum a - phi(columns @ a) - ridge @ a^2 / 2`` over ``0 <= a <= upper``, from `start`."""
+    """Return a, improved from `start`: ``max gamma sum a - phi(columns @ a) - sum ridge a^2 / 2``, boxed."""
 
     def loss(a: Array) -> tuple[float, Array]:
         value, u = phi(rows.columns @ a)
-        # Sums, not dot products: on vectors of this length BLAS loses more by starting threads than it gains.
+        # Sums, not dot products: on vectors of this length BLAS loses more by waking threads than it gains.
         return value + float(np.sum(a * (ridge * a / 2 - gamma))), rows.rows @ u + (ridge * a - gamma)
 
-    options = {"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-12, "gtol": 1e-12}
+    options = {"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-13, "gtol": 1e-13}
     found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, upper), options=options)
-    return np.clip(np.asarray(found.x), 0.0, upper)
+    return np.asarray(np.clip(found.x, 0.0, upper))
+
+
+def rescale(rows: Rows, phi: Potential, a: Array, *, ridge: Array | float = 0.0) -> Array:
+    """Return the best multiple of `a` to start from, for a phi that is quadratic along rays (a squared norm)."""
+    curvature = 2 * phi(rows.columns @ a)[0] + float(np.sum(ridge * a * a))
+    return a * (float(a.sum()) / curvature) if curvature > 0 else a
 
 
 def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) -> Potential:
@@ -81,10 +88,17 @@ def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) 
         if p == 2:
             return float(np.sum(size * size)) / (2 * scale), (size if nonnegative else v) / scale
         size /= largest
-        size[size < 1e-40 ** (1 / p)] = 0.0  # too small to count, and their powers are slow subnormals
-        power = size ** (p - 1)
-        total = float(np.sum(power * size))
-        gradient = power * (largest * total ** (2 / p - 1) / scale)
-        return largest**2 * total ** (2 / p) / (2 * scale), gradient if nonnegative else np.copysign(gradient, v)
+        counts = np.flatnonzero(size > 1e-18 ** (1 / (p - 1)))  # powers of smaller ones vanish in rounding
+        power = size[counts] ** (p - 1)
+        total = float(np.sum(power * size[counts]))
+        gradient = np.zeros_like(v)
+        gradient[counts] = np.copysign(power * (largest * total ** (2 / p - 1) / scale), v[counts])
+        return largest**2 * total ** (2 / p) / (2 * scale), gradient
 
     return phi
+
+
+def require(holds: bool, message: str) -> None:  # noqa: FBT001
+    """Raise ``ValueError`` unless it holds; ask for what must hold, so that NaN fails."""
+    if not holds:
+        raise ValueError(message)

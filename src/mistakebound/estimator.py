@@ -143,7 +143,9 @@ class Estimator(Learner):
 
     def _check_fitted(self, wanted: str) -> None:
         if not self.__sklearn_is_fitted__():
-            message = f"This {type(self).__name__} instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+            message = (
+                f"This {type(self).__name__} instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+            )
             raise _not_fitted(wanted)(message)
 
     def _read_rows(self, X: Any) -> Positional:
@@ -158,7 +160,9 @@ class Estimator(Learner):
         """Rows for a learner that knows its features: the same ones, in the same order."""
         names, known = frame_names(X), getattr(self, "feature_names_in_", None)
         if names is not None and known is not None and list(names) != list(known):
-            message = f"The feature names should match those that were passed during fit: {list(known)}, got {list(names)}"
+            message = (
+                f"The feature names should match those that were passed during fit: {list(known)}, got {list(names)}"
+            )
             raise ValueError(message)
         rows = self._read_rows(X)
         if self._life is not None:
@@ -170,7 +174,7 @@ class Estimator(Learner):
             message = f"requires y to be passed, but the target y is None: {type(self).__name__} learns from labels"
             raise ValueError(message)
         column = np.asarray(y)
-        if column.ndim == 2 and column.shape[1] == 1:  # noqa: PLR2004 - rows and columns
+        if column.ndim == 2 and column.shape[1] == 1:
             message = "A column-vector y was passed when a 1d array was expected. Use y.ravel() to change its shape"
             warnings.warn(message, _conversion_warning(), stacklevel=3)
             y = column.ravel()
@@ -179,7 +183,7 @@ class Estimator(Learner):
             message = "Input y contains NaN or infinity"
             raise ValueError(message)
         distinct = np.unique(labels) if labels.dtype.kind != "O" else np.array(list(dict.fromkeys(labels.tolist())))
-        if len(distinct) > 2:  # noqa: PLR2004 - two labels
+        if len(distinct) > 2:
             if labels.dtype.kind == "f" and (distinct != np.trunc(distinct)).any():
                 message = "Unknown label type: continuous. A classifier needs two classes; these are real numbers"
                 raise ValueError(message)

@@ -135,7 +135,10 @@ class Evidence:
         kept = self.ledger.kept
         life = Life(self.rule, None if self.ledger.named else self.ledger.n, 0, Reduction())
         if self.ledger.named:
-            wrong = [life.learn_named(self._example(t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))]
+            wrong = [
+                life.learn_named(self._example(t), int(kept.labels[t])) != (kept.labels[t] > 0)
+                for t in range(len(kept))
+            ]
         else:
             from mistakebound.example import Csr  # noqa: PLC0415
 

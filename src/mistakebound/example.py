@@ -121,7 +121,7 @@ def read_matrix(X: Any) -> Positional:
     if hasattr(X, "tocsr"):
         return read_sparse(X)
     x = as_floats(X)
-    if x.ndim != 2:  # noqa: PLR2004 - rows and columns
+    if x.ndim != 2:
         message = (
             f"Expected 2D array, got {x.ndim}D array instead: rows are rounds. "
             "Reshape your data: X.reshape(1, -1) for one example, X.reshape(-1, 1) for one feature"
@@ -134,8 +134,8 @@ def read_matrix(X: Any) -> Positional:
 def read_sparse(X: Any) -> Csr:
     """Any scipy sparse matrix or array, as CSR. Its data are not copied if they are float already."""
     csr = X.tocsr()
-    shape = csr.shape if len(csr.shape) == 2 else (1, csr.shape[0])  # noqa: PLR2004 - a 1-D sparse array is one row
-    indptr = csr.indptr if len(csr.shape) == 2 else np.array([0, len(csr.data)])  # noqa: PLR2004
+    shape = csr.shape if len(csr.shape) == 2 else (1, csr.shape[0])
+    indptr = csr.indptr if len(csr.shape) == 2 else np.array([0, len(csr.data)])
     check_width(int(shape[1]))
     index = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
     return Csr(

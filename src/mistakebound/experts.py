@@ -104,7 +104,7 @@ class WeightedMajority:
             prediction = self.predict_one(advice)
             if outcome is None or outcome != outcome:  # noqa: PLR0124 - NaN
                 message = f"the outcome is {outcome!r}"
-                raise StreamError(message)  # noqa: TRY301 - one place adds the round
+                raise StreamError(message)
         except (ValueError, TypeError) as error:
             raise StreamError(str(error), round=number) from None
         said = _as_column(advice)

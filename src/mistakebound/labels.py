@@ -46,7 +46,7 @@ class Labels:
     @property
     def settled(self) -> bool:
         """Whether both labels are known."""
-        return len(self.signs) == 2  # noqa: PLR2004 - two labels
+        return len(self.signs) == 2
 
     @property
     def pair(self) -> tuple[Any, Any]:
@@ -141,7 +141,7 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
 def check_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
     """Return the two classes, or say what is wrong with them."""
     found = list(classes)
-    if len(found) != 2 or plain(found[0]) == plain(found[1]):  # noqa: PLR2004
+    if len(found) != 2 or plain(found[0]) == plain(found[1]):
         message = f"classes must be two different labels (negative, positive), got {found!r}"
         raise ValueError(message)
     return found[0], found[1]

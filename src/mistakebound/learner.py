@@ -145,7 +145,7 @@ class Learner:
                 predictions.append(self._named_round(life, x, next(told, _NOTHING)))
             if next(told, _NOTHING) is not _NOTHING:
                 message = "the examples end before the labels do"
-                raise StreamError(message)  # noqa: TRY301 - one place adds the round and the ledger
+                raise StreamError(message)
         except ValueError as error:
             ledger = life.ledger(self._the_labels().pair, before, as_bools(predictions))
             raise StreamError(str(error), round=len(predictions), ledger=ledger) from None

@@ -125,7 +125,7 @@ class Winnow(LinearLearner):
     default_labels: ClassVar[tuple[int, int]] = (0, 1)
     _binary_inputs: ClassVar[bool] = True
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         alpha: float = 2.0,
         threshold: float | None = None,
@@ -232,7 +232,7 @@ class NormalizedWinnow(LinearLearner):
 
     _poor_score: ClassVar[bool] = True
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         eta: float | str = 0.1,
         *,
@@ -274,7 +274,7 @@ class BalancedWinnow(LinearLearner):
     True
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         eta: float | str = 0.1,
         *,
@@ -338,7 +338,7 @@ class PNormPerceptron(LinearLearner):
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        _check("p", p, isinstance(p, (int, float)) and 2 <= p < math.inf, 'at least 2, or "best"')  # noqa: PLR2004
+        _check("p", p, isinstance(p, (int, float)) and 2 <= p < math.inf, 'at least 2, or "best"')
         return PNormRule(p=float(p), **_options(self))
 
 

@@ -88,7 +88,7 @@ class Ledger:
         Whether the learner was fresh in the first round; theorems speak of a life from its start.
     """
 
-    def __init__(  # noqa: PLR0913 - a record of what happened has many parts
+    def __init__(
         self,
         counts: Counts,
         *,

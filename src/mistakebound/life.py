@@ -189,9 +189,7 @@ class EngineSource:
 
     def kept(self) -> Kept:
         """As many of the updated or mistaken rounds as were kept."""
-        rounds, labels, mistaken, indptr, index, value = self._life.engine.kept(
-            self._before.to_keep, self._now.to_keep
-        )
+        rounds, labels, mistaken, indptr, index, value = self._life.engine.kept(self._before.to_keep, self._now.to_keep)
         return Kept(
             rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
         )

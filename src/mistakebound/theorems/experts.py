@@ -24,7 +24,7 @@ class WeightedMajority:
 
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
         """None; m is measured."""
-        yield Premise("m is the best expert's number of mistakes", True, f"m = {_best(ledger)}")  # noqa: FBT003
+        yield Premise("m is the best expert's number of mistakes", True, f"m = {_best(ledger)}")
 
     def bound(self, ledger: ExpertLedger) -> float:
         """(ln n + m ln(1/β))/ln(2/(1+β))."""

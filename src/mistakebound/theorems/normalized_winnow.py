@@ -80,7 +80,7 @@ class WinnowBestRate(WinnowFixedRate):
         yield Premise("no update margin", evidence.rule.update_margin == 0)
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """ln n/g(γ/L)."""
+        """Ln n/g(γ/L)."""
         return bounds.winnow_best_rate(evidence.n, self._margin(evidence), evidence.radius(np.inf))
 
     def _margin(self, evidence: Evidence) -> float:
@@ -201,7 +201,7 @@ def unit_l1(u: FloatArray) -> FloatArray:
 
 
 def distribution(u: FloatArray) -> Premise:
-    """u ≥ 0 and ‖u‖₁ = 1."""
+    """U ≥ 0 and ‖u‖₁ = 1."""
     holds = bool(np.all(u >= 0)) and math.isclose(float(u.sum()), 1.0, rel_tol=1e-9)
     return Premise("u ≥ 0 and ‖u‖₁ = 1", holds)
 
@@ -209,7 +209,9 @@ def distribution(u: FloatArray) -> Premise:
 def _gain(evidence: Evidence, gamma: float) -> float:
     """C at this γ, never above the radius (a margin cannot be)."""
     radius, rule = evidence.radius(np.inf), evidence.rule
-    return bounds.winnow_gain(min(gamma, radius), rule.parameter, radius, rule.update_margin) if radius > 0 else math.inf
+    return (
+        bounds.winnow_gain(min(gamma, radius), rule.parameter, radius, rule.update_margin) if radius > 0 else math.inf
+    )
 
 
 def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:

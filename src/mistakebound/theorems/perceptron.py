@@ -34,7 +34,7 @@ class Novikoff(Theorem):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """Separation with a margin; R is taken as measured."""
         yield separates(least(evidence.margins(witness.vector())))
-        yield Premise("‖x‖₂ ≤ R in every mistaken round", True, f"R = {evidence.radius(2):.6g}")  # noqa: FBT003
+        yield Premise("‖x‖₂ ≤ R in every mistaken round", True, f"R = {evidence.radius(2):.6g}")
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """(R² + 2b)(‖u‖/γ)²."""

@@ -35,7 +35,9 @@ class PNorm(Theorem):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """Check nothing but that γ > 0: what u loses is paid for."""
         gamma = _gamma(evidence, witness)
-        measured = f"γ = {gamma:.6g}, X = {evidence.radius(evidence.rule.parameter):.6g}, L₁ = {_hinge(evidence, witness):.6g}"
+        measured = (
+            f"γ = {gamma:.6g}, X = {evidence.radius(evidence.rule.parameter):.6g}, L₁ = {_hinge(evidence, witness):.6g}"
+        )
         yield Premise("γ > 0", gamma > 0, measured)
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:

@@ -63,7 +63,7 @@ class InfiniteWinnow(Littlestone):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """α = 2, θ > 2σ, and labels that are an OR."""
         rule, sigma = winnow(evidence.rule), evidence.most_active
-        yield Premise("α = 2", rule.alpha == 2, f"α = {rule.alpha:g}")  # noqa: PLR2004
+        yield Premise("α = 2", rule.alpha == 2, f"α = {rule.alpha:g}")
         yield Premise("θ > 2σ", sigma >= 1 and rule.theta > 2 * sigma, f"θ = {rule.theta:g}, σ = {sigma}")
         yield consistent(evidence, witness)
 
@@ -94,7 +94,9 @@ class LittlestoneSeparable(Theorem):
         alpha = winnow(evidence.rule).alpha
         lowest = 1 - 1 / alpha
         own = 2 * (alpha - 1)  # Theorem 9 asks for α = 1 + δ/2
-        deltas = {lowest + (1 - lowest) * share for share in (0.1, 0.25, 0.5, 0.75, 1.0)} | ({own} if own <= 1 else set())
+        deltas = {lowest + (1 - lowest) * share for share in (0.1, 0.25, 0.5, 0.75, 1.0)} | (
+            {own} if own <= 1 else set()
+        )
         found = []
         for delta in sorted(deltas):
             mu = separating_weights(evidence.X, evidence.positive, delta)
@@ -155,7 +157,7 @@ class Elimination(Theorem):
         yield consistent(evidence, witness)
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
-        """n − r."""
+        """N − r."""
         return bounds.elimination(evidence.n, len(witness.chosen()))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:

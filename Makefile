@@ -1,0 +1,57 @@
+# make demo   set everything up in a private venv and run the main job
+# make test   set everything up and run all tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/*) $(shell find src -name '*.py' -o -name '*.pyi')
+
+.PHONY: demo test lint sanitize bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.ready lint
+	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q --doctest-modules --pyargs mistakebound
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+# AddressSanitizer and UBSan over everything that reaches the core. The compiler's own runtime must come first.
+SANITIZED := tests/test_traces.py tests/test_parity.py tests/test_inputs.py tests/test_robustness.py tests/test_labels.py
+sanitize: .venv-sanitize/.ready
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc MISTAKEBOUND_SANITIZED=1 .venv-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZED)
+
+# Figures of the README: ratios against peers, in one run.
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/bench_play.py
+	$(BIN)/python benchmarks/bench_names.py
+	$(BIN)/python benchmarks/bench_certificate.py
+
+# An ordinary install, not an editable one: the tests see what a user gets.
+$(VENV)/.ready: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_WERROR=ON --force-reinstall --no-deps .
+	$(BIN)/python -m pip install --quiet '.[test]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet '.[bench]'
+	touch $@
+
+.venv-sanitize/.ready: $(SOURCES)
+	$(PYTHON) -m venv .venv-sanitize
+	.venv-sanitize/bin/python -m pip install --quiet --upgrade pip
+	.venv-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_SANITIZE=ON \
+	    --force-reinstall --no-deps .
+	.venv-sanitize/bin/python -m pip install --quiet numpy scipy pytest hypothesis pandas scikit-learn
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-sanitize build dist demo

@@ -1,0 +1,102 @@
+"""One pass over CSR in memory against scikit-learn's Perceptron, in the same run.
+
+    python benchmarks/bench_play.py [--rows 1000000] [--repeats 5]
+
+The stream is like a click log: 75 fields, each with its own vocabulary, common values far more common than rare ones
+(value number v·u³ for uniform u), float32 values; the label is the sign of a hidden linear target over the 64 most
+common values of each field, with 2 % flipped. "uniform" draws all values alike, which nobody can learn: the worst case
+for caches, with a mistake in every second round.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from measure import best_times, ratio
+from scipy.sparse import csr_matrix
+
+import mistakebound as mb
+
+FIELDS = 75
+BATCH = 10_000
+
+
+def stream(rows: int, features: int, *, uniform: bool = False) -> tuple[csr_matrix, np.ndarray]:
+    rng = np.random.default_rng(0)
+    width = features // FIELDS
+    u = rng.random((rows, FIELDS), dtype=np.float32)
+    if not uniform:
+        u = u * u * u
+    index = (u * np.float32(width)).astype(np.int32)
+    np.minimum(index, width - 1, out=index)
+    places = rng.permutation(width).astype(np.int32)  # common values do not lie side by side
+    fields = np.arange(FIELDS, dtype=np.int32) * width
+    index = places[index] + fields
+    value = rng.random((rows, FIELDS), dtype=np.float32)
+    indptr = np.arange(0, rows * FIELDS + 1, FIELDS, dtype=np.int32)
+    X = csr_matrix((value.ravel(), index.ravel(), indptr), shape=(rows, features))
+    target = np.zeros(features, np.float32)
+    common = (places[:64, None] + fields).ravel()
+    target[common] = rng.standard_normal(len(common))
+    y = np.where(X @ target >= 0, 1, -1)
+    y[rng.random(rows) < 0.02] *= -1
+    return X, y
+
+
+def sklearn_one_call(X: csr_matrix, y: np.ndarray) -> None:
+    from sklearn.linear_model import Perceptron
+
+    Perceptron(shuffle=False, fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
+
+
+def sklearn_batches(X: csr_matrix, y: np.ndarray) -> None:
+    from sklearn.linear_model import Perceptron
+
+    learner = Perceptron(shuffle=False, fit_intercept=False)
+    learner.partial_fit(X[:1], y[:1], classes=[-1, 1])
+    for start in range(0, X.shape[0], BATCH):
+        batch, labels = X[start : start + BATCH], y[start : start + BATCH]
+        learner.predict(batch)
+        learner.partial_fit(batch, labels)
+
+
+def ours_batches(X: csr_matrix, y: np.ndarray) -> None:
+    learner = mb.Perceptron()
+    for start in range(0, X.shape[0], BATCH):
+        assert len(learner.run(X[start : start + BATCH], y[start : start + BATCH]).predictions)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    print(f"{options.rows:,} rows x {FIELDS} non-zeros, float32, best of {options.repeats} interleaved turns\n")
+    print(f"{'features':>9} {'values':>8} {'mistakes':>9} {'sklearn one call':>17} {'ours':>8} {'ratio':>7}", end="")
+    print(f" {'sklearn batches':>16} {'ours':>8} {'ratio':>7} {'Balanced Winnow':>16}")
+    for bits in (20, 24):
+        for uniform in (False, True):
+            X, y = stream(options.rows, 2**bits, uniform=uniform)
+            mistakes = mb.Perceptron().run(X, y).mistakes
+            best = best_times(
+                {
+                    "sklearn": lambda X=X, y=y: sklearn_one_call(X, y),
+                    "ours": lambda X=X, y=y: mb.Perceptron().run(X, y),
+                    "sklearn batches": lambda X=X, y=y: sklearn_batches(X, y),
+                    "ours batches": lambda X=X, y=y: ours_batches(X, y),
+                    "balanced": lambda X=X, y=y: mb.BalancedWinnow(update_margin=0.01).run(X, y),
+                },
+                options.repeats,
+            )
+            kind = "uniform" if uniform else "skewed"
+            print(f"{f'2^{bits}':>9} {kind:>8} {mistakes / options.rows:>9.1%} {best['sklearn']:>16.3f}s", end="")
+            print(
+                f" {best['ours']:>7.3f}s {ratio(best, 'sklearn', 'ours'):>7} {best['sklearn batches']:>15.3f}s", end=""
+            )
+            print(f" {best['ours batches']:>7.3f}s {ratio(best, 'sklearn batches', 'ours batches'):>7}", end="")
+            print(f" {best['balanced']:>15.3f}s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

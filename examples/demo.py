@@ -1,0 +1,41 @@
+"""The main job: a learner on a stream, its mistakes beside what a theorem allows, and one picture.
+
+Run by ``make demo``. 20,000 rounds of 1,000 on/off variables, of which five matter; 1 in 5 rounds is shown here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mistakebound as mb
+from mistakebound import plot
+
+
+def main() -> None:
+    """Play, certify, draw."""
+    stream = mb.streams.disjunction(n=1000, r=5, rounds=20_000, seed=0)
+    print(
+        f"Stream: {len(stream)} rounds, 1000 variables; the label is an OR of the hidden variables {stream.target}.\n"
+    )
+    learners = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Elimination": mb.Elimination()}
+    certificates = {}
+    for name, learner in learners.items():
+        learner.run(*stream)
+        certificates[name] = learner.certify()
+    print("rounds " + "".join(f"{name + ' mistakes':>24}" for name in learners))
+    for t in (1, 10, 100, 1000, 10_000, 20_000):
+        print(f"{t:>6} " + "".join(f"{learner.ledger_.mistake_curve[t - 1]:>24}" for learner in learners.values()))
+    print("\nCertificates, recomputed from the mistaken rounds alone:\n")
+    for name, certificate in certificates.items():
+        print(f"{name}\n{certificate}\n")
+    found = certificates["Winnow"].comparator["variables"]
+    print(f"Winnow's mistakes alone are explained by the OR of the variables {', '.join(found)}.")
+    path = Path("demo") / "mistakes.png"
+    path.parent.mkdir(exist_ok=True)
+    figure = plot.mistakes({name: (learner.ledger_, certificates[name]) for name, learner in learners.items()})
+    figure.savefig(path, dpi=150)
+    print(f"Picture: {path}")
+
+
+if __name__ == "__main__":
+    main()

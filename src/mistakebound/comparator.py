@@ -1,0 +1,292 @@
+"""Comparators found in hindsight that separate the kept rounds, by a margin or as a disjunction.
+
+`X` is a CSR matrix of float64 whose rows are the rounds that updated, duplicates summed; `y` holds their
+labels, -1 or +1, and `positive` says the same as a mask. There is no intercept. Any comparator makes a bound
+valid; a better one makes it smaller. For streams that nothing separates see `agnostic`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csr_matrix, hstack
+
+from mistakebound.duality import Array, Rows, ascend, pnorm_potential, require, rescale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+
+TINY = 1e-7  # a margin below this part of the longest row counts as none: its bound would be above 10^14
+CHUNK, CHUNKS = 50, 20  # iterations between looks at the gap, and how often to look
+LP_START, LP_LIMIT = 300, 1200  # rows of a linear programme; past the limit each takes many seconds
+
+
+def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
+    """Return u with ``|u|_2 = 1`` and the greatest margin ``min y u @ x``; None if nothing separates.
+
+    Its direction is that of the point of the convex hull of the ``y x`` that is nearest to 0.
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+
+    Examples
+    --------
+    >>> u = max_l2_margin(csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
+    >>> [round(float(x), 6) for x in u]
+    [0.707107, -0.707107]
+    >>> max_l2_margin(csr_matrix([[1.0], [1.0]]), np.array([1.0, -1.0])) is None
+    True
+
+    """
+    rows = Rows.signed(X, y)
+    found = _nearest(rows, nonnegative=False, gap=1e-8, chunks=CHUNKS)
+    if found is None or _margin(rows, found[0]) <= 0:
+        return None
+    return rows.spread(found[0] / np.sqrt(np.sum(found[0] ** 2)))
+
+
+def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None:
+    """Return u with ``|u|_1 = 1`` and the greatest margin ``min y u @ x``; None if nothing separates.
+
+    Solved as a linear programme on few rows, then with those that its solution violates. Where that would
+    need too many rows, u is only near the best: it is then best for a q-norm with q slightly above 1.
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+    nonnegative : bool
+        Whether ``u >= 0``, as NormalizedWinnow wants; BalancedWinnow takes either sign.
+
+    Examples
+    --------
+    >>> X = csr_matrix([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]])
+    >>> [round(float(x), 6) for x in max_l1_margin(X, np.ones(3), nonnegative=True)]
+    [0.333333, 0.333333, 0.333333]
+
+    """
+    rows = Rows.signed(X, y)
+    found = _nearest(rows, nonnegative=nonnegative, gap=0.01, chunks=CHUNKS // 2)
+    if found is None:
+        return None
+    u, a = found
+    candidates = [u / np.abs(u).sum()]
+
+    def lightest(chosen: Indices) -> Array | None:
+        A = rows.rows[chosen]
+        w = _minimal(A if nonnegative else hstack([A, -A], format="csr"), np.ones(len(chosen)))
+        return w if w is None or nonnegative else w[: A.shape[1]] - w[A.shape[1] :]
+
+    # Rounds with a great weight a are the hard ones: start from those.
+    hard = np.argsort(-a, kind="stable")[:LP_START]
+    w, final = _row_by_row(lightest, lambda w: 1 - rows.rows @ w, hard)
+    if w is None and final:
+        return None
+    if w is not None:
+        candidates.append(w / np.abs(w).sum())
+    if not final:
+        candidates += _nearly_l1(rows, a, nonnegative=nonnegative)
+    best = max(candidates, key=lambda u: _margin(rows, u))
+    return rows.spread(best) if _margin(rows, best) > 0 else None
+
+
+def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | None:
+    """Return the lightest ``mu >= 0`` with ``mu @ x >= 1`` on positive rows, ``<= 1 - delta`` on the others.
+
+    They are the weights of `bounds.littlestone_separable`, and obey within 1e-9. None if there are none, or
+    if the linear programme grew too large to tell.
+
+    Parameters
+    ----------
+    X, positive : CSR matrix and mask
+        The rounds with x in {0, 1}, and which of them are positive.
+    delta : float
+        Above 0, at most 1.
+
+    Examples
+    --------
+    >>> X = csr_matrix([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
+    >>> [float(x) for x in separating_weights(X, np.array([True, True, False]), delta=0.5)]
+    [0.0, 1.0, 0.0]
+
+    """
+    require(0 < delta <= 1, "delta must be above 0 and at most 1")
+    mu = np.zeros(X.shape[1])
+    if not np.any(positive):
+        return mu
+    useful = np.unique(X[np.flatnonzero(positive)].indices)  # weight elsewhere could only do harm
+    A, b = Rows.signed(X[:, useful], np.where(positive, 1.0, -1.0)).rows, np.where(positive, 1.0, delta - 1)
+    found, final = _row_by_row(
+        lambda chosen: _minimal(A[chosen], b[chosen]),
+        lambda found: b - A @ found,
+        np.unique(np.linspace(0, len(b) - 1, LP_START).astype(np.intp)),
+    )
+    if found is None or not final:
+        return None
+    mu[useful] = found
+    return mu
+
+
+def smallest_disjunction(X: csr_matrix, positive: Mask) -> tuple[int, ...] | None:
+    """Return few features whose OR is true on every positive row and on no other; None if there are none.
+
+    Greedy: take the feature that covers most of the positive rows not yet covered, and so on; at the end drop
+    those that became superfluous. The smallest is hard to find: this has at most 1 + ln(rows) times as many.
+
+    Parameters
+    ----------
+    X, positive : CSR matrix and mask
+        The rounds, a feature is true where x is not 0, and which of them are positive.
+
+    Examples
+    --------
+    >>> X = csr_matrix([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> smallest_disjunction(X, np.array([True, True, False]))
+    (1,)
+
+    """
+    free = largest_disjunction(X, positive, X.shape[1])
+    if free is None:
+        return None
+    kept = np.flatnonzero(free)
+    rows = _true(X[np.flatnonzero(positive)][:, kept])
+    columns = rows.tocsc()
+    gain = np.diff(columns.indptr)
+    covered = np.zeros(rows.shape[0], dtype=np.intp)
+    picked: list[int] = []
+    while not covered.all():
+        best = int(np.argmax(gain))
+        if gain[best] == 1:  # then each row left needs a feature of its own, and any that it has will do
+            own = rows.indices[rows.indptr[np.flatnonzero(covered == 0)]]
+            picked.extend(int(j) for j in own)
+            covered[covered == 0] = 1
+            break
+        now = columns.indices[columns.indptr[best] : columns.indptr[best + 1]]
+        np.subtract.at(gain, rows[now[covered[now] == 0]].indices, 1)
+        covered[now] += 1
+        picked.append(best)
+    needed = []
+    for j in picked:
+        now = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
+        if np.all(covered[now] > 1):
+            covered[now] -= 1
+        else:
+            needed.append(j)
+    return tuple(sorted(int(kept[j]) for j in needed))
+
+
+def largest_disjunction(X: csr_matrix, positive: Mask, n: int) -> Mask | None:
+    """Return the mask, over n features, of those true on no negative row; None if no OR is consistent.
+
+    A consistent OR has no other features, and some has all of these: their number is the r of `elimination`.
+
+    Examples
+    --------
+    >>> X = csr_matrix([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    >>> largest_disjunction(X, np.array([True, True, False]), n=4).tolist()
+    [False, True, False, True]
+
+    """
+    X = _true(X)
+    mask = np.ones(n, dtype=np.bool_)
+    mask[X[np.flatnonzero(~positive)].indices] = False
+    hits = mask[X.indices].astype(np.float64)
+    covered = csr_matrix((hits, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]) > 0
+    return mask if np.all(covered[positive]) else None
+
+
+def _true(X: csr_matrix) -> csr_matrix:
+    """Return X without zeros that are stored."""
+    if np.all(X.data):
+        return X
+    X = X.copy()
+    X.eliminate_zeros()
+    return X
+
+
+def _margin(rows: Rows, u: Array) -> float:
+    return float((rows.rows @ u).min())
+
+
+def _nearest(rows: Rows, *, nonnegative: bool, gap: float, chunks: int) -> tuple[Array, Array] | None:
+    """Return u of greatest L2 margin, not normalised, and the weights a of the rows; None if none separates.
+
+    By duality no margin exceeds ``|sum a y x| / sum a``, whatever ``a >= 0``: it shows when to stop either way.
+    """
+    squares = np.asarray(rows.rows.multiply(rows.rows).sum(axis=1)).ravel()
+    if not squares.all() or not squares.size:
+        return None
+    phi, longest = pnorm_potential(2.0, nonnegative=nonnegative), np.sqrt(squares.max())
+    a, margin, ceiling = np.ones(len(squares)), -np.inf, np.inf
+    best = None
+    for _ in range(chunks):
+        a = ascend(rows, phi, rescale(rows, phi, a), iterations=CHUNK)
+        value, u = phi(rows.columns @ a)
+        norm, before = np.sqrt(2 * value), (margin, ceiling)
+        ceiling = min(ceiling, norm / a.sum())
+        if ceiling <= TINY * longest:
+            return None
+        if _margin(rows, u) / norm > margin:
+            best, margin = (u, a), _margin(rows, u) / norm
+        if margin >= (1 - gap) * ceiling or (margin, ceiling) == before:
+            break
+    return best
+
+
+def _nearly_l1(rows: Rows, a: Array, *, nonnegative: bool) -> list[Array]:
+    """Return u with ``|u|_1 = 1`` that maximise the margin for q-norms ever nearer to the 1-norm."""
+    found = []
+    for p in (4.0, 8.0, 16.0, 32.0):
+        phi = pnorm_potential(p, nonnegative=nonnegative)
+        a = ascend(rows, phi, rescale(rows, phi, a), iterations=CHUNK)
+        u = phi(rows.columns @ a)[1]
+        found.append(u / np.abs(u).sum())
+    return found
+
+
+def _row_by_row(
+    solve: Callable[[Indices], Array | None], shortfall: Callable[[Array], Array], chosen: Indices
+) -> tuple[Array | None, bool]:
+    """Solve for the chosen rows, choose the worst of those that fall short too, and so on until none does.
+
+    Return the last solution, None if there was none, and whether it is final.
+    """
+    solution = None
+    while len(chosen) <= LP_LIMIT:
+        solution = solve(chosen)
+        if solution is None:
+            return None, True
+        short = shortfall(solution)
+        short[chosen] = 0.0
+        late = np.flatnonzero(short > 1e-9)
+        if not late.size:
+            return solution, True
+        chosen = np.append(chosen, late[np.argsort(-short[late], kind="stable")[: len(chosen)]])
+    return solution, False
+
+
+def _minimal(A: csr_matrix, b: Array) -> Array | None:
+    """Return ``w >= 0`` of least sum with ``A w >= b``, or None."""
+    used, indices = np.unique(A.indices, return_inverse=True)
+    A_used = csr_matrix((-A.data, indices, A.indptr), shape=(A.shape[0], len(used)))
+    if not len(used):
+        return np.zeros(A.shape[1]) if np.all(b <= 0) else None
+    # Interior points win on many columns by far; if it cannot decide, simplex does.
+    for method in ("highs-ipm", "highs-ds"):
+        options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        found = linprog(np.ones(len(used)), A_ub=A_used, b_ub=-b, method=method, options=options)
+        if found.status == 0:
+            w = np.zeros(A.shape[1])
+            w[used] = np.maximum(found.x, 0.0)
+            return w
+        if found.status == 2:
+            return None
+    return None
