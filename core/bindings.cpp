@@ -5,17 +5,20 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
-#include <deque>
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <variant>
 
+#include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
+using namespace nanobind::literals;
 
 namespace mistakebound {
 namespace {
@@ -45,85 +48,8 @@ nb::object to_numpy(const std::vector<T, Memory>& v, std::size_t first, std::siz
   return to_numpy(v.data() + first, last - first);
 }
 
-std::string words(nb::handle object) { return nb::cast<std::string>(nb::repr(object)); }
-
-// One example with names, read from a dict, or from a set, list or tuple of names.
-struct NamedExample {
-  std::vector<std::string_view> name;
-  std::vector<std::int32_t> slot;
-  std::vector<double> value;
-  std::deque<std::string> built;  // names made here: {k: "v"} is the feature k=v
-  nb::object copied;              // keeps the names of a mapping that is no dict alive
-  bool may_repeat = false;
-
-  void read(nb::handle x) {
-    name.clear(), slot.clear(), value.clear();
-    if (!built.empty()) built.clear();
-    may_repeat = false;
-    if (!PyDict_Check(x.ptr()) && PyObject_HasAttrString(x.ptr(), "items")) {
-      copied = nb::module_::import_("builtins").attr("dict")(x);
-      x = copied;
-    }
-    if (PyDict_Check(x.ptr())) {
-      Py_ssize_t at = 0;
-      PyObject *key = nullptr, *v = nullptr;
-      while (PyDict_Next(x.ptr(), &at, &key, &v)) read_item(key, v);
-    } else if (nb::isinstance<nb::str>(x)) {
-      throw nb::value_error("a single str is not an example: pass a list or set of names");
-    } else {
-      may_repeat = !PyAnySet_Check(x.ptr());
-      for (nb::handle item : nb::iter(x)) {
-        name.push_back(text(item));
-        value.push_back(1.0);
-      }
-    }
-  }
-
- private:
-  static std::string_view text(nb::handle item) {
-#ifndef Py_LIMITED_API
-    if (PyUnicode_Check(item.ptr()) && PyUnicode_IS_COMPACT_ASCII(item.ptr())) [[likely]]
-      return {static_cast<const char*>(PyUnicode_DATA(item.ptr())), static_cast<std::size_t>(PyUnicode_GET_LENGTH(item.ptr()))};
-#endif
-    Py_ssize_t size = 0;
-    const char* data = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
-    if (data == nullptr) {
-      PyErr_Clear();
-      throw nb::value_error(("feature names must be str (valid Unicode), got " + words(item)).c_str());
-    }
-    return {data, static_cast<std::size_t>(size)};
-  }
-
-  void read_item(PyObject* key, PyObject* v) {
-    const std::string_view k = text(key);
-    double number;
-    if (PyFloat_Check(v)) [[likely]] {
-#ifndef Py_LIMITED_API
-      number = PyFloat_AS_DOUBLE(v);
-#else
-      number = PyFloat_AsDouble(v);
-#endif
-    } else if (PyUnicode_Check(v)) {
-      built.push_back(std::string(k) + "=" + std::string(text(v)));
-      name.push_back(built.back());
-      value.push_back(1.0);
-      may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
-      return;
-    } else {
-      nb::object as_float = nb::steal(PyNumber_Check(v) ? PyNumber_Float(v) : nullptr);
-      if (!as_float.is_valid()) {
-        PyErr_Clear();
-        throw nb::value_error(("feature " + words(key) + " has the value " + words(v) +
-                               ": a number, bool or str is needed (leave a missing one out)")
-                                  .c_str());
-      }
-      number = PyFloat_AsDouble(as_float.ptr());
-    }
-    if (number == 0) return;  // not a non-zero
-    name.push_back(k);
-    value.push_back(number);
-  }
-};
+int forks = 0;  // how many there were between the start of the process and this one
+PyObject* fault_type = nullptr;  // _core.Fault(number, feature): bad input in a named example
 
 class Engine {
   // Before the rest, for their return types are deduced.
@@ -169,12 +95,13 @@ class Engine {
     if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
       throw nb::value_error("y and predictions need one entry a row");
     Stop stop{0};
+    const auto lock = lock_with_gil();
+    nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
     {
       nb::gil_scoped_release release;
-      std::scoped_lock lock(mutex_);
       stop = visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); });
     }
-    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
+    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
   }
 
   template <class Batch>
@@ -182,9 +109,9 @@ class Engine {
     if (out.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != out.size())
       throw nb::value_error("scores and predictions need one entry a row");
     Stop stop{0};
+    const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      std::scoped_lock lock(mutex_);
       stop = visit([&](auto& play) { return play.scores(batch, out.data(), predictions.data()); });
     }
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
@@ -202,86 +129,88 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // 1 or 0: what was predicted; otherwise minus the fault, whose feature `fault_feature` tells.
-  int learn_named(nb::handle x, int label) {
+  // Whether the positive label was predicted, before learning.
+  bool learn_named(nb::handle x, int label) {
+    const Borrowed example(*this, x);
     const auto lock = lock_with_gil();
-    read(x);
+    find_slots(*example);
     return visit([&](auto& play) {
-      const Row<std::int32_t, double> row{example_.slot.data(), example_.value.data(), example_.slot.size()};
+      const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->slot.size()};
       bool positive = false;
       std::size_t at = 0;
-      const auto settle = [&] { give_slots(play); };
-      Fault fault = repeated(at);
+      const auto settle = [&] { give_slots(play, *example); };
+      Fault fault = repeated(*example, at);
       if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
-      return fault == Fault::none ? static_cast<int>(positive) : blame(fault, at);
+      if (fault != Fault::none) blame(fault, *example, at);
+      return positive;
     });
   }
 
-  // (score, positive); a fault comes as (its number, None).
+  // (score, positive), without learning.
   nb::tuple score_named(nb::handle x) {
+    const Borrowed example(*this, x);
     const auto lock = lock_with_gil();
-    read(x);
+    find_slots(*example);
     return visit([&](auto& play) -> nb::tuple {
-      const Row<std::int32_t, double> row{example_.slot.data(), example_.value.data(), example_.slot.size()};
+      const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->slot.size()};
       double raw = 0;
       std::size_t at = 0;
-      Fault fault = repeated(at);
+      Fault fault = repeated(*example, at);
       if (fault == Fault::none) fault = play.score(row, raw, at);
-      if (fault != Fault::none) return nb::make_tuple(-blame(fault, at), nb::none());
+      if (fault != Fault::none) blame(fault, *example, at);
       return nb::make_tuple(play.normalised(raw), play.is_positive(raw));
     });
   }
-  std::string fault_feature() const { return fault_feature_; }
 
-  nb::tuple counts() const {
-    const Record& r = record();
-    return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  nb::tuple counts() {
+    const auto lock = lock_with_gil();
+    return counts_now();
   }
-  nb::object predictions(std::size_t first, std::size_t last) const { return to_numpy(record().predictions, first, last); }
-  nb::object mistake_rounds(std::size_t first, std::size_t last) const {
+  nb::object predictions(std::size_t first, std::size_t last) {
+    const auto lock = lock_with_gil();
+    return to_numpy(record().predictions, first, last);
+  }
+  nb::object mistake_rounds(std::size_t first, std::size_t last) {
+    const auto lock = lock_with_gil();
     return to_numpy(record().mistake_rounds, first, last);
   }
-
   // (round, label, mistaken, indptr, index, value) of the kept examples first..last, as far as they were kept.
-  nb::tuple kept(std::size_t first, std::size_t last) const {
-    const Record& r = record();
-    last = std::min(last, r.kept_round.size());
-    first = std::min(first, last);
-    const auto end_of = [&](std::size_t k) { return k == 0 ? std::int64_t{0} : r.kept_end[k - 1]; };
-    std::vector<std::int64_t> indptr;
-    for (std::size_t k = first; k <= last; ++k) indptr.push_back(end_of(k) - end_of(first));
-    const auto from = static_cast<std::size_t>(end_of(first)), to = static_cast<std::size_t>(end_of(last));
-    return nb::make_tuple(to_numpy(r.kept_round, first, last), to_numpy(r.kept_label, first, last),
-                          to_numpy(r.kept_mistaken, first, last), to_numpy(indptr, 0, indptr.size()),
-                          to_numpy(r.kept_index, from, to), to_numpy(r.kept_value, from, to));
+  nb::tuple kept(std::size_t first, std::size_t last) {
+    const auto lock = lock_with_gil();
+    return kept_now(first, last);
   }
-
-  std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (std::size_t id = 0; id < names_.size(); ++id) all.emplace_back(names_.name(id));
-    return all;
+  std::vector<std::string> names() {
+    const auto lock = lock_with_gil();
+    return names_now();
   }
-  std::size_t slots() const {
+  std::size_t slots() {
+    const auto lock = lock_with_gil();
     return visit([](const auto& play) { return play.slots(); });
   }
-  nb::object z() const {
-    return visit([](const auto& play) { return to_numpy(play.z(), play.slots()); });
-  }
-  double bias_z() const {
-    return visit([](const auto& play) { return static_cast<double>(play.bias_z()); });
+  // (z of every slot, z of the constant feature)
+  nb::tuple z() {
+    const auto lock = lock_with_gil();
+    return visit([](const auto& play) {
+      return nb::make_tuple(to_numpy(play.z(), play.slots()), static_cast<double>(play.bias_z()));
+    });
   }
   std::size_t width() const {
     return visit([](const auto& play) { return play.settings().width; });
   }
-  void use_simd(bool gather) { visit([&](auto& play) { play.use_gather(gather && cpu_has_avx2()); }); }
+  void use_simd(bool gather) {
+    const auto lock = lock_with_gil();
+    visit([&](auto& play) { play.use_gather(gather && cpu_has_avx2()); });
+  }
 
-  nb::tuple state() const {
+  nb::tuple state() {
+    const auto lock = lock_with_gil();
     return visit([&](const auto& play) {
       const Record& r = play.record;
-      return nb::make_tuple(settings_, names(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
-                            play.total().sum, play.total().rest, play.peak(), counts(),
-                            to_numpy(r.predictions, 0, r.predictions.size()), mistake_rounds(0, r.mistake_rounds.size()),
-                            kept(0, r.kept_round.size()), r.keeping);
+      return nb::make_tuple(settings_, names_now(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
+                            play.total().sum, play.total().rest, play.peak(), counts_now(),
+                            to_numpy(r.predictions, 0, r.predictions.size()),
+                            to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()),
+                            r.keeping);
     });
   }
 
@@ -319,8 +248,13 @@ class Engine {
     to.assign(array.data(), array.data() + array.size());
   }
 
-  // Never wait for the lock while holding the GIL: its holder may be about to ask for the GIL.
+  // Never wait for the lock while holding the GIL: its holder may be about to ask for the GIL. After a fork the lock may
+  // belong to a thread that the child does not have: it gets a new one.
   std::unique_lock<std::mutex> lock_with_gil() {
+    if (forks_seen_ != forks) {
+      new (&mutex_) std::mutex;
+      forks_seen_ = forks;
+    }
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
       nb::gil_scoped_release release;
@@ -329,40 +263,86 @@ class Engine {
     return lock;
   }
 
-  void read(nb::handle x) {
-    example_.read(x);
-    names_.find_all(example_.name, [&](std::int64_t id) { example_.slot.push_back(static_cast<std::int32_t>(id + 1)); });
+  nb::tuple counts_now() const {
+    const Record& r = record();
+    return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  }
+
+  std::vector<std::string> names_now() const {
+    std::vector<std::string> all;
+    for (std::size_t id = 0; id < names_.size(); ++id) all.emplace_back(names_.name(id));
+    return all;
+  }
+
+  nb::tuple kept_now(std::size_t first, std::size_t last) const {
+    const Record& r = record();
+    last = std::min(last, r.kept_round.size());
+    first = std::min(first, last);
+    const auto end_of = [&](std::size_t k) { return k == 0 ? std::int64_t{0} : r.kept_end[k - 1]; };
+    std::vector<std::int64_t> indptr;
+    for (std::size_t k = first; k <= last; ++k) indptr.push_back(end_of(k) - end_of(first));
+    const auto from = static_cast<std::size_t>(end_of(first)), to = static_cast<std::size_t>(end_of(last));
+    return nb::make_tuple(to_numpy(r.kept_round, first, last), to_numpy(r.kept_label, first, last),
+                          to_numpy(r.kept_mistaken, first, last), to_numpy(indptr, 0, indptr.size()),
+                          to_numpy(r.kept_index, from, to), to_numpy(r.kept_value, from, to));
+  }
+
+  // A named example in memory that is used again and again. Reading it may call back into this engine, which then
+  // borrows another one. The GIL guards the spare.
+  class Borrowed {
+   public:
+    Borrowed(Engine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
+      if (!example_) example_ = std::make_unique<NamedExample>();
+      example_->read(x);
+    }
+    ~Borrowed() {
+      example_->clear();
+      engine_.spare_ = std::move(example_);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    NamedExample& operator*() const { return *example_; }
+    NamedExample* operator->() const { return example_.get(); }
+
+   private:
+    Engine& engine_;
+    std::unique_ptr<NamedExample> example_;
+  };
+
+  void find_slots(NamedExample& example) const {
+    names_.find_all(example.name, [&](std::int64_t id) { example.slot.push_back(static_cast<std::int32_t>(id + 1)); });
   }
 
   // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
-  Fault repeated(std::size_t& at) {
-    if (!example_.may_repeat || !visit([](const auto& play) { return play.needs_binary(); })) return Fault::none;
-    std::vector<std::string_view> sorted = example_.name;
+  Fault repeated(const NamedExample& example, std::size_t& at) const {
+    if (!example.may_repeat || !visit([](const auto& play) { return play.needs_binary(); })) return Fault::none;
+    std::vector<std::string_view> sorted = example.name;
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return Fault::none;
-    at = static_cast<std::size_t>(std::find(example_.name.begin(), example_.name.end(), *twice) - example_.name.begin());
+    at = static_cast<std::size_t>(std::find(example.name.begin(), example.name.end(), *twice) - example.name.begin());
     return Fault::repeated;
   }
 
   template <class Game>
-  void give_slots(Game& play) {
-    for (std::size_t k = 0; k < example_.slot.size(); ++k)
-      if (example_.slot[k] == 0) example_.slot[k] = static_cast<std::int32_t>(names_.insert(example_.name[k]) + 1);
+  void give_slots(Game& play, NamedExample& example) {
+    for (std::size_t k = 0; k < example.slot.size(); ++k)
+      if (example.slot[k] == 0) example.slot[k] = static_cast<std::int32_t>(names_.insert(example.name[k]) + 1);
     play.resize(names_.size() + 1);
   }
 
-  int blame(Fault fault, std::size_t at) {
-    fault_feature_ = at < example_.name.size() ? std::string(example_.name[at]) : "";
-    return -static_cast<int>(fault);
+  [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
+    const std::string_view name = at < example.name.size() ? example.name[at] : std::string_view();
+    PyErr_SetObject(fault_type, nb::make_tuple(static_cast<int>(fault), nb::str(name.data(), name.size())).ptr());
+    throw nb::python_error();
   }
 
   std::optional<AnyPlay> play_;
   nb::tuple settings_;
   Names names_;
-  NamedExample example_;
-  std::string fault_feature_;
+  std::unique_ptr<NamedExample> spare_;
   std::mutex mutex_;
+  int forks_seen_ = forks;
 };
 
 template <class Index, class Value>
@@ -401,6 +381,11 @@ void add_dense(nb::class_<Engine>& engine) {
 NB_MODULE(_core, m) {
   using namespace mistakebound;
   m.doc() = "The compiled twin of mistakebound.reference: one loop, every linear rule.";
+#if defined(__unix__) || defined(__APPLE__)
+  pthread_atfork(nullptr, nullptr, [] { ++forks; });
+#endif
+  fault_type = PyErr_NewException("mistakebound._core.Fault", PyExc_ValueError, nullptr);
+  m.attr("Fault") = nb::handle(fault_type);
   nb::class_<Engine> engine(m, "Engine", "One rule's play: weights, names, and the record of what happened.");
   engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
@@ -413,7 +398,6 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
-      .def("fault_feature", &Engine::fault_feature)
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
       .def("mistake_rounds", &Engine::mistake_rounds, "first"_a, "last"_a)
@@ -422,7 +406,6 @@ NB_MODULE(_core, m) {
       .def("slots", &Engine::slots)
       .def("width", &Engine::width)
       .def("z", &Engine::z)
-      .def("bias_z", &Engine::bias_z)
       .def("use_simd", &Engine::use_simd, "gather"_a)
       .def("__getstate__", &Engine::state)
       .def("__setstate__", [](Engine& self, nb::tuple state) {

@@ -339,7 +339,7 @@ class Play {
       }
       if (outside > std::numeric_limits<Unsigned>::max() / 2) [[unlikely]] {
         std::size_t at = 0;
-        while (static_cast<Unsigned>(x.index[at]) <= last) ++at;
+        while (static_cast<std::size_t>(static_cast<Unsigned>(x.index[at])) < settings_.width) ++at;
         return {r, Fault::index, begin + static_cast<std::int64_t>(at)};
       }
       if (large()) ahead = prefetch(batch.index, std::max(ahead, begin), std::min(batch.nonzeros, end + prefetch_ahead));

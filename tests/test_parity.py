@@ -79,8 +79,9 @@ def check_parity(
     game = ReferenceGame(make(**parameters), X.shape[1])
     predictions = [game.round(nonzeros(x), int(label)) for x, label in zip(X, y, strict=True)]
     assert np.array_equal(ledger.predictions == 1, predictions)
-    assert learner._life.engine.z().tolist() == game.z
-    assert learner._life.engine.bias_z() == game.bias_z
+    z, bias_z = learner._life.engine.z()
+    assert z.tolist() == game.z
+    assert bias_z == game.bias_z
     assert ledger.updates == game.updates
     for x in X[:10]:
         assert learner.score_one(x) == game.score(nonzeros(x))
@@ -124,7 +125,7 @@ def test_every_way_through_the_core_is_the_same(rule: str) -> None:
             learner._life.engine.use_simd(simd)
             feed(learner)
             scores = learner.decision_function(X[:7])
-            return learner._life.engine.z().tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
+            return learner._life.engine.z()[0].tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
 
         def one_by_one(learner: Any, rows: Any = X, labels: np.ndarray = y) -> None:
             for x, label in zip(rows, labels, strict=True):
@@ -161,4 +162,4 @@ def test_large_tables_take_the_prefetching_way() -> None:
     for rule in ("perceptron", "pnorm"):
         a, b = LEARNERS[rule](), LEARNERS[rule]()
         assert np.array_equal(a.run(X, y).predictions, b.run(packed, y).predictions)
-        assert np.array_equal(a._life.engine.z()[used], b._life.engine.z())
+        assert np.array_equal(a._life.engine.z()[0][used], b._life.engine.z()[0])

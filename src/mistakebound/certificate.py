@@ -161,7 +161,7 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
     premises.append(replayed)
     if ledger.mistakes == 0 and ledger.updates == 0 and comparator is None:
         return _certificate(evidence, theorem, premises, 0.0, Witness())  # no round to sum over
-    witness = _witness(evidence, theorem, comparator, margin)
+    witness = _witness(evidence, theorem, comparator, margin) if evidence.X.nnz else None
     if witness is None:
         none = Premise("some comparator fits every mistaken round", False)
         return _certificate(evidence, theorem, [*premises, none], math.inf, None)

@@ -101,8 +101,8 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
 def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | None:
     """Return the lightest ``mu >= 0`` with ``mu @ x >= 1`` on positive rows, ``<= 1 - delta`` on the others.
 
-    They are the weights of `bounds.littlestone_separable`, and obey within 1e-9. None if there are none, or
-    if the linear programme grew too large to tell.
+    They are the weights of `bounds.littlestone_separable`, and obey within 1e-9. Where the linear programme
+    would need too many rows, they are those of `smallest_disjunction`. None if none are found.
 
     Parameters
     ----------
@@ -129,9 +129,15 @@ def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | N
         lambda found: b - A @ found,
         np.unique(np.linspace(0, len(b) - 1, LP_START).astype(np.intp)),
     )
-    if found is None or not final:
+    if found is None:
         return None
-    mu[useful] = found
+    if final:
+        mu[useful] = found
+        return mu
+    disjunction = smallest_disjunction(X, positive)
+    if disjunction is None:
+        return None
+    mu[list(disjunction)] = 1.0
     return mu
 
 

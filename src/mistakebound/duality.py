@@ -72,7 +72,7 @@ def ascend(
 
 
 def rescale(rows: Rows, phi: Potential, a: Array, *, ridge: Array | float = 0.0) -> Array:
-    """Return the best multiple of `a` to start from, for a phi that is quadratic along rays (a squared norm)."""
+    """Return the multiple of `a` that is best to start from, where phi is a squared norm."""
     curvature = 2 * phi(rows.columns @ a)[0] + float(np.sum(ridge * a * a))
     return a * (float(a.sum()) / curvature) if curvature > 0 else a
 

@@ -25,6 +25,10 @@ class StreamError(ValueError):
         self.ledger = ledger
 
 
+class CellError(StreamError, TypeError):
+    """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
+
+
 def words_of(fault: int, feature: str, value: object = None) -> str:
     """Sentence for a fault of the core (the numbers are those of ``core/example.hpp``)."""
     shown = "" if value is None else f" {value}"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound.example import Named, frame_names, read_matrix, read_rows
-from mistakebound.labels import Labels, check_classes
-from mistakebound.learner import Learner, as_labels
+from mistakebound.labels import Labels, as_labels, check_classes, in_order, label_array
+from mistakebound.learner import Learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +33,7 @@ class Estimator(Learner):
         names = frame_names(X)
         rows = self._read_rows(X)
         y = self._read_targets(y)
+        self._check_lengths(rows, y)
         self._reset()
         if names is not None:
             self.feature_names_in_ = names
@@ -49,8 +50,8 @@ class Estimator(Learner):
                 self.feature_names_in_ = names
         else:
             rows = self._read_known_rows(X)
-        if classes is not None and self.classes is None and not self._the_labels().settled:
-            self._the_labels().settle_both(*sorted(check_classes(classes)))
+        if classes is not None:
+            self._take_classes(classes)
         self._run_rows(rows, y)
         return self
 
@@ -66,13 +67,17 @@ class Estimator(Learner):
 
     def score(self, X: Any, y: Any) -> float:
         """Share of the rows of X that are predicted right."""
-        return float(np.mean(self.predict(X) == as_labels(y)))
+        predicted, truth = self.predict(X), as_labels(y)
+        if len(predicted) != len(truth):
+            message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
+            raise ValueError(message)
+        return float(np.mean(predicted == truth))
 
     @property
     def classes_(self) -> AnyArray:
         """(negative, positive) label."""
         self._check_fitted("classes_")
-        return np.array(self._the_labels().pair)
+        return label_array(self._the_labels().pair)
 
     @property
     def n_features_in_(self) -> int:
@@ -141,6 +146,23 @@ class Estimator(Learner):
         pairs = [self._score_one(x) for x in self._named_examples(X)]
         return np.array([s for s, _ in pairs], np.float64), np.array([p for _, p in pairs], np.bool_)
 
+    def _take_classes(self, classes: Sequence[Any]) -> None:
+        """Settle the labels by ``partial_fit``'s classes, which must not contradict what is settled already."""
+        known = self._the_labels()
+        given = check_classes(list(classes))
+        if known.settled:
+            if set(given) != set(known.pair):
+                message = f"classes {list(classes)!r} are not the learner's two labels {known.pair}"
+                raise ValueError(message)
+            return
+        known.settle_both(*in_order(*given))
+
+    @staticmethod
+    def _check_lengths(rows: Positional, y: AnyArray) -> None:
+        if len(rows) != len(y):
+            message = f"X has {len(rows)} rows but y has {len(y)} labels: inconsistent numbers of samples"
+            raise ValueError(message)
+
     def _check_fitted(self, wanted: str) -> None:
         if not self.__sklearn_is_fitted__():
             message = (
@@ -173,7 +195,7 @@ class Estimator(Learner):
         if y is None:
             message = f"requires y to be passed, but the target y is None: {type(self).__name__} learns from labels"
             raise ValueError(message)
-        column = np.asarray(y)
+        column = np.asarray(y) if hasattr(y, "__array__") or isinstance(y, (list, tuple)) else np.zeros(0)
         if column.ndim == 2 and column.shape[1] == 1:
             message = "A column-vector y was passed when a 1d array was expected. Use y.ravel() to change its shape"
             warnings.warn(message, _conversion_warning(), stacklevel=3)
@@ -182,7 +204,7 @@ class Estimator(Learner):
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             message = "Input y contains NaN or infinity"
             raise ValueError(message)
-        distinct = np.unique(labels) if labels.dtype.kind != "O" else np.array(list(dict.fromkeys(labels.tolist())))
+        distinct = np.unique(labels) if labels.dtype.kind != "O" else self._distinct(labels)
         if len(distinct) > 2:
             if labels.dtype.kind == "f" and (distinct != np.trunc(distinct)).any():
                 message = "Unknown label type: continuous. A classifier needs two classes; these are real numbers"
@@ -193,6 +215,14 @@ class Estimator(Learner):
             )
             raise ValueError(message)
         return labels
+
+    @staticmethod
+    def _distinct(labels: AnyArray) -> AnyArray:
+        try:
+            return label_array(dict.fromkeys(labels.tolist()))
+        except TypeError:
+            message = "Unknown label type: some labels are not hashable"
+            raise ValueError(message) from None
 
     def _named_examples(self, X: Any) -> Iterable[Any]:
         rows = read_rows(X)

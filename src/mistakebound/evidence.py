@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
+from mistakebound.example import Csr
 from mistakebound.life import Life, Reduction
 
 if TYPE_CHECKING:
@@ -140,11 +141,9 @@ class Evidence:
                 for t in range(len(kept))
             ]
         else:
-            from mistakebound.example import Csr  # noqa: PLC0415
-
             rows = Csr(kept.indptr, kept.index, kept.value, self.ledger.n)
-            positive, _, words = life.play(rows, kept.labels)
-            wrong = [] if words else positive != (kept.labels > 0)
+            played = life.play(rows, kept.labels)
+            wrong = [] if played.words else played.positive != (kept.labels > 0)
         counts = life.counts
         return bool(
             len(wrong) == len(kept) and np.array_equal(wrong, kept.mistaken) and counts.updates == self.ledger.updates

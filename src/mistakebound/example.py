@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.errors import CellError, StreamError
 
 if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray
@@ -23,6 +25,8 @@ class Dense:
     """Rows of a C-contiguous float32 or float64 matrix."""
 
     x: AnyArray
+    broken: str = ""
+    """What is wrong with the row after the last, if the input had one that is no row."""
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -34,8 +38,8 @@ class Dense:
 
     def feature_at(self, position: int) -> tuple[int, Any]:
         """(column, value) of a position that the core blames."""
-        column = position % self.width if self.width else 0
-        return column, self.x.ravel()[position] if self.x.size else None
+        row, column = divmod(position, max(self.width, 1))
+        return column, self.x[row, column] if 0 <= position < self.x.size else None
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,14 @@ class Csr:
     index: AnyArray
     value: AnyArray
     width: int
+    broken: str = ""
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def feature_at(self, position: int) -> tuple[int, Any]:
         """(column, value) of a position that the core blames."""
-        if position < len(self.index):
+        if 0 <= position < len(self.index):
             return int(self.index[position]), self.value[position]
         return -1, None
 
@@ -73,9 +78,16 @@ def is_named(x: Any) -> bool:
     >>> is_named({"a": 1}), is_named(["word"]), is_named([0.0, 1.0])
     (True, True, False)
     """
-    if isinstance(x, (Mapping, Set)):
+    if isinstance(x, (dict, set, frozenset)):
         return True
-    return isinstance(x, (list, tuple)) and len(x) > 0 and isinstance(x[0], str)
+    if isinstance(x, (list, tuple)):
+        return len(x) > 0 and isinstance(x[0], str)
+    return isinstance(x, (Mapping, AbstractSet))
+
+
+def is_empty(x: Any) -> bool:
+    """Whether x is an empty list or tuple: an example without names."""
+    return isinstance(x, (list, tuple)) and len(x) == 0
 
 
 def is_frame(X: Any) -> bool:
@@ -92,41 +104,79 @@ def frame_names(X: Any) -> AnyArray | None:
 
 
 def frame_rows(X: Any) -> Iterator[dict[str, Any]]:
-    """Each row of a frame as a dict; missing values are left out, as a feature that is not there."""
-    rows = X.iter_rows(named=True) if hasattr(X, "iter_rows") else X.to_dict("records")
-    for row in rows:
-        yield {str(name): value for name, value in row.items() if value is not None}
+    """Each row of a frame as a dict; its columns must be named by text."""
+    columns = list(X.columns)
+    if not all(isinstance(c, str) for c in columns) or len(set(columns)) < len(columns):
+        message = f"the columns of a DataFrame are names here and must be different str, got {columns[:10]}"
+        raise ValueError(message)
+    rows: Iterator[dict[str, Any]] = iter(X.iter_rows(named=True) if hasattr(X, "iter_rows") else X.to_dict("records"))
+    return rows
+
+
+def as_example(x: Any) -> Any:
+    """A single example as it is, but a frame of one row or a pandas Series with text for its index as a dict."""
+    if is_frame(x):
+        rows = list(frame_rows(x))
+        if len(rows) != 1:
+            message = f"one example is one row, got a DataFrame of {len(rows)}; use run, fit or predict for many"
+            raise ValueError(message)
+        return rows[0]
+    if hasattr(x, "to_dict") and hasattr(x, "index") and all(isinstance(name, str) for name in x.index):
+        return x.to_dict()
+    return x
+
+
+_END = object()
 
 
 def read_rows(X: Any) -> Dense | Csr | Named:
     """Tell what kind of stream X is, and hold it as the core reads it."""
     if is_frame(X):
         return Named(frame_rows(X))
-    if hasattr(X, "tocsr") or isinstance(X, np.ndarray) or hasattr(X, "__array__"):
+    if hasattr(X, "tocsr") or hasattr(X, "__array__"):
         return read_matrix(X)
     if isinstance(X, (Mapping, str, bytes)) or not isinstance(X, Iterable):
         message = f"a stream is a matrix or an iterable of examples, got {type(X).__name__}"
         raise ValueError(message)
     rows = iter(X)
-    first = next(rows, None)
-    if first is None:
+    first = next(rows, _END)
+    if first is _END:
         return Named(())
-    if is_named(first) or (isinstance(first, (list, tuple)) and not first):
+    if is_named(first) or is_empty(first):
         return Named(chain([first], rows))
-    return read_matrix(X if isinstance(X, Sequence) else [first, *rows])
+    return read_list([first, *rows])
+
+
+def read_list(rows: list[Any]) -> Dense:
+    """Examples given one by one as vectors: those before the first that does not fit, and what is wrong with it."""
+    with suppress(ValueError):  # ragged lists, for one
+        whole = np.asarray(rows)
+        if whole.ndim == 2 and whole.dtype.kind in "fiub":
+            return Dense(as_floats(whole, dimensions=2))
+    good: list[AnyArray] = []
+    broken = ""
+    for row in rows:
+        try:
+            x = read_one(row)
+            vector = x.x[0] if isinstance(x, Dense) else densified(x)[0]
+        except ValueError as error:
+            broken = str(error)
+            break
+        if good and len(vector) != len(good[0]):
+            broken = f"X has {len(vector)} features, but {len(good[0])} features are expected, as in the rounds before"
+            break
+        good.append(vector)
+    if not good:
+        raise StreamError(broken, round=0)
+    single = all(row.dtype == np.float32 for row in good)
+    return Dense(np.array(good, np.float32 if single else np.float64), broken)
 
 
 def read_matrix(X: Any) -> Positional:
     """Hold an array-like or a sparse matrix as rows."""
     if hasattr(X, "tocsr"):
         return read_sparse(X)
-    x = as_floats(X)
-    if x.ndim != 2:
-        message = (
-            f"Expected 2D array, got {x.ndim}D array instead: rows are rounds. "
-            "Reshape your data: X.reshape(1, -1) for one example, X.reshape(-1, 1) for one feature"
-        )
-        raise ValueError(message)
+    x = as_floats(X, dimensions=2)
     check_width(int(x.shape[1]))
     return Dense(x)
 
@@ -134,39 +184,73 @@ def read_matrix(X: Any) -> Positional:
 def read_sparse(X: Any) -> Csr:
     """Any scipy sparse matrix or array, as CSR. Its data are not copied if they are float already."""
     csr = X.tocsr()
-    shape = csr.shape if len(csr.shape) == 2 else (1, csr.shape[0])
-    indptr = csr.indptr if len(csr.shape) == 2 else np.array([0, len(csr.data)])
-    check_width(int(shape[1]))
-    index = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
+    flat = len(csr.shape) == 1  # a 1-D sparse array is one row
+    width = int(csr.shape[-1])
+    check_width(width)
     return Csr(
-        np.ascontiguousarray(indptr, np.int64),
-        np.ascontiguousarray(index),
-        as_floats(csr.data),
-        int(shape[1]),
+        np.array([0, len(csr.data)], np.int64) if flat else np.ascontiguousarray(csr.indptr, np.int64),
+        np.ascontiguousarray(csr.indices, np.int32 if csr.indices.dtype == np.int32 else np.int64),
+        as_floats(csr.data, dimensions=1),
+        width,
     )
 
 
 def read_one(x: Any) -> Positional:
     """Hold a single positional example as one row."""
     if hasattr(x, "tocsr"):
-        return read_sparse(x)
-    row = as_floats(x)
-    if row.ndim != 1 and row.shape[0] != 1:
-        message = f"one example is a vector, got an array of shape {row.shape}; use run, fit or predict for many"
+        rows = read_sparse(x)
+        if len(rows) != 1:
+            message = f"one example is one row, got a sparse matrix of {len(rows)}; use run, fit or predict for many"
+            raise ValueError(message)
+        return rows
+    row = np.asarray(x)
+    if row.ndim == 2 and row.shape[0] == 1:
+        row = row[0]
+    if row.ndim != 1:
+        shape = f"an array of shape {row.shape}" if row.ndim else f"{type(x).__name__}"
+        message = f"one example is a vector, a dict, or a set or list of names; got {shape}"
         raise ValueError(message)
-    return read_matrix(row.reshape(1, -1))
+    return read_matrix(as_floats(row, dimensions=1).reshape(1, -1))
 
 
-def as_floats(values: Any) -> AnyArray:
+def as_floats(values: Any, *, dimensions: int) -> AnyArray:
     """C-contiguous float32 if it is float32 already, otherwise float64; refuses what is not a real number."""
     x = np.asarray(values)
     if x.dtype.kind == "c":
         message = "Complex data not supported"
         raise ValueError(message)
+    if x.ndim != dimensions:
+        message = (
+            f"Expected {dimensions}D array, got {x.ndim}D array instead: rows are rounds. "
+            "Reshape your data: X.reshape(1, -1) for one example, X.reshape(-1, 1) for one feature"
+        )
+        raise ValueError(message)
     if x.dtype.kind not in "fiubO":
         message = f"examples must be numbers, got {x.dtype}; names come as dicts, sets or lists of str"
         raise ValueError(message)
+    if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
+        message = "masked values are missing values, and examples must be numbers: fill them, or leave them out as names"
+        raise ValueError(message)
+    if x.dtype.kind == "O":
+        return floats_of_objects(x)
     return np.ascontiguousarray(x, np.float32 if x.dtype == np.float32 else np.float64)
+
+
+def floats_of_objects(x: AnyArray) -> AnyArray:
+    """Numbers that came as Python objects; anything else is named with its place."""
+    out = np.empty(x.shape)
+    for place, cell in np.ndenumerate(x):
+        try:
+            if isinstance(cell, (str, bytes)):
+                message = f"argument must be a real number, not the string {cell!r}"
+                raise TypeError(message)  # noqa: TRY301 - one place says where it was
+            out[place] = float(cell)
+        except (TypeError, ValueError, OverflowError) as error:
+            *row, column = place
+            where = f"row {row[0]}, feature {column}" if row else f"feature {column}"
+            message = f"{where}: {error}"
+            raise CellError(message) from None
+    return out
 
 
 def check_width(width: int) -> None:
@@ -176,17 +260,28 @@ def check_width(width: int) -> None:
         raise ValueError(message)
 
 
-def complemented(rows: Positional, *, both: bool) -> Dense:
+def complemented(x: AnyArray, *, both: bool) -> Dense:
     """1 − x, or (x, 1 − x) side by side, for targets that contain negated variables."""
-    x = rows.x if isinstance(rows, Dense) else densified(rows)
     return Dense(np.ascontiguousarray(np.hstack([x, 1 - x]) if both else 1 - x))
 
 
+def sound_rows(rows: Csr) -> int:
+    """How many rows from the first on have a valid indptr and valid indices."""
+    begin, end = rows.indptr[:-1], rows.indptr[1:]
+    bad = (begin < 0) | (end < begin) | (end > len(rows.index))
+    sound = int(np.argmax(bad)) if bad.any() else len(rows)
+    used = rows.index[: rows.indptr[sound]]
+    outside = (used < 0) | (used >= rows.width)
+    if outside.any():
+        sound = int(np.searchsorted(rows.indptr[: sound + 1], np.argmax(outside), side="right")) - 1
+    return sound
+
+
 def densified(rows: Csr) -> AnyArray:
-    """Return the matrix itself, for the reductions that need every variable (repeated entries are summed)."""
-    if len(rows.index) and not (rows.index.min() >= 0 and rows.index.max() < rows.width):
-        message = "a column index of the sparse matrix is out of range"
-        raise StreamError(message)
-    x = np.zeros((len(rows), rows.width))
-    np.add.at(x, (np.repeat(np.arange(len(rows)), np.diff(rows.indptr)), rows.index), rows.value)
+    """The matrix of the sound rows, for what needs every variable (repeated entries are summed)."""
+    sound = sound_rows(rows)
+    indptr = rows.indptr[: sound + 1]
+    x = np.zeros((sound, rows.width))
+    used = slice(int(indptr[0]), int(indptr[-1]))
+    np.add.at(x, (np.repeat(np.arange(sound), np.diff(indptr)), rows.index[used]), rows.value[used])
     return x

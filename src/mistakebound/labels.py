@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,49 @@ import numpy as np
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mistakebound.arrays import AnyArray, SignArray
 
 POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
 
 
 def plain(label: Any) -> Any:
-    """A numpy scalar as the Python value that it is."""
-    return label.item() if isinstance(label, np.generic) else label
+    """A numpy number, bool or str as the Python value that it is."""
+    return label.item() if isinstance(label, (np.bool_, np.number, np.str_)) else label
+
+
+def label_array(labels: Iterable[Any]) -> AnyArray:
+    """Labels as an array that gives the same values back: of objects where numpy would turn one type into another.
+
+    >>> label_array([0, "a"]).tolist(), label_array([0, 1]).dtype.kind
+    ([0, 'a'], 'i')
+    """
+    values = [plain(label) for label in labels]
+    kinds = {type(value) for value in values}
+    if len(kinds) == 1 or kinds <= {bool, int, float}:
+        with suppress(ValueError, OverflowError):
+            array = np.array(values)
+            if array.ndim == 1 and (array.dtype.kind not in "f" or float in kinds) and array.dtype.kind in "biufUS":
+                return array
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
+
+
+def as_labels(y: Any) -> AnyArray:
+    """Labels as a one-dimensional array, whatever their type."""
+    if isinstance(y, (str, bytes)) or not (hasattr(y, "__iter__") or hasattr(y, "__array__")):
+        message = f"y should be a 1d array of labels, one a round, got {type(y).__name__}"
+        raise ValueError(message)
+    labels = np.asarray(y) if hasattr(y, "__array__") else label_array(y)
+    if labels.ndim != 1:
+        message = f"y should be a 1d array of labels, got an array of shape {labels.shape} instead"
+        raise ValueError(message)
+    if np.ma.isMaskedArray(y) and np.ma.is_masked(y):
+        message = "y contains masked (missing) labels"
+        raise ValueError(message)
+    return labels
 
 
 class Labels:
@@ -32,16 +66,27 @@ class Labels:
     ([-1, 1, 1], 1, 0)
     """
 
-    def __init__(self, default: tuple[int, int], classes: Sequence[Any] | None = None) -> None:
+    def __init__(self, default: tuple[Any, Any], classes: Iterable[Any] | None = None) -> None:
         self.negative, self.positive = default
         self.signs: dict[Any, int] = {}
         if classes is not None:
             self.settle_both(*check_classes(classes))
 
+    def copy(self) -> Labels:
+        """Return the same labels, to be tried on a round that may turn out bad."""
+        other = Labels((self.negative, self.positive))
+        other.signs = dict(self.signs)
+        return other
+
     def settle_both(self, negative: Any, positive: Any) -> None:
-        """Fix both labels."""
+        """Fix both labels; what is known already must stay as it is."""
+        wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
+        if any(wanted.get(label) != sign for label, sign in self.signs.items()):
+            known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
+            message = f"classes {negative!r}, {positive!r} (negative, positive) contradict the labels learned from: {known}"
+            raise ValueError(message)
         self.negative, self.positive = plain(negative), plain(positive)
-        self.signs = {self.negative: NEGATIVE, self.positive: POSITIVE}
+        self.signs = wanted
 
     @property
     def settled(self) -> bool:
@@ -59,14 +104,15 @@ class Labels:
 
     def decode_all(self, positive: AnyArray) -> AnyArray:
         """Return the labels of many predictions."""
-        return np.array([self.negative, self.positive])[positive.astype(np.intp)]
+        return label_array(self.pair)[positive.astype(np.intp)]
 
     def sign(self, label: Any) -> int:
         """+1 or −1 for a label, learning which one it is; raises for a third one."""
         try:
             known = self.signs.get(label)
         except TypeError:
-            known = None
+            message = f"label {label!r} cannot be a label: it is not hashable"
+            raise StreamError(message) from None
         return known if known is not None else self._settle_one(plain(label))
 
     def objection(self, label: Any) -> str:
@@ -78,7 +124,7 @@ class Labels:
         return f"label {label!r} was not expected"
 
     def encode(self, y: AnyArray) -> SignArray:
-        """+1 or −1 for each label of a batch; 0 from the first label on that is a third one."""
+        """+1 or −1 for each label of a batch; 0 for a label that is neither."""
         self.look_ahead(y)
         codes = np.zeros(len(y), np.int8)
         for label, sign in self.signs.items():
@@ -86,20 +132,21 @@ class Labels:
         return codes
 
     def look_ahead(self, y: AnyArray) -> None:
-        """Settle the labels by the first two different ones of a batch, as far as they go."""
+        """Settle the labels by the first two different ones of a batch, as far as they go.
+
+        Whatever is wrong with a label, its own round will say.
+        """
         if self.settled or len(y) == 0:
             return
-        first = y[0]
-        if first != first:  # noqa: PLR0124 - NaN is no label; its round will say so
-            return
-        other = np.flatnonzero(np.asarray(y != first, bool))
-        if not self.signs and len(other) and y[other[0]] == y[other[0]]:
-            self.settle_both(*in_order(plain(first), plain(y[other[0]])))
-            return
-        for label in (plain(first), *map(plain, y[other[:1]])):
-            if label not in self.signs and not self.settled:
-                with suppress(StreamError):  # the round that brings it will say what is wrong
-                    self._settle_one(label)
+        other = np.flatnonzero(np.asarray(y != y[0], bool))
+        first, second = plain(y[0]), [plain(label) for label in y[other[:1]]]
+        if not self.signs and second:
+            with suppress(StreamError):
+                self.settle_both(*in_order(first, second[0]))
+                return
+        for label in (first, *second):
+            with suppress(StreamError):
+                self.sign(label)
 
     def _settle_one(self, label: Any) -> int:
         if self.settled:
@@ -113,9 +160,9 @@ class Labels:
             raise StreamError(message)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
-            (known, known_sign), *_ = self.signs.items()
+            ((known, known_sign),) = self.signs.items()
             sign = -known_sign
-            if (label > known) != (sign == POSITIVE):
+            if in_order(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
                 message = (
                     f"labels {known!r} and {label!r} came one at a time, and {known!r} was taken for the "
                     f"{'positive' if known_sign == POSITIVE else 'negative'} one: pass classes=(negative, positive)"
@@ -132,16 +179,23 @@ class Labels:
 def in_order(a: Any, b: Any) -> tuple[Any, Any]:
     """Return (negative, positive): the positive label is the greater one."""
     try:
-        return (a, b) if a < b else (b, a)
+        hash((a, b))
+        if a < b or a > b:
+            return (a, b) if a < b else (b, a)
     except TypeError:
-        message = f"labels {a!r} and {b!r} have no order: pass classes=(negative, positive)"
-        raise StreamError(message) from None
+        pass
+    message = f"labels {a!r} and {b!r} have no order: pass classes=(negative, positive)"
+    raise StreamError(message)
 
 
-def check_classes(classes: Sequence[Any]) -> tuple[Any, Any]:
+def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
     """Return the two classes, or say what is wrong with them."""
-    found = list(classes)
-    if len(found) != 2 or plain(found[0]) == plain(found[1]):
-        message = f"classes must be two different labels (negative, positive), got {found!r}"
+    try:
+        negative, positive = (plain(label) for label in classes)
+        distinct = len({negative, positive}) == 2 and negative == negative and positive == positive  # noqa: PLR0124
+    except (TypeError, ValueError):
+        distinct = False
+    if not distinct:
+        message = f"classes must be two different labels (negative, positive), got {classes!r}"
         raise ValueError(message)
-    return found[0], found[1]
+    return negative, positive

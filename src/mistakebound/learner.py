@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.example import Named, is_named, read_one, read_rows
-from mistakebound.labels import Labels
-from mistakebound.ledger import Ledger
-from mistakebound.life import Life, Reduction
+from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
+from mistakebound.labels import Labels, as_labels
+from mistakebound.ledger import Counts
+from mistakebound.life import NO_ROUNDS, Life, Reduction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from typing_extensions import Self
+
     from mistakebound.arrays import FloatArray
     from mistakebound.example import Positional
+    from mistakebound.ledger import Ledger
     from mistakebound.rules import Rule
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = threading.Lock()
-_NOTHING = object()
 
 
 class Learner:
@@ -65,41 +69,40 @@ class Learner:
         if type(x) is dict and life is not None and labels is not None and life.named:
             # The short way, for a learner that has begun. Whatever is amiss, the long way below says it.
             try:
-                if life.engine.learn_named(x, labels.signs[y]) >= 0:
-                    return
+                life.engine.learn_named(x, labels.signs[y])
             except (KeyError, TypeError, ValueError):
                 pass
-        if not is_named(x):
-            self._learn_row(x, y)
-            return
-        life = self._start(None)
+            else:
+                return
         try:
-            life.learn_named(x, self._the_labels().sign(y))
+            self._learn_one(as_example(x), y)
         except ValueError as error:
-            raise self._located(error, life.counts.rounds) from None
+            rounds = 0 if life is None else life.counts.rounds
+            self._life = life  # a bad first round begins nothing
+            raise StreamError(str(error), round=rounds, ledger=self.ledger_) from None
 
-    def _learn_row(self, x: Any, y: Any) -> None:
-        rows = self._one_row(x)
-        life = self._start(rows.width)
-        try:
-            sign = self._the_labels().sign(y)
-        except StreamError as error:
-            raise self._located(error, life.counts.rounds) from None
-        _, _, words = life.play(rows, np.array([sign], np.int8))
-        if words:
-            raise self._located(StreamError(words), life.counts.rounds)
+    def _learn_one(self, x: Any, y: Any) -> None:
+        labels = self._the_labels().copy()
+        if self._brings_names(x):
+            self._start(None).learn_named(x, labels.sign(y))
+        else:
+            rows = read_one(x)
+            played = self._start(rows.width).play(rows, np.array([labels.sign(y)], np.int8))
+            if played.words:
+                raise StreamError(played.words)
+        self._labels = labels
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
-        if is_named(x):
+        x = as_example(x)
+        if self._brings_names(x):
             return self._start(None).score_named(x)
-        rows = self._one_row(x)
+        rows = read_one(x)
         scores, positive = self._start(rows.width).scores(rows)
         return float(scores[0]), bool(positive[0])
 
-    def _one_row(self, x: Any) -> Positional:
-        if self._life is not None and self._life.named:
-            self._life.require(0, type(self).__name__)
-        return read_one(x)
+    def _brings_names(self, x: Any) -> bool:
+        """Whether an example has names; an empty list has the kind that the learner knows, names if it knows none."""
+        return is_named(x) or (is_empty(x) and (self._life is None or self._life.named))
 
     # ------------------------------------------------------------------ a stream
 
@@ -118,46 +121,85 @@ class Learner:
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
         labels = as_labels(y)
-        if len(labels) != len(rows):
+        if len(labels) != len(rows) and not (rows.broken and len(labels) > len(rows)):
             message = f"X has {len(rows)} rounds but y has {len(labels)} labels: inconsistent numbers of samples"
             raise ValueError(message)
-        life = self._start(rows.width)
-        before = life.counts
-        codes = self._the_labels().encode(labels)
-        positive, row, words = life.play(rows, codes)
-        ledger = life.ledger(self._the_labels().pair, before, positive)
-        if words:
-            if codes[row] == 0:
-                words = self._the_labels().objection(labels[row])
-            raise StreamError(words, round=row, ledger=ledger)
+        begun = self._life
+        try:
+            life = self._start(rows.width)
+        except StreamError as error:
+            raise StreamError(str(error), round=0, ledger=self._begun().ledger(self._the_labels().pair)) from None
+        trial = self._the_labels().copy()
+        codes = trial.encode(labels[: len(rows)])
+        played = life.play(rows, codes)
+        if played.row > 0:
+            self._labels = trial
+        ledger = life.ledger(trial.pair, played.before, played.after, played.positive)
+        if played.words:
+            if played.row == 0:
+                self._life = begun  # a bad first round begins nothing
+            unknown = played.row < len(codes) and codes[played.row] == 0
+            words = trial.copy().objection(labels[played.row]) if unknown else played.words
+            raise StreamError(words, round=played.row, ledger=ledger)
         return ledger
 
     def _run_named(self, examples: Iterable[Any], y: Any) -> Ledger:
-        life = self._start(None)
-        before = life.counts
-        if isinstance(y, Sized):
-            y = as_labels(y)
-            self._the_labels().look_ahead(y)
-        predictions = bytearray()
-        told = iter(y)
-        try:
-            for x in examples:
-                predictions.append(self._named_round(life, x, next(told, _NOTHING)))
-            if next(told, _NOTHING) is not _NOTHING:
-                message = "the examples end before the labels do"
-                raise StreamError(message)
-        except ValueError as error:
-            ledger = life.ledger(self._the_labels().pair, before, as_bools(predictions))
-            raise StreamError(str(error), round=len(predictions), ledger=ledger) from None
-        return life.ledger(self._the_labels().pair, before, as_bools(predictions))
+        rounds = zip_labels(examples, y if isinstance(y, Iterator) else as_labels(y))
+        if not isinstance(y, Iterator):
+            self._look_ahead(as_labels(y))
+        begun, before = self._life, NO_ROUNDS if self._life is None else self._life.counts
+        positive: list[bool] = []
+        told: list[int] = []
+        for x, label in rounds:
+            try:
+                positive.append(self._named_round(x, label, told))
+            except ValueError as error:
+                if not positive:
+                    self._life = begun
+                ledger = self._own_ledger(before, positive, told)
+                raise StreamError(str(error), round=len(positive), ledger=ledger) from None
+        return self._own_ledger(before, positive, told)
 
-    def _named_round(self, life: Life, x: Any, label: Any) -> bool:
-        if label is _NOTHING:
-            message = "the labels end before the examples do"
+    def _named_round(self, x: Any, label: Any, told: list[int]) -> bool:
+        if x is NOTHING or label is NOTHING:
+            ended, going = ("examples", "labels") if x is NOTHING else ("labels", "examples")
+            message = f"the {ended} end before the {going} do"
             raise StreamError(message)
-        if not is_named(x) and x != [] and x != ():
-            life.require(0, type(self).__name__)
-        return life.learn_named(x, self._the_labels().sign(label))
+        if not self._brings_names(x):
+            self._start(None)
+            message = f"a named example is a dict, or a set or list of names, got {type(x).__name__}"
+            raise StreamError(message)
+        labels = self._the_labels().copy() if label not in self._the_labels().signs else self._the_labels()
+        sign = labels.sign(label)
+        positive = self._start(None).learn_named(x, sign)
+        self._labels = labels
+        told.append(sign)
+        return positive
+
+    def _look_ahead(self, y: Any) -> None:
+        labels = self._the_labels()
+        if not labels.settled:
+            trial = labels.copy()
+            trial.look_ahead(y)
+            if trial.settled or self._life is not None:
+                self._labels = trial
+
+    def _own_ledger(self, before: Counts, positive: list[bool], told: list[int]) -> Ledger:
+        """Ledger of rounds that were played one by one; other threads' rounds in between are not among them."""
+        predicted, truth = np.array(positive, np.bool_), np.array(told[: len(positive)], np.int8) > 0
+        life = self._begun()
+        now = life.counts
+        alone = now.rounds - before.rounds == len(positive)
+        own = Counts(
+            before.rounds + len(positive),
+            before.false_positives + int(np.sum(predicted & ~truth)),
+            before.false_negatives + int(np.sum(truth & ~predicted)),
+            now.updates,
+            now.to_keep,
+        )
+        if alone:
+            return life.ledger(self._the_labels().pair, before, now, predicted)
+        return life.ledger(self._the_labels().pair, before, replace(own, to_keep=before.to_keep - 1), predicted)
 
     # ------------------------------------------------------------------ what is known
 
@@ -183,9 +225,6 @@ class Learner:
 
     # ------------------------------------------------------------------ inside
 
-    def _located(self, error: ValueError, number: int) -> StreamError:
-        return StreamError(str(error), round=number, ledger=self.ledger_)
-
     def _the_labels(self) -> Labels:
         if self._labels is None:
             self._labels = Labels(self.default_labels, self.classes)
@@ -203,6 +242,9 @@ class Learner:
         return life
 
     def _new_life(self, width: int | None) -> Life:
+        if not isinstance(self.keep_bytes, int) or self.keep_bytes < 0:
+            message = f"keep_bytes must be a whole number of at least 0, got {self.keep_bytes!r}"
+            raise ValueError(message)
         reduction = self._reduction()
         if width is None and reduction != Reduction():
             message = "complements and conjunctions need to know all variables: use positional features"
@@ -212,18 +254,24 @@ class Learner:
 
     def _begun(self) -> Life:
         """Return the life so far; before any input, one of no rounds that is not kept."""
-        return self._life or Life(self._make_rule(0), 0, self.keep_bytes, Reduction())
+        return self._life or Life(self._make_rule(0), 0, 0, Reduction())
+
+    def __copy__(self) -> Self:
+        """A copy learns on its own, so it cannot share the weights."""
+        return deepcopy(self)
 
 
-def as_labels(y: Any) -> Any:
-    """Labels as a one-dimensional array, whatever their type."""
-    labels = np.asarray(y if hasattr(y, "__len__") or hasattr(y, "__array__") else list(y))
-    if labels.ndim != 1:
-        message = f"y should be a 1d array of labels, got an array of shape {labels.shape} instead"
-        raise ValueError(message)
-    return labels
+NOTHING = object()
 
 
-def as_bools(predictions: bytearray) -> Any:
-    """Bytes 0 and 1 as an array of bool."""
-    return np.frombuffer(bytes(predictions), np.bool_)
+def zip_labels(examples: Iterable[Any], y: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Pairs of example and label; where one of the two ends early, NOTHING in its place, once."""
+    told, rows = iter(y), iter(examples)
+    for x in rows:
+        label = next(told, NOTHING)
+        yield x, label
+        if label is NOTHING:
+            return
+    extra = next(told, NOTHING)
+    if extra is not NOTHING:
+        yield NOTHING, extra

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mistakebound.labels import label_array
 from mistakebound.rules import RULES
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Ledger:
                 "each run returns those of its own rounds, or raise keep_bytes"
             )
             raise ValueError(message)
-        return np.array(self.classes)[positive.astype(np.intp)]
+        return label_array(self.classes)[positive.astype(np.intp)]
 
     @cached_property
     def mistake_rounds(self) -> IntArray:

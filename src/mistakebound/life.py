@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mistakebound import _core
 from mistakebound.errors import StreamError, words_of
-from mistakebound.example import Csr, Dense, complemented
+from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
@@ -36,10 +36,21 @@ class Reduction:
         return 2 * width if self.complements else width
 
     def rows(self, rows: Positional) -> Positional:
-        """Return the examples as the rule sees them."""
-        if not (self.conjunction or self.complements):
+        """Return the examples as the rule sees them: of a sparse matrix, as far as its structure is sound."""
+        if self == Reduction():
             return rows
-        return complemented(rows, both=self.complements)
+        return complemented(rows.x if isinstance(rows, Dense) else densified(rows), both=self.complements)
+
+
+@dataclass(frozen=True)
+class Played:
+    """What became of a batch: predictions, and if a row was bad its number and what was wrong."""
+
+    positive: BoolArray
+    row: int
+    words: str
+    before: Counts
+    after: Counts
 
 
 class Life:
@@ -89,53 +100,61 @@ class Life:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
 
-    def play(self, rows: Positional, codes: SignArray) -> tuple[BoolArray, int, str]:
-        """Predict, then learn, row by row. Returns the predictions, and if a row was bad its number and what was wrong."""
+    def play(self, rows: Positional, codes: SignArray) -> Played:
+        """Predict, then learn, row by row."""
         seen = self.reduction.rows(rows)
         flip = self.reduction.conjunction
-        told = -codes if flip else codes
-        out = np.empty(len(rows), np.uint8)
+        told = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
+        out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, position = self.engine.play_dense(seen.x, told, out)
+            row, fault, position, before, after = self.engine.play_dense(seen.x, told, out)
         else:
-            row, fault, position = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
-        positive = out[:row].view(np.bool_)
-        return positive ^ flip, row, self._words(rows, fault, position) if fault else ""
+            row, fault, position, before, after = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
+        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
+        return Played(out[:row].view(np.bool_) ^ flip, row, words or rows.broken, Counts(*before), Counts(*after))
 
     def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
         """Score and prediction of each row, without learning."""
         seen = self.reduction.rows(rows)
-        out, positive = np.empty(len(rows)), np.empty(len(rows), np.uint8)
+        out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
             row, fault, position = self.engine.score_dense(seen.x, out, positive)
         else:
             row, fault, position = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
-        if fault:
-            raise StreamError(self._words(rows, fault, position), round=row)
+        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
+        if words or rows.broken:
+            raise StreamError(words or rows.broken, round=row)
         return out, positive.view(np.bool_) ^ self.reduction.conjunction
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """One round with a named example."""
-        code = self.engine.learn_named(x, sign)
-        if code < 0:
-            self._blame_name(-code)
-        return bool(code)
+        try:
+            return self.engine.learn_named(x, sign)
+        except _core.Fault as fault:
+            raise _in_words(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Score and prediction of a named example, without learning."""
-        score, positive = self.engine.score_named(x)
-        if positive is None:
-            self._blame_name(int(score))
-        return score, bool(positive)
+        try:
+            return self.engine.score_named(x)
+        except _core.Fault as fault:
+            raise _in_words(fault) from None
 
     def weights(self) -> FloatArray:
         """Normalised weights of every slot, and last that of the constant feature if there is one."""
-        z = self.engine.z().astype(np.float64)
-        return self.rule.weights(np.append(z, self.engine.bias_z()) if self.rule.bias else z)
+        z, bias_z = self.engine.z()
+        z = z.astype(np.float64)
+        return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
 
-    def ledger(self, classes: tuple[Any, Any], before: Counts = NO_ROUNDS, own: BoolArray | None = None) -> Ledger:
-        """Ledger of the rounds since ``before``; ``own`` are their predictions, if the caller has them."""
-        now = self.counts
+    def ledger(
+        self,
+        classes: tuple[Any, Any],
+        before: Counts = NO_ROUNDS,
+        now: Counts | None = None,
+        own: BoolArray | None = None,
+    ) -> Ledger:
+        """Ledger of the rounds from ``before`` to ``now``; ``own`` are their predictions, if the caller has them."""
+        now = now or self.counts
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
@@ -146,18 +165,29 @@ class Life:
             source=EngineSource(self, before, now, own),
         )
 
-    def _blame_name(self, fault: int) -> NoReturn:
-        raise StreamError(words_of(fault, f"feature {self.engine.fault_feature()!r}"))
+    def _unsound(self, rows: Positional, seen: Positional) -> str:
+        """Return what is wrong with the first row that a reduction could not make dense, if there is one."""
+        if not isinstance(rows, Csr) or len(seen) == len(rows):
+            return ""
+        begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
+        if not 0 <= begin <= end <= len(rows.index):
+            return words_of(8, "")
+        outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
+        return words_of(2, f"feature {rows.index[begin + int(np.argmax(outside))]}")
 
-    def _words(self, rows: Positional, fault: int, position: int) -> str:
-        if isinstance(self.reduction.rows(rows), Dense) and isinstance(rows, Csr):
-            return words_of(fault, "a feature")
-        width = self.width or 1
-        if isinstance(rows, Dense) and self.reduction.complements and position >= 0:
-            row, column = divmod(position, 2 * width)
-            position = row * width + column % width
-        column, value = rows.feature_at(position)
+    def _words(self, rows: Positional, seen: Positional, fault: int, position: int) -> str:
+        if seen is not rows and isinstance(seen, Dense) and position >= 0:
+            row, column = divmod(position, seen.width)
+            column %= rows.width
+            value = (seen.x[row, column] if self.reduction.complements else 1 - seen.x[row, column]) + 0.0
+        else:
+            column, value = rows.feature_at(position)
         return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
+
+
+def _in_words(fault: _core.Fault) -> StreamError:
+    number, name = fault.args
+    return StreamError(words_of(number, f"feature {name!r}"))
 
 
 def flipped(counts: Counts) -> Counts:

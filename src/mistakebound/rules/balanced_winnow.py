@@ -60,6 +60,8 @@ class BalancedWinnowRule(Rule):
 
     def weights(self, z: FloatArray) -> FloatArray:
         """w⁺ − w⁻, where w⁺ and w⁻ together sum to 1."""
+        if not len(z):
+            return z
         if math.isinf(self.eta):
             share = leaders(np.abs(z))
             return np.sign(z) * share / share.sum()

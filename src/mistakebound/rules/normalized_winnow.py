@@ -55,6 +55,8 @@ class NormalizedWinnowRule(Rule):
 
     def weights(self, z: FloatArray) -> FloatArray:
         """Return the distribution: non-negative, sums to 1."""
+        if not len(z):
+            return z
         w = leaders(z) if math.isinf(self.eta) else np.exp(self.eta * (z - z.max()))
         return w / w.sum()
 

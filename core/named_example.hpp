@@ -1,0 +1,121 @@
+// One example whose features have names, read from a dict, or from a set, list or tuple of names.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mistakebound {
+
+namespace nb = nanobind;
+
+class NamedExample {
+ public:
+  std::vector<std::string_view> name;  // into Python's own strings, which `held_` or the caller keeps alive
+  std::vector<std::int32_t> slot;
+  std::vector<double> value;
+  bool may_repeat = false;
+
+  // May run Python code (a value's __float__), so nothing may be locked meanwhile.
+  void read(nb::handle x) {
+    clear();
+    if (PyDict_Check(x.ptr())) {
+      read_dict(x);
+    } else if (PyObject_HasAttrString(x.ptr(), "items")) {
+      held_ = nb::module_::import_("builtins").attr("dict")(x);
+      read_dict(held_);
+    } else {
+      may_repeat = !PyAnySet_Check(x.ptr());
+      held_ = nb::module_::import_("builtins").attr(PyTuple_CheckExact(x.ptr()) ? "tuple" : "list")(x);
+      for (nb::handle item : held_) {
+        name.push_back(text(item));
+        value.push_back(1.0);
+      }
+    }
+  }
+
+  void clear() {
+    name.clear(), slot.clear(), value.clear();
+    if (!built_.empty()) built_.clear();
+    held_.reset();
+    may_repeat = false;
+  }
+
+ private:
+  std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
+  nb::object held_;                // what the names point into, where that is not the caller's
+
+  void read_dict(nb::handle x) {
+    Py_ssize_t at = 0;
+    PyObject *key = nullptr, *v = nullptr;
+    while (PyDict_Next(x.ptr(), &at, &key, &v)) {
+      if (runs_no_code(v) || x.is(held_)) [[likely]] {
+        read_item(key, v);
+        continue;
+      }
+      const bool repeat = may_repeat;  // a stranger's __float__ may change the dict: go on with a copy of it
+      clear();
+      may_repeat = repeat;
+      held_ = nb::steal(PyDict_Copy(x.ptr()));
+      read_dict(held_);
+      return;
+    }
+  }
+
+  static bool runs_no_code(PyObject* v) {
+    return PyFloat_Check(v) || PyLong_CheckExact(v) || PyBool_Check(v) || PyUnicode_Check(v);
+  }
+
+  static std::string words(nb::handle object) { return nb::cast<std::string>(nb::repr(object)); }
+
+  static std::string_view text(nb::handle item) {
+#ifndef Py_LIMITED_API
+    if (PyUnicode_Check(item.ptr()) && PyUnicode_IS_COMPACT_ASCII(item.ptr())) [[likely]]
+      return {static_cast<const char*>(PyUnicode_DATA(item.ptr())),
+              static_cast<std::size_t>(PyUnicode_GET_LENGTH(item.ptr()))};
+#endif
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
+    if (data == nullptr) {
+      PyErr_Clear();
+      throw nb::value_error(("feature names must be str (valid Unicode), got " + words(item)).c_str());
+    }
+    return {data, static_cast<std::size_t>(size)};
+  }
+
+  void read_item(PyObject* key, PyObject* v) {
+    const std::string_view k = text(key);
+    double number;
+    if (PyFloat_Check(v)) [[likely]] {
+#ifndef Py_LIMITED_API
+      number = PyFloat_AS_DOUBLE(v);
+#else
+      number = PyFloat_AsDouble(v);
+#endif
+    } else if (PyUnicode_Check(v)) {
+      built_.push_back(std::string(k) + "=" + std::string(text(v)));
+      name.push_back(built_.back());
+      value.push_back(1.0);
+      may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
+      return;
+    } else {
+      nb::object as_float = nb::steal(PyNumber_Check(v) ? PyNumber_Float(v) : nullptr);
+      if (!as_float.is_valid()) {
+        PyErr_Clear();
+        throw nb::value_error(("feature " + words(key) + " has the value " + words(v) +
+                               ": a number (of float64's range), bool or str is needed; leave a missing one out")
+                                  .c_str());
+      }
+      number = PyFloat_AsDouble(as_float.ptr());
+    }
+    if (number == 0) return;  // not a non-zero
+    name.push_back(k);
+    value.push_back(number);
+  }
+};
+
+}  // namespace mistakebound
