@@ -218,16 +218,30 @@ class Play {
   // |x| <= largest_learnable, told by the bits of x: integers of one width are compared four or eight at a time.
   template <class Index, class Value>
   static bool learnable(const Row<Index, Value>& x, std::size_t& at) {
-    using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
-    constexpr Bits top_bit = Bits{1} << (8 * sizeof(Bits) - 1);
-    constexpr auto limit = std::bit_cast<Bits>(static_cast<Value>(largest_learnable));
-    const auto room = [&](std::size_t k) { return limit - (std::bit_cast<Bits>(x.value[k]) & ~top_bit); };
-    Bits over = 0;
+    constexpr auto limit = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
+    const auto room = [&](std::size_t k) { return limit - magnitude(x.value[k]); };
+    Bits<Value> over = 0;
     for (std::size_t k = 0; k < x.size; ++k) over |= room(k);
-    if ((over & top_bit) == 0) [[likely]]
+    if ((over & top_bit<Value>) == 0) [[likely]]
       return true;
-    for (at = 0; (room(at) & top_bit) == 0;) ++at;
+    for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
     return false;
+  }
+
+  template <class Index, class Value>
+  static bool has_stored_zero(const Row<Index, Value>& x) {
+    Bits<Value> zero = 0;  // its top bit: some magnitude is 0, and 0 - 1 has all bits set
+    for (std::size_t k = 0; k < x.size; ++k) zero |= magnitude(x.value[k]) - 1;
+    return (zero & top_bit<Value>) != 0;
+  }
+
+  template <class Value>
+  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+  template <class Value>
+  static constexpr Bits<Value> top_bit = Bits<Value>{1} << (8 * sizeof(Value) - 1);
+  template <class Value>
+  static Bits<Value> magnitude(Value v) {
+    return std::bit_cast<Bits<Value>>(v) & ~top_bit<Value>;
   }
 
   template <class Index, class Value>
@@ -327,6 +341,9 @@ class Play {
     using Unsigned = std::make_unsigned_t<Index>;
     const Unsigned last = static_cast<Unsigned>(settings_.width) - 1;
     std::int64_t ahead = 0;
+    std::vector<Index> index;
+    std::vector<Value> value;
+    std::vector<std::int64_t> place;
     for (std::int64_t r = 0; r < batch.rows; ++r) {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
@@ -344,8 +361,16 @@ class Play {
       }
       if (large()) ahead = prefetch(batch.index, std::max(ahead, begin), std::min(batch.nonzeros, end + prefetch_ahead));
       std::size_t at = 0;
-      if (const Fault fault = visit(x, r, at); fault != Fault::none)
+      if (has_stored_zero(x)) [[unlikely]] {  // sums are over non-zeros: leave it out, as a dense row would
+        index.clear(), value.clear(), place.clear();
+        for (std::size_t k = 0; k < x.size; ++k)
+          if (x.value[k] != 0) index.push_back(x.index[k]), value.push_back(x.value[k]), place.push_back(begin + static_cast<std::int64_t>(k));
+        if (const Fault fault = visit(Row<Index, Value>{index.data(), value.data(), value.size()}, r, at);
+            fault != Fault::none)
+          return {r, fault, at < place.size() ? place[at] : begin};
+      } else if (const Fault fault = visit(x, r, at); fault != Fault::none) {
         return {r, fault, begin + static_cast<std::int64_t>(at)};
+      }
     }
     return {batch.rows};
   }

@@ -128,7 +128,7 @@ class Labels:
         self.look_ahead(y)
         codes = np.zeros(len(y), np.int8)
         for label, sign in self.signs.items():
-            codes[np.asarray(y == label, bool)] = sign
+            codes[equal(y, label)] = sign
         return codes
 
     def look_ahead(self, y: AnyArray) -> None:
@@ -138,7 +138,7 @@ class Labels:
         """
         if self.settled or len(y) == 0:
             return
-        other = np.flatnonzero(np.asarray(y != y[0], bool))
+        other = np.flatnonzero(~equal(y, y[0]))
         first, second = plain(y[0]), [plain(label) for label in y[other[:1]]]
         if not self.signs and second:
             with suppress(StreamError):
@@ -174,6 +174,13 @@ class Labels:
         else:
             self.negative = label
         return sign
+
+
+def equal(y: AnyArray, label: Any) -> AnyArray:
+    """Which labels are this one; objects are compared one by one, for numpy would take a tuple apart."""
+    if y.dtype.kind == "O":
+        return np.fromiter((bool(found == label) for found in y), np.bool_, len(y))
+    return np.asarray(y == label, np.bool_)
 
 
 def in_order(a: Any, b: Any) -> tuple[Any, Any]:

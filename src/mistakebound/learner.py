@@ -128,7 +128,7 @@ class Learner:
         try:
             life = self._start(rows.width)
         except StreamError as error:
-            raise StreamError(str(error), round=0, ledger=self._begun().ledger(self._the_labels().pair)) from None
+            raise StreamError(str(error), round=0, ledger=self._no_rounds()) from None
         trial = self._the_labels().copy()
         codes = trial.encode(labels[: len(rows)])
         played = life.play(rows, codes)
@@ -165,13 +165,15 @@ class Learner:
             ended, going = ("examples", "labels") if x is NOTHING else ("labels", "examples")
             message = f"the {ended} end before the {going} do"
             raise StreamError(message)
+        life = self._start(None)
         if not self._brings_names(x):
-            self._start(None)
+            if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
+                life.require(0, type(self).__name__)
             message = f"a named example is a dict, or a set or list of names, got {type(x).__name__}"
             raise StreamError(message)
-        labels = self._the_labels().copy() if label not in self._the_labels().signs else self._the_labels()
+        labels = self._the_labels() if self._the_labels().settled else self._the_labels().copy()
         sign = labels.sign(label)
-        positive = self._start(None).learn_named(x, sign)
+        positive = life.learn_named(x, sign)
         self._labels = labels
         told.append(sign)
         return positive
@@ -183,6 +185,10 @@ class Learner:
             trial.look_ahead(y)
             if trial.settled or self._life is not None:
                 self._labels = trial
+
+    def _no_rounds(self) -> Ledger:
+        life = self._begun()
+        return life.ledger(self._the_labels().pair, life.counts, own=np.zeros(0, np.bool_))
 
     def _own_ledger(self, before: Counts, positive: list[bool], told: list[int]) -> Ledger:
         """Ledger of rounds that were played one by one; other threads' rounds in between are not among them."""
