@@ -1,4 +1,4 @@
-"""How long a certificate takes: 100,000 rounds of 75 non-zeros with about 10,000 mistakes, comparator found in hindsight.
+"""How long a certificate takes: 100,000 rounds of 75 non-zeros, the comparator found in hindsight.
 
 python benchmarks/bench_certificate.py
 """

@@ -2,8 +2,9 @@
 
     python benchmarks/bench_names.py [--rounds 20000] [--repeats 5]
 
-The protocol is predict, then learn. ``learn_one`` of ours predicts and counts by itself; river needs ``predict_one`` and
-``learn_one``. Examples come in small parts that are made just before both learn from them, as they would from a parser.
+The protocol is predict, then learn. ``learn_one`` of ours predicts and counts by itself; river needs ``predict_one``
+and ``learn_one``. Examples come in small parts that are made just before both learn from
+them, as they would from a parser.
 
 river has an intercept, sends a tie to False and then also learns from it when False was right. The same rule here is
 ``Perceptron(bias=1, classes=(True, False), update_margin=5e-324)``: positive is what a tie predicts, and the smallest
@@ -65,9 +66,7 @@ def main() -> None:
         mistakes = ours.ledger_.mistakes
         assert mistakes == river_mistakes, (mistakes, river_mistakes)
     micro = {name: seconds / options.rounds * 1e6 for name, seconds in best.items()}
-    print(
-        f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}; {mistakes} mistakes, the same for both\n"
-    )
+    print(f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}; {mistakes} mistakes on both sides\n")
     print(f"river predict_one + learn_one  {micro['river']:7.2f} µs")
     print(f"river learn_one alone          {micro['river learn_one alone']:7.2f} µs")
     print(f"mistakebound learn_one         {micro['ours']:7.2f} µs")

@@ -1,4 +1,4 @@
-"""Planted streams whose bound is well below the number of rounds, one or more per theorem, with the planted comparator."""
+"""Planted streams whose bound is well below the number of rounds, with the comparator that was planted."""
 
 from __future__ import annotations
 

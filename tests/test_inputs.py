@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from decimal import Decimal
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -84,7 +85,6 @@ MATRICES: dict[str, Callable[[np.ndarray], Any]] = {
     "csr_array": sp.csr_array,
     "csc": sp.csc_matrix,
     "coo": sp.coo_array,
-    # BUG: stored zeros move the lanes of the sum and are kept, though they are not non-zeros.
     "csr with zeros": lambda X: changed(sp.csr_matrix(np.ones_like(X)), data=X.ravel()),
 }
 
@@ -112,7 +112,9 @@ def test_unsorted_and_repeated_indices(make: Callable[..., Any]) -> None:
     """Indices come in any order, and a repeated one means the sum of its values."""
     once, twice = make(classes=(0, 1)), make(classes=(0, 1))
     once.run([[2, 0, 4], [0, 1, 0]], [0, 0])
-    twice.run(sp.csr_matrix((np.array([1.0, 2, 3, 1]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3)), [0, 0])
+    twice.run(
+        sp.csr_matrix((np.array([1.0, 2, 3, 1]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), shape=(2, 3)), [0, 0]
+    )
     np.testing.assert_allclose(once.weights_, twice.weights_, rtol=1e-6)
     assert once.ledger_.predictions.tolist() == twice.ledger_.predictions.tolist()
 
@@ -125,7 +127,7 @@ def test_any_split_is_the_same(make: Callable[..., Any], seed: int, cuts: list[i
     edges = [0, *sorted(set(cuts) - {0, 60}), 60]
     for rows in (X, sp.csr_matrix(X), dicts(X)):
         pieces, single = make(classes=(0, 1)), make(classes=(0, 1))
-        for a, b in zip(edges, edges[1:], strict=False):
+        for a, b in pairwise(edges):
             learn = pieces.partial_fit if a % 2 and rows is X else pieces.run
             learn(rows[a:b], y[a:b])
         for t in range(60):
@@ -177,7 +179,7 @@ def test_examples_without_features(empty: Any) -> None:
     a, b = mb.Perceptron(), mb.Perceptron()
     a.run([{"a": 1}, empty], [-1, -1])
     b.learn_one({"a": 1}, -1)
-    assert b.predict_one(empty) == 1  # BUG: [] and () raise, though run takes them
+    assert b.predict_one(empty) == 1
     b.learn_one(empty, -1)
     assert b.predict([{"a": 1}, empty]).tolist() == [-1, 1]
     assert facts(a) == facts(b)
@@ -204,11 +206,13 @@ def test_frames() -> None:
     assert learner.predict(frame).tolist() == learner.predict(X).tolist()
     with pytest.raises(ValueError, match="feature names"):
         learner.predict(frame[NAMES[::-1]])
-    assert facts(mb.Perceptron(classes=(0, 1)).partial_fit(frame[:9], y[:9]).partial_fit(frame[9:], y[9:])) == facts(learner)
+    assert facts(mb.Perceptron(classes=(0, 1)).partial_fit(frame[:9], y[:9]).partial_fit(frame[9:], y[9:])) == facts(
+        learner
+    )
     assert after(mb.Perceptron, frame, y) == after(mb.Perceptron, dicts(X), y)
     one = mb.Perceptron(classes=(0, 1))
     for t in range(40):
-        one.learn_one(frame.iloc[[t]], y[t])  # BUG: taken for positions
+        one.learn_one(frame.iloc[[t]], y[t])
     assert facts(one) == after(mb.Perceptron, dicts(X), y)
 
 
@@ -222,7 +226,7 @@ def test_kinds_do_not_mix() -> None:
         for call in (named.predict_one, named.score_one, lambda x: named.learn_one(x, 1)):
             with pytest.raises(ValueError, match="knows its features by names"):
                 call(x)
-        with pytest.raises(ValueError, match="round 1: .* knows its features by names"):  # BUG: arrays: numpy's words
+        with pytest.raises(ValueError, match="round 1: .* knows its features by names"):
             mb.Perceptron().run([{}, x], [1, 1])
     for x in ({"a": 1}, ["a"], {"a"}):
         for call in (placed.predict_one, lambda x: placed.learn_one(x, 1), lambda x: placed.run([x], [1])):
@@ -237,11 +241,11 @@ def test_an_empty_stream_settles_nothing() -> None:
     """No rounds, no mistakes, and any kind of input may still follow."""
     for X in ([], (), iter(())):
         for learner in (mb.Perceptron(), mb.Winnow()):
-            assert learner.run(X, []).rounds == 0  # BUG: taken for names; Winnow() then asks for a threshold
+            assert learner.run(X, []).rounds == 0
             assert learner.run(np.ones((1, 2)), [1]).rounds == 1
     assert mb.Perceptron().run(np.empty((0, 3)), []).rounds == 0
     for make in REAL + BINARY:
-        assert len(make().weights_) == 0  # BUG: NormalizedWinnow takes the largest of no weights
+        assert len(make().weights_) == 0
     assert mb.Perceptron().run(sp.csr_matrix((0, 3)), []).predictions.tolist() == []
 
 
@@ -250,7 +254,7 @@ def refused(call: Callable[[Any], Any]) -> None:
     learner, twin = mb.Perceptron(), mb.Perceptron()
     for each in (learner, twin):
         each.run([[1.0, 0.0], [0.0, 1.0]], [-1, 1])
-    with pytest.raises(ValueError):  # noqa: PT011 - the words are numpy's, or checked elsewhere
+    with pytest.raises(ValueError):
         call(learner)
     assert facts(learner) == facts(twin)
     learner.learn_one([1.0, 1.0], 1)
@@ -264,7 +268,18 @@ def test_cells_that_are_not_numbers(value: Any) -> None:
     refused(lambda learner: learner.run(cell, [1]))
 
 
-NO_ROWS: list[Any] = [[[1j, 0]], [["a", "b"]], np.array([["1", "2"]]), [1.0, 2.0], 5, None, "ab", {"a": 1}, ["a"], [None]]
+NO_ROWS: list[Any] = [
+    [[1j, 0]],
+    [["a", "b"]],
+    np.array([["1", "2"]]),
+    [1.0, 2.0],
+    5,
+    None,
+    "ab",
+    {"a": 1},
+    ["a"],
+    [None],
+]
 
 
 @pytest.mark.parametrize("X", [*NO_ROWS, np.ones((1, 2, 1))], ids=str)
@@ -286,8 +301,8 @@ NO_VECTORS += [sp.csr_matrix(np.eye(2)), sp.csr_matrix((0, 2))]
 
 @pytest.mark.parametrize("x", NO_VECTORS, ids=lambda x: f"{type(x).__name__}{getattr(x, 'shape', '')}")
 def test_what_is_no_single_example(x: Any) -> None:
-    """BUG: TypeError for object(); (1, 2, 1) is flattened; of two sparse rows the first is predicted, of none IndexError."""
+    """A number, an object, a cube, two sparse rows or none are no single example."""
     refused(lambda learner: learner.learn_one(x, 1))
     refused(lambda learner: learner.predict_one(x))
     if isinstance(x, int):
-        refused(lambda _: mb.Perceptron().learn_one(x, 1))  # BUG: taken for a vector of one feature
+        refused(lambda _: mb.Perceptron().learn_one(x, 1))

@@ -113,8 +113,8 @@ def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> 
 @pytest.mark.parametrize("rule", RULES)
 def test_every_way_through_the_core_is_the_same(rule: str) -> None:
     """Dense or CSR, 32 or 64 bits, gathered or not, whole or one at a time: one result, bit for bit."""
-    for parameters, X, y in streams_for(rule):
-        X = X.astype(np.float32).astype(float)  # so that float32 holds the same numbers
+    for parameters, values, y in streams_for(rule):
+        X = values.astype(np.float32).astype(float)  # so that float32 holds the same numbers
         sparse = csr_matrix(X)
         wide = sparse.copy()
         wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)

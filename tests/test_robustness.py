@@ -66,11 +66,22 @@ def expect_stop(make: Callable[..., Any], rows: Any, words: str, y: Any = None) 
 def test_bad_values_stop_at_their_round(make: Callable[..., Any], value: float, form: str) -> None:
     """NaN, infinities, what no float32 sum can hold, and what is not 0 or 1 for the rules that need it."""
     if (make not in REAL or abs(value) > 2 or np.isnan(value)) and not (make in REDUCED and form == "dicts"):
-        X, y = spoiled(value)  # BUG: for the reductions of a sparse matrix the feature is not named
+        X, y = spoiled(value)
         expect_stop(make, FORMS[form](X), "feature ('f2'|2) ", y)
 
 
-NO_EXAMPLES: list[Any] = [{1: 1}, {"\ud800": 1}, ["a", 1], ["\ud800"], {"a": "\ud800"}, {1, 2}, "word", b"word", 5, None]
+NO_EXAMPLES: list[Any] = [
+    {1: 1},
+    {"\ud800": 1},
+    ["a", 1],
+    ["\ud800"],
+    {"a": "\ud800"},
+    {1, 2},
+    "word",
+    b"word",
+    5,
+    None,
+]
 NO_EXAMPLES += [{"a": value} for value in (None, 1j, [1], 10**400, b"v", np.ones(2))]
 
 
@@ -79,7 +90,7 @@ def test_bad_names_and_values(x: Any) -> None:
     """What is no example stops the stream at its round, and learn_one likewise."""
     rows: list[Any] = dicts(spoiled()[0])
     rows[AT] = x
-    expect_stop(mb.Perceptron, rows, "")  # BUG: learn_one says no round for str, bytes, int, None
+    expect_stop(mb.Perceptron, rows, "")
 
 
 @pytest.mark.parametrize("make", [mb.Perceptron, mb.Elimination, *REDUCED])
@@ -97,7 +108,7 @@ def test_malformed_sparse_matrices(make: Callable[..., Any], fault: str) -> None
     else:
         start = [0, 5] if fault == "overruns nothing" else [-3, 0]
         nothing = changed(sp.csr_matrix((1, 3)), indptr=np.array(start))
-        with pytest.raises(mb.StreamError, match="round 0: .*indptr"):  # BUG: IndexError when there are no data
+        with pytest.raises(mb.StreamError, match="round 0: .*indptr"):
             make().run(nothing, [1])
 
 
@@ -105,13 +116,16 @@ def test_wrong_width_names_the_round() -> None:
     """Too many or too few features."""
     learner = mb.Perceptron()
     learner.run([[1.0, 0.0], [0.0, 1.0]], [-1, 1])
-    for call, where in ((lambda: learner.learn_one([1, 2, 3], 1), 2), (lambda: learner.run(np.ones((2, 3)), [1, 1]), 0)):
-        with pytest.raises(mb.StreamError, match=f"^round {where}: .*3 features") as caught:  # BUG: no round, no ledger
+    for call, where in (
+        (lambda: learner.learn_one([1, 2, 3], 1), 2),
+        (lambda: learner.run(np.ones((2, 3)), [1, 1]), 0),
+    ):
+        with pytest.raises(mb.StreamError, match=f"^round {where}: .*3 features") as caught:
             call()
         assert (caught.value.round, caught.value.ledger.rounds) == (where, where)
     rows = spoiled()[0].tolist()
     rows[AT] = rows[AT][:-1]
-    expect_stop(mb.Perceptron, rows, "11 features")  # BUG: numpy's words, and no round is learned
+    expect_stop(mb.Perceptron, rows, "11 features")
 
 
 def test_a_bad_first_round_settles_nothing() -> None:
@@ -123,7 +137,7 @@ def test_a_bad_first_round_settles_nothing() -> None:
         with pytest.raises(mb.StreamError):
             learner.run([bad], [7])
         learner.learn_one(good, -1)
-        learner.learn_one(good, 1)  # BUG: 7 was settled as the positive label
+        learner.learn_one(good, 1)
         assert learner.predict_one(good) == 1
 
 
@@ -134,7 +148,7 @@ def isolated(code: str) -> None:
 
 
 def test_memory_is_never_read_where_it_should_not() -> None:
-    """BUG: an index in a matrix of width 0 crashes; names made while a Set is iterated are read after they are freed."""
+    """An index in a matrix of width 0; names that are made while a Set is iterated."""
     isolated("""
 import mistakebound as mb, numpy as np, pytest, scipy.sparse as sp
 m = sp.csr_matrix((1, 0))
@@ -213,7 +227,7 @@ def test_a_shared_learner_loses_no_round() -> None:
         whole = learner.ledger_
         assert whole.rounds == 4 * 4 * 550 == len(whole.predictions)
         assert whole.mistakes == len(whole.mistake_rounds) == len(whole.kept)
-        assert [ledger.rounds for ledger in ledgers] == [500] * 16  # BUG: another thread's rounds are counted too
+        assert [ledger.rounds for ledger in ledgers] == [500] * 16
 
 
 def test_reading_while_another_thread_learns() -> None:
@@ -225,7 +239,8 @@ learner = mb.Perceptron(keep_bytes=1 << 30); learner.run(X[:10], y[:10])
 thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in range(10)]); thread.start()
 while thread.is_alive():
     for ledger in (learner.ledger_, pickle.loads(pickle.dumps(learner)).ledger_):
-        assert len(ledger.predictions) == ledger.rounds and len(ledger.mistake_rounds) == ledger.mistakes == len(ledger.kept)
+        assert len(ledger.predictions) == ledger.rounds
+        assert len(ledger.mistake_rounds) == ledger.mistakes == len(ledger.kept)
 """)
 
 
@@ -270,7 +285,7 @@ def test_keep_bytes_bounds_what_is_kept() -> None:
         with pytest.raises(ValueError, match="keep_bytes"):
             read()
     for bad in (-1, 1.5, "much"):
-        with pytest.raises(ValueError, match="keep_bytes"):  # BUG: nanobind's TypeError
+        with pytest.raises(ValueError, match="keep_bytes"):
             mb.Perceptron(keep_bytes=bad).run(X, y)
 
 

@@ -67,7 +67,10 @@ class Certificate:
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
         lines = [
-            f"{sign} {self.theorem}: {self.mistakes} mistakes in {self.rounds} rounds, bound {self.bound:.6g}: {self.status}"
+            (
+                f"{sign} {self.theorem}: {self.mistakes} mistakes in {self.rounds} rounds, "
+                f"bound {self.bound:.6g}: {self.status}"
+            )
         ]
         lines += [
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
@@ -159,7 +162,7 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
         return _certificate(evidence, theorem, [*premises, kept], math.inf, None)
     replayed = Premise("the mistaken rounds replay to the same mistakes", evidence.replays)
     premises.append(replayed)
-    if ledger.mistakes == 0 and ledger.updates == 0 and comparator is None:
+    if ledger.mistakes == 0 and ledger.updates == 0:
         return _certificate(evidence, theorem, premises, 0.0, Witness())  # no round to sum over
     witness = _witness(evidence, theorem, comparator, margin) if evidence.X.nnz else None
     if witness is None:

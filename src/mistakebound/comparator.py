@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 TINY = 1e-7  # a margin below this part of the longest row counts as none: its bound would be above 10^14
-CHUNK, CHUNKS = 50, 20  # iterations between looks at the gap, and how often to look
+CHUNKS = 20  # of 50 iterations each
 LP_START, LP_LIMIT = 300, 1200  # rows of a linear programme; past the limit each takes many seconds
 
 
@@ -234,7 +234,7 @@ def _nearest(rows: Rows, *, nonnegative: bool, gap: float, chunks: int) -> tuple
     a, margin, ceiling = np.ones(len(squares)), -np.inf, np.inf
     best = None
     for _ in range(chunks):
-        a = ascend(rows, phi, rescale(rows, phi, a), iterations=CHUNK)
+        a = ascend(rows, phi, rescale(rows, phi, a))
         value, u = phi(rows.columns @ a)
         norm, before = np.sqrt(2 * value), (margin, ceiling)
         ceiling = min(ceiling, norm / a.sum())
@@ -252,7 +252,7 @@ def _nearly_l1(rows: Rows, a: Array, *, nonnegative: bool) -> list[Array]:
     found = []
     for p in (4.0, 8.0, 16.0, 32.0):
         phi = pnorm_potential(p, nonnegative=nonnegative)
-        a = ascend(rows, phi, rescale(rows, phi, a), iterations=CHUNK)
+        a = ascend(rows, phi, rescale(rows, phi, a))
         u = phi(rows.columns @ a)[1]
         found.append(u / np.abs(u).sum())
     return found

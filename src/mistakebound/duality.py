@@ -52,23 +52,35 @@ class Rows:
 def ascend(
     rows: Rows,
     phi: Potential,
-    start: Array,
+    a: Array,
     *,
     gamma: float = 1.0,
     upper: Array | float = np.inf,
     ridge: Array | float = 0.0,
-    iterations: int = 50,
+    chunks: int = 1,
+    gap: float = 0.0,
 ) -> Array:
-    """Return a, improved from `start`: ``max gamma sum a - phi(columns @ a) - sum ridge a^2 / 2``, boxed."""
+    """Return a better `a`: ``max gamma sum a - phi(columns @ a) - sum ridge a^2 / 2``, ``0 <= a <= upper``.
+
+    Runs `chunks` of 50 iterations, fewer if the duality gap, as a part of the maximum, falls to `gap` before;
+    for that either upper or ridge must be given.
+    """
 
     def loss(a: Array) -> tuple[float, Array]:
         value, u = phi(rows.columns @ a)
         # Sums, not dot products: on vectors of this length BLAS loses more by waking threads than it gains.
         return value + float(np.sum(a * (ridge * a / 2 - gamma))), rows.rows @ u + (ridge * a - gamma)
 
-    options = {"maxiter": iterations, "maxfun": 2 * iterations, "ftol": 1e-13, "gtol": 1e-13}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, upper), options=options)
-    return np.asarray(np.clip(found.x, 0.0, upper))
+    options = {"maxiter": 50, "maxfun": 150, "ftol": 1e-13, "gtol": 1e-13}
+    for chunk in range(chunks):
+        found = minimize(loss, a, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, upper), options=options)
+        a = np.clip(found.x, 0.0, upper)
+        if chunk + 1 < chunks:
+            d = gamma - rows.rows @ phi(rows.columns @ a)[1]  # what y u @ x falls short of gamma
+            primal = np.maximum(d, 0.0) * (np.maximum(d, 0.0) / (2 * ridge) if np.any(ridge) else upper)
+            if np.sum(primal - a * d + ridge * a * a / 2) <= gap * abs(found.fun):
+                break
+    return a
 
 
 def rescale(rows: Rows, phi: Potential, a: Array, *, ridge: Array | float = 0.0) -> Array:

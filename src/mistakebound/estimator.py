@@ -100,7 +100,7 @@ class Estimator(Learner):
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. They count from the next ``fit`` on: a life that has begun keeps the rule it began with."""
+        """Change parameters. They count from the next ``fit`` on: a life that has begun keeps its rule."""
         known = self._parameters()
         for name, value in params.items():
             if name not in known:
@@ -195,7 +195,7 @@ class Estimator(Learner):
         if y is None:
             message = f"requires y to be passed, but the target y is None: {type(self).__name__} learns from labels"
             raise ValueError(message)
-        column = np.asarray(y) if hasattr(y, "__array__") or isinstance(y, (list, tuple)) else np.zeros(0)
+        column: AnyArray = np.asarray(y) if hasattr(y, "__array__") or isinstance(y, (list, tuple)) else np.zeros(0)
         if column.ndim == 2 and column.shape[1] == 1:
             message = "A column-vector y was passed when a 1d array was expected. Use y.ravel() to change its shape"
             warnings.warn(message, _conversion_warning(), stacklevel=3)
@@ -247,7 +247,8 @@ def _not_fitted(wanted: str) -> type[Exception]:
         from sklearn.exceptions import NotFittedError  # noqa: PLC0415
     except ImportError:
         return NotFittedYetError
-    return NotFittedError
+    error: type[Exception] = NotFittedError
+    return error
 
 
 def _conversion_warning() -> type[Warning]:
@@ -255,7 +256,8 @@ def _conversion_warning() -> type[Warning]:
         from sklearn.exceptions import DataConversionWarning  # noqa: PLC0415
     except ImportError:
         return UserWarning
-    return DataConversionWarning
+    warning: type[Warning] = DataConversionWarning
+    return warning
 
 
 class NotFittedYetError(ValueError, AttributeError):

@@ -35,10 +35,10 @@ class Step:
 
 
 class Evidence:
-    """The rounds that changed the weights (or should have), with the constant feature appended if there is one.
+    """The rounds that changed the weights (or should have), with the constant feature if there is one.
 
-    The proofs of the mistake-driven linear rules sum over these rounds only, so radius, margins and hinge losses are all
-    taken over them; the bounds that result are tighter and still true (THEORY, "Only mistakes matter").
+    The proofs of the mistake-driven linear rules sum over these rounds only, so radius, margins and hinge losses are
+    all taken over them; the bounds that result are tighter and still true (THEORY, "Only mistakes matter").
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -86,7 +86,7 @@ class Evidence:
         top = float(data.max())  # scaled, so that no power overflows
         rows = np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
         sums = np.bincount(rows, weights=(data / top) ** p, minlength=self.X.shape[0])
-        return top * float(sums.max()) ** (1 / p)
+        return float(top * float(sums.max()) ** (1 / p))
 
     @property
     def most_active(self) -> int:

@@ -229,7 +229,9 @@ def as_floats(values: Any, *, dimensions: int) -> AnyArray:
         message = f"examples must be numbers, got {x.dtype}; names come as dicts, sets or lists of str"
         raise ValueError(message)
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
-        message = "masked values are missing values, and examples must be numbers: fill them, or leave them out as names"
+        message = (
+            "masked values are missing values, and examples must be numbers: fill them, or leave them out as names"
+        )
         raise ValueError(message)
     if x.dtype.kind == "O":
         return floats_of_objects(x)
@@ -245,7 +247,7 @@ def floats_of_objects(x: AnyArray) -> AnyArray:
                 message = f"argument must be a real number, not the string {cell!r}"
                 raise TypeError(message)  # noqa: TRY301 - one place says where it was
             out[place] = float(cell)
-        except (TypeError, ValueError, OverflowError) as error:
+        except (TypeError, ValueError, OverflowError) as error:  # noqa: PERF203 - to say which cell it was
             *row, column = place
             where = f"row {row[0]}, feature {column}" if row else f"feature {column}"
             message = f"{where}: {error}"

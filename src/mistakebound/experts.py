@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class WeightedMajority:
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
-    At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone and
-    Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome.
+    At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
+    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome.
 
     Parameters
     ----------
@@ -132,11 +132,11 @@ class WeightedMajority:
     def _unnormalised(self, losses: IntArray) -> FloatArray:
         """β^(mistakes more than the best expert's): the best weighs 1, whatever happened."""
         behind = losses - losses.min(initial=2**62)
-        return np.power(float(self.beta), behind.astype(np.float64))
+        return np.asarray(np.power(float(self.beta), behind.astype(np.float64)))
 
 
 class Halving(WeightedMajority):
-    """Predict with the majority of the experts that have made no mistake yet: at most ⌊lg n⌋ mistakes if one never does.
+    """Predict with the majority of the experts without a mistake: at most ⌊lg n⌋ mistakes if one never errs.
 
     Examples
     --------
@@ -154,8 +154,8 @@ class Halving(WeightedMajority):
 class RandomizedWeightedMajority(WeightedMajority):
     """Follow expert i with probability w_i/W; multiply each wrong expert's weight by β, in every round.
 
-    Expected mistakes ``Σ F_t ≤ (m ln(1/β) + ln n)/(1−β)``, computed exactly in ``ledger_.expected_mistakes``; the sampled
-    count exceeds it by at most √(T ln(1/δ)/2) with probability 1−δ.
+    Expected mistakes ``Σ F_t ≤ (m ln(1/β) + ln n)/(1−β)``, computed exactly in ``ledger_.expected_mistakes``; the
+    sampled count exceeds it by at most √(T ln(1/δ)/2) with probability 1−δ.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class RandomizedWeightedMajority(WeightedMajority):
         return next(reversed(shares))
 
 
-def _as_column(advice: Sequence[Any]) -> list[Any]:
+def _as_column(advice: Any) -> list[Any]:
     said = advice.tolist() if isinstance(advice, np.ndarray) else list(advice)
     if not said:
         message = "no expert gave advice"

@@ -33,7 +33,7 @@ def label_array(labels: Iterable[Any]) -> AnyArray:
     if len(kinds) == 1 or kinds <= {bool, int, float}:
         with suppress(ValueError, OverflowError):
             array = np.array(values)
-            if array.ndim == 1 and (array.dtype.kind not in "f" or float in kinds) and array.dtype.kind in "biufUS":
+            if array.ndim == 1 and (array.dtype.kind != "f" or float in kinds) and array.dtype.kind in "biufUS":
                 return array
     objects = np.empty(len(values), object)
     objects[:] = values
@@ -83,7 +83,9 @@ class Labels:
         wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
         if any(wanted.get(label) != sign for label, sign in self.signs.items()):
             known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
-            message = f"classes {negative!r}, {positive!r} (negative, positive) contradict the labels learned from: {known}"
+            message = (
+                f"classes {negative!r}, {positive!r} (negative, positive) contradict the labels learned from: {known}"
+            )
             raise ValueError(message)
         self.negative, self.positive = plain(negative), plain(positive)
         self.signs = wanted

@@ -153,7 +153,7 @@ class Learner:
         for x, label in rounds:
             try:
                 positive.append(self._named_round(x, label, told))
-            except ValueError as error:
+            except ValueError as error:  # noqa: PERF203 - to say which round it was
                 if not positive:
                     self._life = begun
                 ledger = self._own_ledger(before, positive, told)

@@ -1,4 +1,4 @@
-"""The public linear learners: parameters checked here, behaviour in ``learner`` and ``estimator``, rules in ``rules``."""
+"""The public linear learners: parameters are checked here; ``learner`` and ``estimator`` do the work."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ class Perceptron(LinearLearner):
 class Winnow(LinearLearner):
     """Littlestone's Winnow for x in {0,1}ⁿ: predict 1 if the weights of the active variables sum to at least θ.
 
-    Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number of
-    irrelevant variables hardly matters.
+    Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number
+    of irrelevant variables hardly matters.
 
     Parameters
     ----------
@@ -213,7 +213,8 @@ class Elimination(LinearLearner):
 class NormalizedWinnow(LinearLearner):
     """Winnow with weights that form a distribution, proportional to e^{ηz}.
 
-    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and ‖x‖_∞ ≤ L.
+    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and
+    ‖x‖_∞ ≤ L.
 
     Parameters
     ----------
@@ -340,8 +341,8 @@ class PNormPerceptron(LinearLearner):
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        _check("p", p, isinstance(p, (int, float)) and 2 <= p < math.inf, 'at least 2, or "best"')
-        return PNormRule(p=float(p), **_options(self))
+        p = _number("p", p, lambda p: 2 <= p < math.inf, 'at least 2, or "best"')
+        return PNormRule(p=p, **_options(self))
 
 
 LARGEST = 1e30
@@ -375,214 +376,6 @@ def _rate(eta: float | str, margin: float | None, radius: float) -> float:
 
         return winnow_rate(margin, radius)
     return _number("eta", eta, lambda rate: rate > 0, 'above 0 (infinity is allowed), or "best"')
-
-
-def _reduction(self) -> Reduction:
-        return _reduction(self.target, self.complements)
-
-
-class Elimination(LinearLearner):
-    """Start with the OR of all variables; a mistake on a negative example removes every variable active in it.
-
-    At most ``n − r`` mistakes if the labels are an OR of r of the n variables, none of them on a positive example.
-
-    Parameters
-    ----------
-    target, complements, classes, keep_bytes
-        As for ``Winnow``.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> learner = mb.Elimination()
-    >>> learner.run([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0, 1, 0]).mistakes
-    1
-    >>> learner.weights_.tolist()
-    [0.0, 0.0, 1.0]
-    """
-
-    default_labels: ClassVar[tuple[int, int]] = (0, 1)
-    _binary_inputs: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        target: str = "disjunction",
-        complements: bool = False,
-        classes: Sequence[Any] | None = None,
-        keep_bytes: int = KEEP_BYTES,
-    ) -> None:
-        self.target = target
-        self.complements = complements
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return EliminationRule()
-
-    def _reduction(self) -> Reduction:
-        return _reduction(self.target, self.complements)
-
-
-class NormalizedWinnow(LinearLearner):
-    """Winnow with weights that form a distribution, proportional to e^{ηz}.
-
-    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and ‖x‖_∞ ≤ L.
-
-    Parameters
-    ----------
-    eta : float or "best"
-        Learning rate η > 0. ``"best"`` takes the one that the theorem prefers for ``margin`` and ``radius``. η = ∞ is
-        allowed: halving that eliminates only when the master errs.
-    margin, radius : float
-        γ and L for ``eta="best"``.
-    update_margin, bias, classes, keep_bytes
-        As for ``Perceptron``; the update margin is measured on normalised weights.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> mb.NormalizedWinnow(eta="best", margin=1).run([[1, -1], [1, -1]], [-1, -1]).mistakes
-    1
-    """
-
-    _poor_score: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        eta: float | str = 0.1,
-        *,
-        margin: float | None = None,
-        radius: float = 1.0,
-        update_margin: float = 0.0,
-        bias: float = 0.0,
-        classes: Sequence[Any] | None = None,
-        keep_bytes: int = KEEP_BYTES,
-    ) -> None:
-        self.eta = eta
-        self.margin = margin
-        self.radius = radius
-        self.update_margin = update_margin
-        self.bias = bias
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
-
-
-class BalancedWinnow(LinearLearner):
-    """Normalised Winnow on (x, −x), so that weights may have either sign: sinh(ηz).
-
-    The bounds are those of ``NormalizedWinnow`` with ln 2n for ln n, against any u with ‖u‖₁ = 1.
-
-    Parameters
-    ----------
-    eta, margin, radius, update_margin, bias, classes, keep_bytes
-        As for ``NormalizedWinnow``.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> X, y = mb.streams.margin(n=50, rounds=500, margin=0.3, seed=0, norm="l1")
-    >>> ledger = mb.BalancedWinnow(eta="best", margin=0.3).run(X, y)
-    >>> bool(ledger.mistakes <= mb.bounds.balanced_winnow(50, 0.3))
-    True
-    """
-
-    def __init__(
-        self,
-        eta: float | str = 0.1,
-        *,
-        margin: float | None = None,
-        radius: float = 1.0,
-        update_margin: float = 0.0,
-        bias: float = 0.0,
-        classes: Sequence[Any] | None = None,
-        keep_bytes: int = KEEP_BYTES,
-    ) -> None:
-        self.eta = eta
-        self.margin = margin
-        self.radius = radius
-        self.update_margin = update_margin
-        self.bias = bias
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
-
-
-class PNormPerceptron(LinearLearner):
-    """The p-norm Perceptron: weights sign(z)|z|^{p−1}. p = 2 is the Perceptron; p ≈ 2 ln n behaves like Winnow.
-
-    At most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1.
-
-    Parameters
-    ----------
-    p : float or "best"
-        p ≥ 2. ``"best"`` is max(2, 2 ln n), for sparse targets among n features of a known number.
-    update_margin, bias, classes, keep_bytes
-        As for ``Perceptron``; the update margin is measured on the normalised link.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> mb.PNormPerceptron(p=3).run([[1, 0], [1, 0]], [-1, -1]).mistakes
-    1
-    """
-
-    def __init__(
-        self,
-        p: float | str = 4.0,
-        *,
-        update_margin: float = 0.0,
-        bias: float = 0.0,
-        classes: Sequence[Any] | None = None,
-        keep_bytes: int = KEEP_BYTES,
-    ) -> None:
-        self.p = p
-        self.update_margin = update_margin
-        self.bias = bias
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:
-        p = self.p
-        if isinstance(p, str) and p == "best":
-            if n is None:
-                message = 'p="best" needs the number of features: use arrays, or pass p'
-                raise ValueError(message)
-            p = max(2.0, 2 * math.log(max(n, 1)))
-        _check("p", p, isinstance(p, (int, float)) and 2 <= p < math.inf, 'at least 2, or "best"')
-        return PNormRule(p=float(p), **_options(self))
-
-
-def _check(name: str, value: Any, good: bool, needed: str) -> None:  # noqa: FBT001
-    if not good:
-        message = f"{name} must be {needed}, got {value!r}"
-        raise ValueError(message)
-
-
-def _options(learner: Any) -> dict[str, float]:
-    """Return the update margin and the constant feature, checked."""
-    b, bias = learner.update_margin, learner.bias
-    _check("update_margin", b, 0 <= b < math.inf, "a finite number of at least 0")
-    _check("bias", bias, math.isfinite(bias), "a finite number")
-    return {"update_margin": float(b), "bias": float(bias)}
-
-
-def _rate(eta: float | str, margin: float | None, radius: float) -> float:
-    """Return η as given, or the one that the theorem prefers."""
-    if eta == "best":
-        if margin is None:
-            message = 'eta="best" needs the margin γ that you expect: pass margin=...'
-            raise ValueError(message)
-        from mistakebound.bounds import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
-
-        return winnow_rate(margin, radius)
-    _check("eta", eta, not isinstance(eta, str) and eta > 0, 'above 0 (infinity is allowed), or "best"')
-    return float(eta)
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound import _core
+from mistakebound._core import Engine, Fault
 from mistakebound.errors import StreamError, words_of
 from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.ledger import Counts, Kept, Ledger
@@ -24,8 +24,8 @@ NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 class Reduction:
     """How a target is turned into a disjunction of the variables that the rule sees.
 
-    A conjunction is the negation of a disjunction of negated variables (De Morgan): complement the inputs and the label.
-    ``complements`` gives the rule every variable and its negation.
+    A conjunction is the negation of a disjunction of negated variables (De Morgan): complement the inputs and the
+    label. ``complements`` gives the rule every variable and its negation.
     """
 
     conjunction: bool = False
@@ -68,7 +68,7 @@ class Life:
         self.rule = rule
         self.width = width
         self.reduction = reduction
-        self.engine = _core.Engine(
+        self.engine = Engine(
             rule.id,
             rule.parameter,
             rule.threshold,
@@ -130,14 +130,14 @@ class Life:
         """One round with a named example."""
         try:
             return self.engine.learn_named(x, sign)
-        except _core.Fault as fault:
+        except Fault as fault:
             raise _in_words(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Score and prediction of a named example, without learning."""
         try:
             return self.engine.score_named(x)
-        except _core.Fault as fault:
+        except Fault as fault:
             raise _in_words(fault) from None
 
     def weights(self) -> FloatArray:
@@ -185,7 +185,7 @@ class Life:
         return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
 
 
-def _in_words(fault: _core.Fault) -> StreamError:
+def _in_words(fault: Fault) -> StreamError:
     number, name = fault.args
     return StreamError(words_of(number, f"feature {name!r}"))
 

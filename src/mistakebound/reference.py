@@ -1,6 +1,6 @@
 """The one loop, as the lecture has it: the specification that the compiled core is held equal to, bit for bit.
 
-Numbers: z is a float32 sum, w = float32(link(z)), scores are float64 sums in one written order. See also ``core/sum.hpp``.
+Numbers: z is a float32 sum, w = float32(link(z)), scores are float64 sums in one written order (``core/sum.hpp``).
 """
 
 from __future__ import annotations
@@ -75,6 +75,9 @@ class ReferenceGame:
         self.z = [0.0] * slots
         self.bias_z = 0.0
         self.updates = 0
+        self.w: list[float] = []
+        self.bias_w = self.peak = 0.0
+        self.total = RunningTotal()
         self._from_scratch()
 
     def raw_score(self, x: Example) -> float:

@@ -185,7 +185,9 @@ def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["
         raise ValueError(message)
     X, u = (_sphere if norm == "l2" else _cube)(generator(seed), n, rounds, margin + slack)
     scores = X @ u
-    assert np.min(np.abs(scores)) >= margin, "a bug of mistakebound: please report it"
+    if np.min(np.abs(scores)) < margin:
+        message = "the planted margin was missed: a bug of mistakebound, please report it"
+        raise RuntimeError(message)
     return Stream(X, np.where(scores > 0, 1, -1), u, float(margin))
 
 

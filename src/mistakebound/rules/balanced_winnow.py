@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class BalancedWinnowRule(Rule):
     r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}` (COS 511 §5).
 
-    This is normalised Winnow on (x, −x), so weights may have either sign. w⁺ and w⁻ together sum to 1. ``factor`` is the
-    shift of the exponent (at η = ∞: the largest \|z\|, whose features share all the weight).
+    This is normalised Winnow on (x, −x), so weights may have either sign. w⁺ and w⁻ together sum to 1. ``factor`` is
+    the shift of the exponent (at η = ∞: the largest \|z\|, whose features share all the weight).
     """
 
     eta: float = 0.1
@@ -64,10 +64,10 @@ class BalancedWinnowRule(Rule):
             return z
         if math.isinf(self.eta):
             share = leaders(np.abs(z))
-            return np.sign(z) * share / share.sum()
+            return np.asarray(np.sign(z) * share / share.sum())
         top = self.eta * np.abs(z).max()
         plus, minus = np.exp(self.eta * z - top), np.exp(-self.eta * z - top)
-        return (plus - minus) / (plus + minus).sum()
+        return np.asarray((plus - minus) / (plus + minus).sum())
 
 
 def sinh(x: float) -> float:

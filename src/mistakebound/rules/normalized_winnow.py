@@ -58,12 +58,12 @@ class NormalizedWinnowRule(Rule):
         if not len(z):
             return z
         w = leaders(z) if math.isinf(self.eta) else np.exp(self.eta * (z - z.max()))
-        return w / w.sum()
+        return np.asarray(w / w.sum())
 
 
 def leaders(z: FloatArray) -> FloatArray:
     """1 where z is largest, otherwise 0."""
-    return (z == z.max()).astype(np.float64)
+    return np.asarray(z == z.max(), np.float64)
 
 
 def exp(x: float) -> float:

@@ -55,7 +55,7 @@ class PNormRule(Rule):
             return np.zeros_like(z)
         scaled = np.abs(z) / top
         norm = float(np.sum(scaled**self.p)) ** ((self.p - 2) / self.p)
-        return top * np.sign(z) * scaled ** (self.p - 1) / norm
+        return np.asarray(top * np.sign(z) * scaled ** (self.p - 1) / norm)
 
 
 def power(base: float, exponent: float) -> float:

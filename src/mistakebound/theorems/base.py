@@ -25,7 +25,7 @@ class Premise:
 
 @dataclass(frozen=True)
 class Witness:
-    """The comparator of a theorem: a vector u, or the variables of a disjunction or panel, and the margin it is used at."""
+    """The comparator: a vector u, or the variables of a disjunction or panel, and the margin it is used at."""
 
     u: FloatArray | None = None
     variables: tuple[int, ...] | None = None

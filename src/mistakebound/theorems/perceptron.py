@@ -46,8 +46,8 @@ class Novikoff(Theorem):
         """‖z⁺‖² ≤ ‖z‖² + ‖x‖² + 2b, and u·z grows by y(u·x), so by γ at least."""
         u, z, z_next, x = witness.vector(), step.z, step.z_next, step.x
         return {
-            "‖z⁺‖² ≤ ‖z‖² + ‖x‖² + 2b": z @ z + x @ x + 2 * step.rule.update_margin - z_next @ z_next,
-            "u·z⁺ ≥ u·z + y u·x": u @ z_next - u @ z - step.y * (u @ x),
+            "‖z⁺‖² ≤ ‖z‖² + ‖x‖² + 2b": float(z @ z + x @ x - z_next @ z_next) + 2 * step.rule.update_margin,
+            "u·z⁺ ≥ u·z + y u·x": float(u @ z_next - u @ z - step.y * (u @ x)),
         }
 
 

@@ -1,0 +1,191 @@
+"""Certificates: every status, from the ledger alone, to JSON and back, on any stream."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_parity import OPTIONS
+from test_traces import LEARNERS
+
+import mistakebound as mb
+from mistakebound.ledger import Ledger
+from mistakebound.rules import RULES
+from mistakebound.theorems import THEOREMS
+
+
+def separable(rounds: int = 300) -> tuple[mb.Perceptron, mb.streams.Stream]:
+    stream = mb.streams.margin(8, rounds, 0.3, seed=2)
+    learner = mb.Perceptron()
+    learner.run(*stream)
+    return learner, stream
+
+
+def test_holds() -> None:
+    learner, stream = separable()
+    found = learner.certify("novikoff", stream.target)
+    assert found.status == "holds"
+    assert found.mistakes == learner.ledger_.mistakes <= found.bound < 300
+    assert all(premise.holds for premise in found.premises)
+    assert "novikoff" in str(found)
+    assert learner.certify().bound <= found.bound * 1.001
+
+
+def test_vacuous() -> None:
+    learner, stream = separable(9)
+    assert learner.ledger_.mistakes > 0
+    assert learner.certify("novikoff", stream.target).status == "vacuous"
+
+
+def test_does_not_apply() -> None:
+    learner, stream = separable()
+    found = learner.certify("novikoff", -np.asarray(stream.target))
+    assert found.status == "does not apply"
+    assert math.isinf(found.bound)
+    assert [p.statement for p in found.premises if not p.holds] == ["y(u·x) ≥ γ > 0 in every mistaken round"]
+    noisy = mb.Perceptron()
+    noisy.run(*mb.streams.label_noise(stream, 0.2, seed=1))
+    assert noisy.certify("novikoff").status == "does not apply"
+    assert noisy.certify().theorem == "perceptron-agnostic"
+
+
+def test_incomplete() -> None:
+    learner = mb.Perceptron(keep_bytes=100)
+    learner.run(*mb.streams.margin(8, 300, 0.1, seed=2))
+    found = learner.certify()
+    assert found.status == "incomplete"
+    assert learner.ledger_.mistakes > len(learner.ledger_.kept)
+
+
+def test_a_ledger_that_starts_late_proves_nothing() -> None:
+    learner, stream = separable()
+    later = learner.run(*stream)
+    assert later.from_start is False
+    assert mb.certify(later, "novikoff", stream.target).status == "does not apply"
+
+
+def tampered(ledger: Ledger, **changes: Any) -> Ledger:
+    data = json.loads(ledger.to_json())
+    for path, value in changes.items():
+        *outer, last = path.split("__")
+        place = data
+        for key in outer:
+            place = place[key]
+        place[last] = value(place[last]) if callable(value) else value
+    return Ledger.from_json(json.dumps(data))
+
+
+def test_no_learner_is_trusted() -> None:
+    """A ledger whose mistakes are not mistakes of the rule does not replay; a rule that errs too often is violated."""
+    learner, stream = separable()
+    ledger = learner.ledger_
+    assert mb.certify(tampered(ledger), "novikoff", stream.target).status == "holds"
+    flipped = tampered(ledger, kept__labels=lambda labels: [-label for label in labels])
+    assert mb.certify(flipped, "novikoff", stream.target).status == "does not apply"
+    swapped = tampered(ledger, kept__value=lambda values: values[::-1])
+    assert mb.certify(swapped, "novikoff", stream.target).status == "does not apply"
+    more = tampered(ledger, counts=lambda c: [c[0], c[1] + 100, c[2], c[3], c[4]])
+    assert mb.certify(more, "novikoff", stream.target).status == "violated"
+
+
+def test_strictly_below() -> None:
+    """Littlestone's bound is never reached, so reaching it is a violation."""
+    learner = mb.Winnow()
+    learner.run(*mb.streams.disjunction(16, 1, 200, seed=0))
+    bound = int(mb.bounds.littlestone(16, 1))
+    reached = tampered(learner.ledger_, counts=lambda c: [c[0], bound - c[2], c[2], c[3], c[4]])
+    assert reached.mistakes == bound
+    assert mb.certify(reached, "littlestone").status == "violated"
+
+
+def test_json_round_trip() -> None:
+    for learner in (mb.Perceptron(), mb.NormalizedWinnow(eta=math.inf), mb.BalancedWinnow(), mb.PNormPerceptron()):
+        learner.run(*mb.streams.panel(9, 3, 100, seed=0))
+        for found in (learner.certify(), mb.certify(mb.Ledger.from_json(learner.ledger_.to_json()))):
+            assert mb.Certificate.from_json(found.to_json()) == found
+            json.loads(found.to_json())
+        assert mb.certify(mb.Ledger.from_json(learner.ledger_.to_json())) == learner.certify()
+
+
+def test_no_mistakes_at_all() -> None:
+    learner = mb.Perceptron()
+    learner.run([[1.0], [2.0]], [1, 1])
+    assert learner.certify().status == "holds"
+    assert learner.certify().bound == 0
+    assert mb.Perceptron().certify().status == "vacuous"
+
+
+def test_named_features() -> None:
+    X, y = mb.streams.disjunction(40, 2, 500, seed=4, density=0.1)
+    documents = [{f"word{i}" for i in np.flatnonzero(x)} for x in X]
+    learner = mb.Winnow(threshold=4 * max(map(len, documents)))
+    learner.run(documents, y)
+    found = learner.certify()
+    assert (found.theorem, found.status) == ("infinite-winnow", "holds")
+    given = learner.certify("infinite-winnow", [f"word{i}" for i in mb.streams.disjunction(40, 2, 500, seed=4).target])
+    assert given.status in ("holds", "does not apply")
+    perceptron = mb.Perceptron(bias=1)
+    perceptron.run((dict.fromkeys(d, 1.0) for d in documents), iter(y.tolist()))
+    weights = perceptron.certify("perceptron-agnostic").comparator["weights"]
+    assert set(weights) <= {f"word{i}" for i in range(40)} | {"(constant)"}
+    assert perceptron.certify("novikoff", {"word0": 1.0}).status == "does not apply"
+
+
+def test_questions_that_make_no_sense() -> None:
+    learner, stream = separable()
+    with pytest.raises(ValueError, match="unknown theorem"):
+        learner.certify("fermat")
+    with pytest.raises(ValueError, match="speaks of winnow"):
+        learner.certify("littlestone")
+    with pytest.raises(ValueError, match="say which"):
+        learner.certify(comparator=stream.target)
+    with pytest.raises(ValueError, match="8 finite weights"):
+        learner.certify("novikoff", [1.0, 2.0])
+    with pytest.raises(ValueError, match="needs a comparator"):
+        learner.certify("perceptron-panel")
+
+
+def test_panels() -> None:
+    stream = mb.streams.panel(15, 3, 400, seed=1)
+    learner = mb.NormalizedWinnow(eta="best", margin=1 / 3)
+    learner.run(*stream)
+    assert learner.certify("winnow-panel", stream.target).status == "holds"
+    wrong = tuple(i for i in range(15) if i not in stream.target)[:3]
+    assert learner.certify("winnow-panel", wrong).status == "does not apply"
+    assert learner.certify("winnow-panel", stream.target[:2]).status == "does not apply"
+
+
+def test_r_of_k_thresholds() -> None:
+    stream = mb.streams.threshold(24, 2, 3, 4000, seed=1)
+    learner = mb.Winnow(alpha=1.25)
+    learner.run(*stream)
+    found = learner.certify("littlestone-separable")
+    assert found.status == "holds"
+    mu = np.zeros(24)
+    mu[list(stream.target)] = 0.5
+    given = learner.certify("littlestone-separable", mu)
+    assert given.status == "holds"
+    assert found.bound <= given.bound * 1.001
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_never_violated(rule: str, data: st.DataObject) -> None:
+    """Whatever the stream, each theorem either does not apply or holds; hindsight never invents a bound that fails."""
+    width = data.draw(st.integers(1, 6))
+    value = st.sampled_from([0.0, 1.0] if RULES[rule].binary else [0.0, 1.0, -1.0, 0.5, -2.0])
+    rows = data.draw(st.lists(st.lists(value, min_size=width, max_size=width), min_size=1, max_size=25))
+    labels = data.draw(st.lists(st.sampled_from([-1, 1]), min_size=len(rows), max_size=len(rows)))
+    learner = LEARNERS[rule](classes=(-1, 1), **data.draw(st.sampled_from(OPTIONS[rule])))
+    ledger = learner.run(np.array(rows), labels)
+    for theorem in THEOREMS.values():
+        if theorem.rule == rule and theorem.in_hindsight:
+            found = mb.certify(ledger, theorem.id)
+            assert found.status in ("holds", "vacuous", "does not apply"), str(found)
+            assert found.premises[1].holds  # it replays
