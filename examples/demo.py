@@ -1,6 +1,6 @@
 """The main job: a learner on a stream, its mistakes beside what a theorem allows, and one picture.
 
-Run by ``make demo``. 20,000 rounds of 1,000 on/off variables, of which five matter; 1 in 5 rounds is shown here.
+Run by ``make demo``. 20,000 rounds of 1,000 on/off variables, of which five matter.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ def main() -> None:
         f"Stream: {len(stream)} rounds, 1000 variables; the label is an OR of the hidden variables {stream.target}.\n"
     )
     learners = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Elimination": mb.Elimination()}
-    certificates = {}
-    for name, learner in learners.items():
+    for learner in learners.values():
         learner.run(*stream)
-        certificates[name] = learner.certify()
+    certificates = {name: learner.certify() for name, learner in learners.items()}
     print("rounds " + "".join(f"{name + ' mistakes':>24}" for name in learners))
     for t in (1, 10, 100, 1000, 10_000, 20_000):
         print(f"{t:>6} " + "".join(f"{learner.ledger_.mistake_curve[t - 1]:>24}" for learner in learners.values()))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLERANCE = 5e-3
-TRIALS, CHUNKS = 20, 6
+TRIALS, CHUNKS = 20, 4
 
 
 def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: float | Array = 1.0) -> Array:
@@ -60,8 +60,10 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
 
     """
     require(2 <= p < math.inf, "p must be at least 2")
-    require(0 <= radius < math.inf, "radius must be at least 0")
     rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    if not np.any(X.data):
+        return np.zeros(X.shape[1])
+    require(0 < radius < math.inf, "radius must be positive")
     kappa, a = math.sqrt(p - 1) * radius, omega
     best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
@@ -113,8 +115,10 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
     If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``: the floor.
 
     """
-    require(0 < radius < math.inf, "radius must be positive")
     rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    if not np.any(X.data):
+        return np.zeros(X.shape[1])
+    require(0 < radius < math.inf, "radius must be positive")
     a, best, best_u, floor = omega, math.sqrt(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
     def consider(lam: float) -> float:
@@ -186,11 +190,11 @@ def agnostic_winnow(
     """
     require(0 < eta < math.inf, "eta must be positive and finite")
     require(n >= X.shape[1], "n must be at least the number of columns of X")
+    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
+    if not np.any(X.data):
+        return np.full(X.shape[1], 1 / X.shape[1]), radius
     room = winnow_gain(radius, eta, radius, update_margin)  # C at gamma = L
     require(room > 0, "update_margin must be below radius")
-    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
-    if not len(rows.occurring):
-        return np.full(X.shape[1], 0.0 if doubled else 1 / X.shape[1]), radius
     growth, phi = eta * radius - room, _entropic(eta, n, n - len(rows.occurring), doubled=doubled)
     a, best, best_u, best_gamma = omega, math.inf, np.zeros(0), radius
     lines: list[tuple[float, float]] = []
@@ -212,7 +216,7 @@ def agnostic_winnow(
         a = ascend(rows, phi, a, gamma=growth + math.exp(-x), upper=omega, chunks=CHUNKS, gap=gap)
         consider()
         floor, t = _envelope(lines, 1 / room)
-        return lines[-1][1] / lines[-1][0], best, floor, math.log(t)
+        return lines[-1][1] / (1 + lines[-1][0]), best, floor, math.log(t)
 
     consider()
     least = -math.log(room)
@@ -231,8 +235,8 @@ def agnostic_winnow(
 def _balance(trial: Callable[[float], tuple[float, float, float, float]], x: float, least: float = -math.inf) -> None:
     """Move x until the bound nears its floor.
 
-    ``trial(x) = (tilt, bound, floor, next)``: the tilt grows with x and is 0 where the bound is least; `next` is
-    where that seems to be, NaN to guess by the secant.
+    ``trial(x) = (tilt, bound, floor, next)``: the tilt grows with x and is 0 where the bound is least; `next`
+    is where that seems to be, NaN to guess by the secant.
     """
     below, above, last = least, math.inf, (math.nan, math.nan)
     for _ in range(TRIALS):
@@ -305,7 +309,7 @@ def _entropic(eta: float, n: int, others: int, *, doubled: bool) -> Potential:
 
 
 def _envelope(lines: list[tuple[float, float]], least: float) -> tuple[float, float]:
-    """Return the least value, over ``t >= least``, of the greatest line ``s + g t``, and t; (0, inf) if all fall."""
+    """Return the least value over ``t >= least`` of the greatest line ``s + g t``, and t; (0, inf) if all fall."""
     s, g = np.array(lines).T
     if g.max() < 0:
         return 0.0, math.inf

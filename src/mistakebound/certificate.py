@@ -115,9 +115,17 @@ def certify(
     candidates = [t for t in THEOREMS.values() if t.rule == ledger.rule.id and t.in_hindsight]
     if not ledger.complete:
         return _with_theorem(evidence, candidates[0], None, None)
-    found = [_with_theorem(evidence, t, None, None) for t in candidates]
-    applies = [c for c in found if c.status != DOES_NOT_APPLY]
-    return min(applies, key=lambda c: c.bound, default=found[0])
+    separable = [_with_theorem(evidence, t, None, None) for t in candidates if not t.agnostic]
+    best = _smallest(separable)
+    if best is not None and best.status != VACUOUS:
+        return best
+    # The agnostic theorems are for streams that nothing separates, or not by enough to say something.
+    agnostic = [_with_theorem(evidence, t, None, None) for t in candidates if t.agnostic]
+    return _smallest([*separable, *agnostic]) or separable[0]
+
+
+def _smallest(found: list[Certificate]) -> Certificate | None:
+    return min((c for c in found if c.status != DOES_NOT_APPLY), key=lambda c: c.bound, default=None)
 
 
 def _of_experts(ledger: ExpertLedger) -> Certificate:

@@ -56,6 +56,8 @@ class Theorem:
     """Whether the number of mistakes is strictly below the bound."""
     takes_variables: ClassVar[bool] = False
     """Whether the comparator is a set of variables rather than a vector."""
+    agnostic: ClassVar[bool] = False
+    """Whether it needs no separation: it is asked only where nothing separates the mistaken rounds."""
     in_hindsight: ClassVar[bool] = True
     """Whether a comparator can be found without the user's help."""
 

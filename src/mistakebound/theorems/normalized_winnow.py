@@ -92,6 +92,7 @@ class WinnowAgnostic(WinnowFixedRate):
     """M ≤ (RE(u‖uniform) + ηH)/C for any u ≥ 0, ‖u‖₁ = 1 and any γ with C > 0, H = Σ max(0, γ − y u·x)."""
 
     id: ClassVar[str] = "winnow-agnostic"
+    agnostic: ClassVar[bool] = True
     doubled: ClassVar[bool] = False
 
     def search(self, evidence: Evidence) -> Witness | None:
@@ -144,18 +145,17 @@ class BalancedWinnow(WinnowAgnostic):
 
     id: ClassVar[str] = "balanced-winnow"
     rule: ClassVar[str] = "balanced-winnow"
+    agnostic: ClassVar[bool] = False
     doubled: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Better of the maximum-margin comparator and the agnostic one."""
+        """Maximum L1/L∞ margin if it is large enough for the rate; otherwise minimise the agnostic form."""
         from mistakebound.comparator import max_l1_margin  # noqa: PLC0415
 
-        found = [super().search(evidence)]
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
-        if u is not None:
-            found.append(Witness(u=u))
-        apply = [w for w in found if w is not None and all(p.holds for p in self.premises(evidence, w))]
-        return min(apply, key=lambda witness: self.bound(evidence, witness), default=None)
+        if u is not None and _gain(evidence, least(evidence.margins(u))) > 0:
+            return Witness(u=u)
+        return super().search(evidence)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """The same on (x, −x)."""

@@ -75,10 +75,15 @@ class PerceptronAgnostic(Theorem):
     """No premise: any u and γ, paid for by hinge losses. M ≤ ((R‖u‖+D)/γ)², or ((k+√(k²+4L₁))/2)² with k = R‖u‖/γ.
 
     Freund and Schapire 1999 (D); Shalev-Shwartz 2007, Mohri and Rostamizadeh 2013 (L₁). The smaller one is taken.
+
+    Beware: with the losses taken over the mistaken rounds, u = 0 loses 1 in each of them and the theorem says M ≤ M.
+    No u can do better, so the smallest bound in hindsight is about the number of mistakes itself. A comparator of your
+    own says more: it tells how much of the mistakes its norm explains, and how much its losses do.
     """
 
     id: ClassVar[str] = "perceptron-agnostic"
     rule: ClassVar[str] = "perceptron"
+    agnostic: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smaller of the two convex problems' solutions."""
