@@ -16,22 +16,44 @@ from __future__ import annotations
 import argparse
 import random
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import mistakebound as mb
 
-NAMES, ACTIVE, PART = 5000, 30, 200
+NAMES, ACTIVE, PART = 5000, 30, 50
 
 
-def examples(seed: int, rounds: int) -> list[tuple[dict[str, float], bool]]:
-    draw = random.Random(seed)
-    weights = random.Random(0)
-    target = {f"word{i}": weights.gauss(0, 1) for i in range(NAMES)}
+def parts(rounds: int) -> Iterator[list[tuple[dict[str, float], bool]]]:
+    draw = random.Random(0)
+    target = {f"word{i}": draw.gauss(0, 1) for i in range(NAMES)}
     names = list(target)
-    made = []
-    for _ in range(rounds):
-        x = {name: draw.randint(1, 64) / 64 for name in draw.sample(names, ACTIVE)}
-        made.append((x, sum(target[name] * value for name, value in x.items()) > 0))
-    return made
+    for _ in range(rounds // PART):
+        made = []
+        for _ in range(PART):
+            x = {name: draw.randint(1, 64) / 64 for name in draw.sample(names, ACTIVE)}
+            made.append((x, sum(target[name] * value for name, value in x.items()) > 0))
+        yield made
+
+
+def ours(learner: mb.Perceptron, rows: list[tuple[dict[str, float], bool]]) -> int:
+    for x, y in rows:
+        learner.learn_one(x, y)
+    return 0
+
+
+def river(learner: Any, rows: list[tuple[dict[str, float], bool]]) -> int:
+    mistakes = 0
+    for x, y in rows:
+        mistakes += learner.predict_one(x) != y
+        learner.learn_one(x, y)
+    return mistakes
+
+
+def river_learn(learner: Any, rows: list[tuple[dict[str, float], bool]]) -> int:
+    for x, y in rows:
+        learner.learn_one(x, y)
+    return 0
 
 
 def main() -> None:
@@ -43,27 +65,22 @@ def main() -> None:
     options = parser.parse_args()
     best = {"river": float("inf"), "river learn_one alone": float("inf"), "ours": float("inf")}
     for _ in range(options.repeats):
-        ours = mb.Perceptron(bias=1, classes=(True, False), update_margin=5e-324)
-        theirs, alone = linear_model.Perceptron(), linear_model.Perceptron()
+        mine = mb.Perceptron(bias=1, classes=(True, False), update_margin=5e-324)
+        turns = [
+            ("ours", ours, mine),
+            ("river", river, linear_model.Perceptron()),
+            ("river learn_one alone", river_learn, linear_model.Perceptron()),
+        ]
         spent = dict.fromkeys(best, 0.0)
         river_mistakes = 0
-        for part in range(options.rounds // PART):
-            rows = examples(part, PART)
-            start = time.perf_counter()
-            for x, y in rows:
-                ours.learn_one(x, y)
-            middle = time.perf_counter()
-            for x, y in rows:
-                river_mistakes += theirs.predict_one(x) != y
-                theirs.learn_one(x, y)
-            last = time.perf_counter()
-            for x, y in rows:
-                alone.learn_one(x, y)
-            spent["ours"] += middle - start
-            spent["river"] += last - middle
-            spent["river learn_one alone"] += time.perf_counter() - last
+        for rows in parts(options.rounds):
+            for name, play, learner in turns:
+                start = time.perf_counter()
+                river_mistakes += play(learner, rows)
+                spent[name] += time.perf_counter() - start
+            turns.append(turns.pop(0))  # nobody always meets the examples first
         best = {name: min(best[name], spent[name]) for name in best}
-        mistakes = ours.ledger_.mistakes
+        mistakes = mine.ledger_.mistakes
         assert mistakes == river_mistakes, (mistakes, river_mistakes)
     micro = {name: seconds / options.rounds * 1e6 for name, seconds in best.items()}
     print(f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}; {mistakes} mistakes on both sides\n")

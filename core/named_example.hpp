@@ -9,19 +9,28 @@
 #include <string_view>
 #include <vector>
 
+#include "names.hpp"
+
 namespace mistakebound {
 
 namespace nb = nanobind;
 
 class NamedExample {
  public:
-  std::vector<std::string_view> name;  // into Python's own strings, which `held_` or the caller keeps alive
+  struct Feature {
+    std::string_view name;  // into Python's own strings, which `held_` or the caller keeps alive
+    std::uint32_t hash;
+  };
+  std::vector<Feature> feature;
   std::vector<std::int32_t> slot;
   std::vector<double> value;
+  std::size_t size = 0;  // of the non-zeros; the vectors only ever grow
   bool may_repeat = false;
 
-  // May run Python code (a value's __float__), so nothing may be locked meanwhile.
-  void read(nb::handle x) {
+  // May run Python code (a value's __float__), so nothing may be locked meanwhile. `names` is only asked to fetch: should
+  // another thread change it meanwhile, a slot comes late, no more.
+  void read(nb::handle x, const Names& names) {
+    names_ = &names;
     clear();
     if (PyDict_Check(x.ptr())) {
       read_dict(x);
@@ -31,15 +40,13 @@ class NamedExample {
     } else {
       may_repeat = !PyAnySet_Check(x.ptr());
       held_ = nb::module_::import_("builtins").attr(PyTuple_CheckExact(x.ptr()) ? "tuple" : "list")(x);
-      for (nb::handle item : held_) {
-        name.push_back(text(item));
-        value.push_back(1.0);
-      }
+      grow(static_cast<std::size_t>(nb::len(held_)));
+      for (nb::handle item : held_) add(text(item), 1.0);
     }
   }
 
   void clear() {
-    name.clear(), slot.clear(), value.clear();
+    size = 0;
     if (!built_.empty()) built_.clear();
     held_.reset();
     may_repeat = false;
@@ -48,8 +55,23 @@ class NamedExample {
  private:
   std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
   nb::object held_;                // what the names point into, where that is not the caller's
+  const Names* names_ = nullptr;
+
+  void grow(std::size_t count) {
+    if (feature.size() >= count) return;
+    feature.resize(count);
+    slot.resize(count);
+    value.resize(count);
+  }
+
+  void add(std::string_view name, double number) {
+    feature[size] = {name, names_->fetch(name)};
+    value[size] = number;
+    ++size;
+  }
 
   void read_dict(nb::handle x) {
+    grow(static_cast<std::size_t>(PyDict_Size(x.ptr())));
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *v = nullptr;
     while (PyDict_Next(x.ptr(), &at, &key, &v)) {
@@ -98,8 +120,7 @@ class NamedExample {
 #endif
     } else if (PyUnicode_Check(v)) {
       built_.push_back(std::string(k) + "=" + std::string(text(v)));
-      name.push_back(built_.back());
-      value.push_back(1.0);
+      add(built_.back(), 1.0);
       may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
       return;
     } else {
@@ -112,9 +133,7 @@ class NamedExample {
       }
       number = PyFloat_AsDouble(as_float.ptr());
     }
-    if (number == 0) return;  // not a non-zero
-    name.push_back(k);
-    value.push_back(number);
+    if (number != 0) add(k, number);
   }
 };
 

@@ -19,19 +19,17 @@ class Names {
     return {arena_.data() + begin, end_[id] - begin};
   }
 
-  // Ids of many names at once: all their slots are asked for before the first is needed.
-  template <class Take>
-  void find_all(const std::vector<std::string_view>& names, Take take) const {
-    const std::size_t count = names.size();
-    if (hashes_.size() < count) hashes_.resize(count);
-    for (std::size_t k = 0; k < count; ++k) {
-      hashes_[k] = hash(names[k]);
-      if (!slots_.empty()) __builtin_prefetch(&slots_[hashes_[k] & (slots_.size() - 1)]);
-    }
-    for (std::size_t k = 0; k < count; ++k) {
-      const std::uint32_t used = slots_.empty() ? 0 : slots_[locate(names[k], hashes_[k])].used;
-      take(used == 0 ? unknown : static_cast<std::int64_t>(used) - 1);
-    }
+  // Where a name is looked for; ask for it early, and its slot is in the cache when it is needed.
+  std::uint32_t fetch(std::string_view name) const {
+    const std::uint32_t h = hash(name);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[h & (slots_.size() - 1)]);
+    return h;
+  }
+
+  // The id of a name whose hash `fetch` gave.
+  std::int64_t find(std::string_view name, std::uint32_t h) const {
+    const std::uint32_t used = slots_.empty() ? 0 : slots_[locate(name, h)].used;
+    return static_cast<std::int64_t>(used) - 1;
   }
 
   // The id of the name, given now if it has none yet.
@@ -40,9 +38,9 @@ class Names {
     const std::uint32_t h = hash(name);
     Slot& slot = slots_[locate(name, h)];
     if (slot.used == 0) {
-      slot = {h, static_cast<std::uint32_t>(size() + 1), arena_.size(), static_cast<std::uint32_t>(name.size())};
       arena_.append(name);
       end_.push_back(arena_.size());
+      slot = {h, static_cast<std::uint32_t>(size())};
     }
     return slot.used - 1;
   }
@@ -51,8 +49,6 @@ class Names {
   struct Slot {
     std::uint32_t hash = 0;
     std::uint32_t used = 0;  // id + 1; 0 is empty
-    std::uint64_t begin = 0; // of the name in the arena: beside the hash, so that a look-up touches two lines
-    std::uint32_t length = 0;
   };
 
   // Words of eight bytes, the last one overlapping; shorter names are read as one word. No call of memcpy remains.
@@ -78,13 +74,20 @@ class Names {
     return w;
   }
   static std::uint64_t mix(std::uint64_t h, std::uint64_t w) {
-    h = (h ^ w) * 0xD6E8FEB86659FD93ULL;
-    return h ^ (h >> 29);
+    // Both halves of the product: in the low half alone the last letters of a name would reach only the high bits.
+    const auto product = static_cast<unsigned __int128>(h ^ w) * 0xD6E8FEB86659FD93ULL;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
-  static bool same(const char* a, const char* b, std::size_t size) {
-    if (size < 8 || size > 16) return std::memcmp(a, b, size) == 0;
-    return word<std::uint64_t>(a) == word<std::uint64_t>(b) &&
-           word<std::uint64_t>(a + size - 8) == word<std::uint64_t>(b + size - 8);
+  static bool same(std::string_view a, std::string_view b) {
+    const std::size_t size = a.size();
+    if (size != b.size()) return false;
+    const auto ends_agree = [&]<class Word>(Word) {
+      return word<Word>(a.data()) == word<Word>(b.data()) &&
+             word<Word>(a.data() + size - sizeof(Word)) == word<Word>(b.data() + size - sizeof(Word));
+    };
+    if (size >= 8 && size <= 16) return ends_agree(std::uint64_t{});
+    if (size >= 4 && size < 8) return ends_agree(std::uint32_t{});
+    return std::memcmp(a.data(), b.data(), size) == 0;
   }
 
   std::size_t locate(std::string_view wanted, std::uint32_t h) const {
@@ -92,9 +95,7 @@ class Names {
     for (std::size_t at = h & mask;; at = (at + 1) & mask) {
       const Slot& slot = slots_[at];
       if (slot.used == 0) return at;
-      if (slot.hash == h && slot.length == wanted.size() &&
-          same(arena_.data() + slot.begin, wanted.data(), wanted.size()))
-        return at;
+      if (slot.hash == h && same(name(slot.used - 1), wanted)) return at;
     }
   }
 
@@ -113,7 +114,6 @@ class Names {
   std::string arena_;
   std::vector<std::uint64_t> end_;
   std::vector<Slot> slots_;
-  mutable std::vector<std::uint32_t> hashes_;  // scratch of find_all
 };
 
 }  // namespace mistakebound

@@ -285,7 +285,7 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
     _require(0 < delta <= 1, "delta must be above 0 and at most 1")
     forms = [math.inf]
     room = 1 / alpha - 1 + delta
-    if room > 0:
+    if room > 1e-12:  # not a rounded 0
         a = mass * (1 + math.log(theta) / math.log(alpha))
         forms.append(a + (2 - delta) * (a + n / ((alpha - 1) * theta)) / room)
     if math.isclose(alpha - 1, delta / 2):

@@ -92,8 +92,11 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
         return None
     if w is not None:
         candidates.append(w / np.abs(w).sum())
-    if not final:
-        candidates += _nearly_l1(rows, a, nonnegative=nonnegative)
+    for p in () if final else (4.0, 8.0, 16.0, 32.0):
+        found = _nearest(rows, a, p=p, nonnegative=nonnegative, gap=0.05, chunks=4)
+        if found is not None:
+            u, a = found
+            candidates.append(u / np.abs(u).sum())
     best = max(candidates, key=lambda u: _margin(rows, u))
     return rows.spread(best) if _margin(rows, best) > 0 else None
 
@@ -166,27 +169,26 @@ def smallest_disjunction(X: csr_matrix, positive: Mask) -> tuple[int, ...] | Non
     rows = _true(X[np.flatnonzero(positive)][:, kept])
     columns = rows.tocsc()
     gain = np.diff(columns.indptr)
-    covered = np.zeros(rows.shape[0], dtype=np.intp)
+    left = np.ones(rows.shape[0], dtype=np.bool_)
     picked: list[int] = []
-    while not covered.all():
+    while left.any():
         best = int(np.argmax(gain))
         if gain[best] == 1:  # then each row left needs a feature of its own, and any that it has will do
-            own = rows.indices[rows.indptr[np.flatnonzero(covered == 0)]]
-            picked.extend(int(j) for j in own)
-            covered[covered == 0] = 1
+            picked.extend(int(j) for j in rows.indices[rows.indptr[np.flatnonzero(left)]])
             break
         now = columns.indices[columns.indptr[best] : columns.indptr[best + 1]]
-        np.subtract.at(gain, rows[now[covered[now] == 0]].indices, 1)
-        covered[now] += 1
+        np.subtract.at(gain, rows[now[left[now]]].indices, 1)
+        left[now] = False
         picked.append(best)
+    times = np.bincount(columns[:, picked].indices, minlength=rows.shape[0])
     needed = []
     for j in picked:
         now = columns.indices[columns.indptr[j] : columns.indptr[j + 1]]
-        if np.all(covered[now] > 1):
-            covered[now] -= 1
+        if np.all(times[now] > 1):
+            times[now] -= 1
         else:
-            needed.append(j)
-    return tuple(sorted(int(kept[j]) for j in needed))
+            needed.append(int(kept[j]))
+    return tuple(sorted(needed))
 
 
 def largest_disjunction(X: csr_matrix, positive: Mask, n: int) -> Mask | None:
@@ -222,16 +224,19 @@ def _margin(rows: Rows, u: Array) -> float:
     return float((rows.rows @ u).min())
 
 
-def _nearest(rows: Rows, *, nonnegative: bool, gap: float, chunks: int) -> tuple[Array, Array] | None:
-    """Return u of greatest L2 margin, not normalised, and the weights a of the rows; None if none separates.
+def _nearest(
+    rows: Rows, a: Array | None = None, *, p: float = 2.0, nonnegative: bool, gap: float, chunks: int
+) -> tuple[Array, Array] | None:
+    """Return u of greatest margin in the q-norm, not normalised, and the weights a of the rows, from which it came.
 
-    By duality no margin exceeds ``|sum a y x| / sum a``, whatever ``a >= 0``: it shows when to stop either way.
+    None if nothing separates. By duality no margin exceeds ``|sum a y x|_p / sum a``, whatever ``a >= 0``: so
+    one sees when to stop.
     """
     squares = np.asarray(rows.rows.multiply(rows.rows).sum(axis=1)).ravel()
     if not squares.all() or not squares.size:
         return None
-    phi, longest = pnorm_potential(2.0, nonnegative=nonnegative), np.sqrt(squares.max())
-    a, margin, ceiling = np.ones(len(squares)), -np.inf, np.inf
+    phi, longest = pnorm_potential(p, nonnegative=nonnegative), np.sqrt(squares.max())
+    a, margin, ceiling = np.ones(len(squares)) if a is None else a, -np.inf, np.inf
     best = None
     for _ in range(chunks):
         a = ascend(rows, phi, rescale(rows, phi, a))
@@ -245,17 +250,6 @@ def _nearest(rows: Rows, *, nonnegative: bool, gap: float, chunks: int) -> tuple
         if margin >= (1 - gap) * ceiling or (margin, ceiling) == before:
             break
     return best
-
-
-def _nearly_l1(rows: Rows, a: Array, *, nonnegative: bool) -> list[Array]:
-    """Return u with ``|u|_1 = 1`` that maximise the margin for q-norms ever nearer to the 1-norm."""
-    found = []
-    for p in (4.0, 8.0, 16.0, 32.0):
-        phi = pnorm_potential(p, nonnegative=nonnegative)
-        a = ascend(rows, phi, rescale(rows, phi, a))
-        u = phi(rows.columns @ a)[1]
-        found.append(u / np.abs(u).sum())
-    return found
 
 
 def _row_by_row(
