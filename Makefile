@@ -37,20 +37,17 @@ bench: $(VENV)/.bench
 $(VENV)/.ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_WERROR=ON --force-reinstall --no-deps .
-	$(BIN)/python -m pip install --quiet '.[test]'
+	$(BIN)/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_WERROR=ON '.[test]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet '.[bench]'
+	$(BIN)/python -m pip install --quiet scikit-learn river
 	touch $@
 
 .venv-sanitize/.ready: $(SOURCES)
 	$(PYTHON) -m venv .venv-sanitize
 	.venv-sanitize/bin/python -m pip install --quiet --upgrade pip
-	.venv-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_SANITIZE=ON \
-	    --force-reinstall --no-deps .
-	.venv-sanitize/bin/python -m pip install --quiet numpy scipy pytest hypothesis pandas scikit-learn
+	.venv-sanitize/bin/python -m pip install --quiet --config-settings=cmake.define.MISTAKEBOUND_SANITIZE=ON '.[test]'
 	touch $@
 
 clean:

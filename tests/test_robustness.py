@@ -309,4 +309,5 @@ def test_import_is_light() -> None:
     command = [sys.executable, "-c", code]
     found = [subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() for _ in range(7)]
     assert not {"scipy", "sklearn", "matplotlib", "pandas"} & set(found[0])
-    assert min(float(each[0]) for each in found) <= 0.05
+    if "MISTAKEBOUND_SANITIZED" not in os.environ:  # sanitizers slow the loader down
+        assert min(float(each[0]) for each in found) <= 0.05

@@ -188,8 +188,8 @@ def read_sparse(X: Any) -> Csr:
     width = int(csr.shape[-1])
     check_width(width)
     return Csr(
-        np.array([0, len(csr.data)], np.int64) if flat else np.ascontiguousarray(csr.indptr, np.int64),
-        np.ascontiguousarray(csr.indices, np.int32 if csr.indices.dtype == np.int32 else np.int64),
+        np.array([0, len(csr.data)], np.int64) if flat else solid(csr.indptr, np.int64),
+        solid(csr.indices, np.int32 if csr.indices.dtype == np.int32 else np.int64),
         as_floats(csr.data, dimensions=1),
         width,
     )
@@ -235,7 +235,12 @@ def as_floats(values: Any, *, dimensions: int) -> AnyArray:
         raise ValueError(message)
     if x.dtype.kind == "O":
         return floats_of_objects(x)
-    return np.ascontiguousarray(x, np.float32 if x.dtype == np.float32 else np.float64)
+    return solid(x, np.float32 if x.dtype == np.float32 else np.float64)
+
+
+def solid(x: AnyArray, dtype: type[np.generic]) -> AnyArray:
+    """C-contiguous and aligned, as the core reads memory; not copied if it is so already."""
+    return np.require(x, dtype, ["C", "A"])
 
 
 def floats_of_objects(x: AnyArray) -> AnyArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -181,6 +180,8 @@ class Ledger:
 
     def to_json(self) -> str:
         """Everything as JSON text; ``Ledger.from_json`` reads it back."""
+        import json  # noqa: PLC0415 - not needed to learn, and importing it takes a while
+
         kept = self.kept
         positive, mistakes = self._source.predictions(), self._source.mistake_rounds()
         return json.dumps(
@@ -201,6 +202,8 @@ class Ledger:
     @classmethod
     def from_json(cls, text: str) -> Ledger:
         """Read what ``to_json`` wrote."""
+        import json  # noqa: PLC0415
+
         data = json.loads(text)
         rule = dict(data["rule"])
         make = RULES[rule.pop("id")]
