@@ -46,11 +46,33 @@ def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
     True
 
     """
+    return max_pnorm_margin(X, y, 2.0)
+
+
+def max_pnorm_margin(X: csr_matrix, y: Array, p: float) -> Array | None:
+    """Return u with ``|u|_q = 1``, 1/p + 1/q = 1, and the greatest margin; None if nothing separates.
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+    p : float
+        At least 2; the rows are measured in the p-norm, u in the dual one.
+
+    Examples
+    --------
+    >>> u = max_pnorm_margin(csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]), 4.0)
+    >>> bool(abs(np.sum(np.abs(u) ** (4 / 3)) - 1) < 1e-9)
+    True
+
+    """
     rows = Rows.signed(X, y)
-    found = _nearest(rows, nonnegative=False, gap=1e-8, chunks=CHUNKS)
+    found = _nearest(rows, p=p, nonnegative=False, gap=1e-8, chunks=CHUNKS)
     if found is None or _margin(rows, found[0]) <= 0:
         return None
-    return rows.spread(found[0] / np.sqrt(np.sum(found[0] ** 2)))
+    size = np.abs(found[0]) / np.abs(found[0]).max()
+    norm = np.abs(found[0]).max() * np.sum(size ** (p / (p - 1))) ** (1 - 1 / p)
+    return rows.spread(found[0] / norm)
 
 
 def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None:

@@ -14,6 +14,7 @@ from scipy.special import softmax, xlogy
 
 from mistakebound import bounds
 from mistakebound.agnostic import agnostic_pnorm, agnostic_squared, agnostic_winnow
+from mistakebound.comparator import max_l2_margin
 from mistakebound.duality import Rows, ascend, pnorm_potential
 
 
@@ -30,123 +31,118 @@ def norm(v, p):
 
 
 def radius(X, p):
-    return max(norm(row, p) for row in X.toarray())
+    return float(np.sum(np.abs(X.toarray()) ** p, axis=1).max() ** (1 / p))
 
 
-def bound_pnorm(u, X, y, p, weight):
-    loss = float(np.sum(weight * np.maximum(0, 1 - y * (X @ u))))
-    return bounds.pnorm(p, radius(X, p), norm(u, p / (p - 1)), 1.0, hinge=loss)
+def short(u, X, y, gamma=1.0):
+    return np.maximum(0, gamma - y * (X @ u))
 
 
-def bound_squared(u, X, y, weight):
-    loss = math.sqrt(np.sum(weight * np.maximum(0, 1 - y * (X @ u)) ** 2))
-    return bounds.perceptron_agnostic(radius(X, 2), norm(u, 2), 1.0, squared_hinge=loss)
+def bound_pnorm(u, X, y, p, R, weight=1.0):
+    return bounds.pnorm(p, R, norm(u, p / (p - 1)), 1.0, hinge=float(np.sum(weight * short(u, X, y))))
 
 
-def bound_winnow(u, gamma, X, y, n, eta, weight=1.0, *, doubled, zone=0.0):
-    entropy = max(0.0, float(np.sum(xlogy(np.abs(u), (2 * n if doubled else n) * np.abs(u)))))
-    loss = float(np.sum(weight * np.maximum(0, gamma - y * (X @ u))))
-    return bounds.winnow_agnostic(entropy, loss, gamma, eta, np.abs(X).max(), zone)
+def bound_squared(u, X, y, R, weight=1.0):
+    loss = math.sqrt(np.sum(weight * short(u, X, y) ** 2))
+    return bounds.perceptron_agnostic(R, norm(u, 2), 1.0, squared_hinge=loss)
+
+
+def bound_winnow(found, X, y, rule, weight=1.0):
+    (u, gamma), (n, eta, L, zone) = found, rule
+    entropy = max(0.0, float(np.sum(xlogy(np.abs(u), n * np.abs(u)))))
+    loss = float(np.sum(weight * short(u, X, y, gamma)))
+    return bounds.winnow_agnostic(entropy, loss, gamma, eta, L, zone)
 
 
 def least(objective, starts):
-    """The best that restarts of a derivative-free and a gradient method find."""
-    values = []
+    """The best that restarts of a derivative-free and a gradient method find, each from where the other ended."""
+    value = math.inf
     for start in starts:
-        for method in ("Nelder-Mead", "BFGS"):
-            found = minimize(objective, start, method=method, options={"maxiter": 4000})
-            values += [objective(start), float(found.fun)]
-    return min(values)
+        for method in ("Nelder-Mead", "BFGS", "Nelder-Mead"):
+            found = minimize(objective, start, method=method, options={"maxiter": 400})
+            start, value = found.x, min(value, float(found.fun))  # noqa: PLW2901
+    return value
 
 
 @pytest.mark.parametrize("weight", [1.0, 5.0, 100.0])
 @pytest.mark.parametrize("p", [2.0, 3.5, 8.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_pnorm_is_not_beaten(seed, p, weight):
     X, y = noisy(seed)
-    rng = np.random.default_rng(seed + 100)
-    ours = bound_pnorm(agnostic_pnorm(X, y, p, radius(X, p), weight=weight), X, y, p, weight)
-    starts = [s * rng.standard_normal(5) for s in (0.1, 0.3, 1.0, 3.0)] + [y @ X / len(y)]
-    theirs = least(lambda u: bound_pnorm(u, X, y, p, weight), starts)
-    tried = min(bound_pnorm(s * rng.standard_normal(5), X, y, p, weight) for s in np.geomspace(0.01, 30, 400))
+    R, A, rng = radius(X, p), X.toarray(), np.random.default_rng(seed + 100)
+    ours = bound_pnorm(agnostic_pnorm(X, y, p, R, weight=weight), X, y, p, R, weight)
+    starts = [0.3 * rng.standard_normal(5), 2 * rng.standard_normal(5), y @ A / len(y)]
+    theirs = least(lambda u: bound_pnorm(u, A, y, p, R, weight), starts)
+    tried = min(bound_pnorm(s * rng.standard_normal(5), A, y, p, R, weight) for s in np.geomspace(0.01, 30, 1000))
     assert ours <= 1.01 * min(theirs, tried)
     assert ours <= weight * len(y) * (1 + 1e-12)  # never worse than u = 0
 
 
 @pytest.mark.parametrize("weight", [1.0, 5.0, 100.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_squared_is_not_beaten(seed, weight):
     X, y = noisy(seed)
-    rng = np.random.default_rng(seed + 100)
-    ours = bound_squared(agnostic_squared(X, y, radius(X, 2), weight=weight), X, y, weight)
-    starts = [s * rng.standard_normal(5) for s in (0.1, 0.3, 1.0, 3.0)] + [y @ X / len(y)]
-    theirs = least(lambda u: bound_squared(u, X, y, weight), starts)
-    tried = min(bound_squared(s * rng.standard_normal(5), X, y, weight) for s in np.geomspace(0.01, 30, 400))
+    R, A, rng = radius(X, 2), X.toarray(), np.random.default_rng(seed + 100)
+    ours = bound_squared(agnostic_squared(X, y, R, weight=weight), X, y, R, weight)
+    starts = [0.3 * rng.standard_normal(5), 2 * rng.standard_normal(5), y @ A / len(y)]
+    theirs = least(lambda u: bound_squared(u, A, y, R, weight), starts)
+    tried = min(bound_squared(s * rng.standard_normal(5), A, y, R, weight) for s in np.geomspace(0.01, 30, 1000))
     assert ours <= 1.01 * min(theirs, tried)
     assert ours <= weight * len(y) * (1 + 1e-12)
 
 
+def some_gamma(free, eta, L, zone):
+    """Any gamma between the least that the rate allows and L."""
+    least = L - bounds.winnow_gain(L, eta, L, zone) / eta
+    return least + (L - least) / (1 + math.exp(-float(np.clip(free, -30, 30))))
+
+
 @pytest.mark.parametrize("weight", [1.0, 20.0])
-@pytest.mark.parametrize("eta", [0.05, 0.3])
-@pytest.mark.parametrize("zone", [0.0, 0.05])
-@pytest.mark.parametrize("seed", range(3))
-def test_winnow_is_not_beaten(seed, zone, eta, weight):
+@pytest.mark.parametrize(("eta", "zone"), [(0.05, 0.0), (0.05, 0.1), (0.3, 0.0)])
+@pytest.mark.parametrize("seed", range(2))
+def test_winnow_is_not_beaten(seed, eta, zone, weight):
     X, y = noisy(seed)
-    L, n = float(np.abs(X).max()), 8  # three features that no row has
+    L, n, A = float(np.abs(X).max()), 8, X.toarray()  # three features that no row has
     u, gamma = agnostic_winnow(X, y, n, eta, L, doubled=False, update_margin=zone, weight=weight)
     assert u.min() >= 0
     assert u.sum() == pytest.approx(1, abs=1e-9)
     assert 0 < gamma <= L
-    ours = bound_winnow(u, gamma, X, y, n, eta, weight, doubled=False, zone=zone)
-    growth = eta * L - bounds.winnow_gain(L, eta, L, zone)
-
-    def theirs(free):  # any u, and any gamma between the least allowed and L
-        gamma = (growth + (eta * L - growth) / (1 + math.exp(-np.clip(free[0], -30, 30)))) / eta
-        return bound_winnow(softmax(free[1:]), gamma, X, y, n, eta, weight, doubled=False, zone=zone)
-
-    rng = np.random.default_rng(seed + 100)
-    starts = [np.append(g, s * rng.standard_normal(5)) for g in (-4.0, -2.0, 0.0, 3.0) for s in (0.1, 2.0)]
-    assert ours <= 1.01 * least(theirs, starts)
+    rule = (n, eta, L, zone)
+    theirs = least(
+        lambda free: bound_winnow((softmax(free[1:]), some_gamma(free[0], eta, L, zone)), A, y, rule, weight),
+        [np.append(g, np.random.default_rng(seed).standard_normal(5)) for g in (-3.0, -1.0, 2.0)],
+    )
+    assert bound_winnow((u, gamma), A, y, rule, weight) <= 1.01 * theirs
 
 
 @pytest.mark.parametrize("weight", [1.0, 20.0])
 @pytest.mark.parametrize("eta", [0.05, 0.3])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_balanced_winnow_is_hardly_beaten(seed, eta, weight):
     """A signed u with |u|_1 = 1 is not a convex choice, so that the search takes the signs of a convex one."""
     X, y = noisy(seed)
-    L = float(np.abs(X).max())
+    L, A = float(np.abs(X).max()), X.toarray()
     u, gamma = agnostic_winnow(X, y, 5, eta, L, doubled=True, weight=weight)
     assert np.abs(u).sum() == pytest.approx(1, abs=1e-9)
     assert 0 < gamma <= L
-    ours = bound_winnow(u, gamma, X, y, 5, eta, weight, doubled=True)
-    growth = eta * L - bounds.winnow_gain(L, eta, L)
-
-    def theirs(free):
-        gamma = (growth + (eta * L - growth) / (1 + math.exp(-np.clip(free[0], -30, 30)))) / eta
-        return bound_winnow(free[1:] / np.abs(free[1:]).sum(), gamma, X, y, 5, eta, weight, doubled=True)
-
-    rng = np.random.default_rng(seed + 100)
-    starts = [np.append(g, rng.standard_normal(5)) for g in (-4.0, -2.0, 0.0, 3.0) for _ in range(2)]
-    starts += [np.append(g, y @ X / len(y)) for g in (-4.0, -2.0, 0.0)]
-    assert ours <= 1.03 * least(theirs, starts)
+    rule = (10, eta, L, 0.0)
+    theirs = least(
+        lambda free: bound_winnow(
+            (free[1:] / np.abs(free[1:]).sum(), some_gamma(free[0], eta, L, 0.0)), A, y, rule, weight
+        ),
+        [np.append(g, y @ A / len(y)) for g in (-3.0, -1.0, 2.0)]
+        + [np.append(-2.0, np.random.default_rng(seed).standard_normal(5))],
+    )
+    assert bound_winnow((u, gamma), A, y, rule, weight) <= 1.03 * theirs
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_separable_stream_is_explained_by_its_margin(seed):
     X, y = noisy(seed, noise=0.0)
-    R = radius(X, 2)
-    keep = np.flatnonzero(y * (X @ (y @ X)) > 0)  # rows that one u separates, but not the best
-    X, y = X[keep], y[keep]
-    from mistakebound.comparator import max_l2_margin
-
-    u = max_l2_margin(X, y)
-    novikoff = bounds.novikoff(R, 1.0, float((y * (X @ u)).min()))
-    heavy = 1e4
-    for found in (agnostic_pnorm(X, y, 2.0, R, weight=heavy), agnostic_squared(X, y, R, weight=heavy)):
-        best = min(bounds.novikoff(R, norm(found, 2), m) if (m := float((y * (X @ found)).min())) > 0 else math.inf
-                   for found in (found,))
-        assert min(best, bound_pnorm(found, X, y, 2.0, heavy), bound_squared(found, X, y, heavy)) <= 1.01 * novikoff
+    R, heavy, best = radius(X, 2), 1e4, max_l2_margin(X, y)
+    novikoff = bounds.novikoff(R, 1.0, float((y * (X @ best)).min()))
+    assert bound_pnorm(agnostic_pnorm(X, y, 2.0, R, weight=heavy), X, y, 2.0, R, heavy) <= 1.01 * novikoff
+    assert bound_squared(agnostic_squared(X, y, R, weight=heavy), X, y, R, heavy) <= 1.01 * novikoff
 
 
 def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none():
@@ -154,6 +150,7 @@ def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((2000, 6))
     y = np.where(A @ rng.standard_normal(6) + rng.standard_normal(2000) > 0, 1.0, -1.0)
+    everything = csr_matrix(A)
     for p in (2.0, 5.0):
         z, mistakes = np.zeros(6), []
         for t in range(2000):
@@ -163,10 +160,9 @@ def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none():
         assert not agnostic_pnorm(X, labels, p, radius(X, p)).any()
         if p == 2:
             assert not agnostic_squared(X, labels, radius(X, 2)).any()
-        everything = csr_matrix(A)
         u = agnostic_pnorm(everything, y, p, radius(everything, p))
         assert u.any()
-        assert len(mistakes) <= bound_pnorm(u, X, labels, p, 1.0) < 2000
+        assert len(mistakes) <= bound_pnorm(u, X, labels, p, radius(X, p)) < 2000
 
 
 @pytest.mark.parametrize("search", ["pnorm", "squared", "winnow"])
@@ -177,15 +173,17 @@ def test_a_weight_is_a_repetition(search):
         one = agnostic_winnow(X, y, 5, 0.1, 4.0, doubled=False, weight=3.0)
         many = agnostic_winnow(twice, np.tile(y, 3), 5, 0.1, 4.0, doubled=False)
         mixed = agnostic_winnow(X, y, 5, 0.1, 4.0, doubled=False, weight=np.full(20, 3.0))
-        values = [bound_winnow(*found, X, y, 5, 0.1, 3.0, doubled=False) for found in (one, many, mixed)]
+        values = [bound_winnow(found, X, y, (5, 0.1, 4.0, 0.0), 3.0) for found in (one, many, mixed)]
     elif search == "pnorm":
         R = radius(X, 2)
         found = (agnostic_pnorm(X, y, 2.0, R, weight=3.0), agnostic_pnorm(twice, np.tile(y, 3), 2.0, R))
-        values = [bound_pnorm(u, X, y, 2.0, 3.0) for u in (*found, agnostic_pnorm(X, y, 2.0, R, weight=np.full(20, 3.0)))]
+        found += (agnostic_pnorm(X, y, 2.0, R, weight=np.full(20, 3.0)),)
+        values = [bound_pnorm(u, X, y, 2.0, R, 3.0) for u in found]
     else:
         R = radius(X, 2)
         found = (agnostic_squared(X, y, R, weight=3.0), agnostic_squared(twice, np.tile(y, 3), R))
-        values = [bound_squared(u, X, y, 3.0) for u in (*found, agnostic_squared(X, y, R, weight=np.full(20, 3.0)))]
+        found += (agnostic_squared(X, y, R, weight=np.full(20, 3.0)),)
+        values = [bound_squared(u, X, y, R, 3.0) for u in found]
     assert max(values) <= 1.006 * min(values)
 
 
@@ -201,7 +199,8 @@ def test_rows_that_the_prior_already_satisfies():
     for doubled in (False, True):
         u, gamma = agnostic_winnow(X, y, 3, 0.1, 1.0, doubled=doubled, weight=10.0)
         assert np.abs(u).sum() == pytest.approx(1)
-        assert bound_winnow(u, gamma, X, y, 3, 0.1, 10.0, doubled=doubled) <= (9 if doubled else 1e-9)
+        rule = (6 if doubled else 3, 0.1, 1.0, 0.0)
+        assert bound_winnow((u, gamma), X, y, rule, 10.0) <= (1.01 * math.log(2) / bounds.winnow_gain(1, 0.1) if doubled else 1e-9)
 
 
 @pytest.mark.parametrize("X", [csr_matrix((0, 3)), csr_matrix((2, 3)), csr_matrix((np.zeros(1), [0], [0, 1, 1]), (2, 3))])

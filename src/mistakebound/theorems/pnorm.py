@@ -26,10 +26,14 @@ class PNorm(Theorem):
     rule: ClassVar[str] = "pnorm"
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Minimise the agnostic form, which is the separable one where nothing is lost."""
+        """Greatest margin in the dual norm if that bounds anything; otherwise minimise the agnostic form."""
         from mistakebound.agnostic import agnostic_pnorm  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.comparator import max_pnorm_margin  # noqa: PLC0415
 
         p = evidence.rule.parameter
+        u = max_pnorm_margin(evidence.X, evidence.y, p)
+        if u is not None and self.bound(evidence, Witness(u=u)) < evidence.ledger.rounds:
+            return Witness(u=u)
         return Witness(u=agnostic_pnorm(evidence.X, evidence.y, p, evidence.radius(p)), margin=1.0)
 
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
