@@ -16,10 +16,12 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NAMES, ACTIVE, PART = 5000, 30, 50
 
@@ -63,25 +65,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20_000)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    best = {"river": float("inf"), "river learn_one alone": float("inf"), "ours": float("inf")}
+    contenders = {
+        "ours": (ours, lambda: mb.Perceptron(bias=1, classes=(True, False), update_margin=5e-324)),
+        "river": (river, linear_model.Perceptron),
+        "river learn_one alone": (river_learn, linear_model.Perceptron),
+    }
+    best = dict.fromkeys(contenders, float("inf"))
     for _ in range(options.repeats):
-        mine = mb.Perceptron(bias=1, classes=(True, False), update_margin=5e-324)
-        turns = [
-            ("ours", ours, mine),
-            ("river", river, linear_model.Perceptron()),
-            ("river learn_one alone", river_learn, linear_model.Perceptron()),
-        ]
-        spent = dict.fromkeys(best, 0.0)
-        river_mistakes = 0
-        for rows in parts(options.rounds):
-            for name, play, learner in turns:
+        for name, (play, make) in contenders.items():
+            learner, spent, counted = make(), 0.0, 0
+            for rows in parts(options.rounds):
                 start = time.perf_counter()
-                river_mistakes += play(learner, rows)
-                spent[name] += time.perf_counter() - start
-            turns.append(turns.pop(0))  # nobody always meets the examples first
-        best = {name: min(best[name], spent[name]) for name in best}
-        mistakes = mine.ledger_.mistakes
-        assert mistakes == river_mistakes, (mistakes, river_mistakes)
+                counted += play(learner, rows)
+                spent += time.perf_counter() - start
+            best[name] = min(best[name], spent)
+            if name == "ours":
+                mistakes = learner.ledger_.mistakes
+            elif name == "river":
+                assert mistakes == counted, (mistakes, counted)
     micro = {name: seconds / options.rounds * 1e6 for name, seconds in best.items()}
     print(f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}; {mistakes} mistakes on both sides\n")
     print(f"river predict_one + learn_one  {micro['river']:7.2f} µs")

@@ -75,6 +75,12 @@ class NamedExample {
     Py_ssize_t at = 0;
     PyObject *key = nullptr, *v = nullptr;
     while (PyDict_Next(x.ptr(), &at, &key, &v)) {
+#ifndef Py_LIMITED_API
+      if (PyFloat_CheckExact(v) && PyUnicode_CheckExact(key) && PyUnicode_IS_COMPACT_ASCII(key)) [[likely]] {
+        if (const double number = PyFloat_AS_DOUBLE(v); number != 0) add(ascii(key), number);
+        continue;
+      }
+#endif
       if (runs_no_code(v) || x.is(held_)) [[likely]] {
         read_item(key, v);
         continue;
@@ -94,11 +100,18 @@ class NamedExample {
 
   static std::string words(nb::handle object) { return nb::cast<std::string>(nb::repr(object)); }
 
+#ifndef Py_LIMITED_API
+  static std::string_view ascii(PyObject* text) {
+    // Straight after the header; PyUnicode_DATA would ask once more what kind of str it is.
+    return {reinterpret_cast<const char*>(reinterpret_cast<PyASCIIObject*>(text) + 1),
+            static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))};
+  }
+#endif
+
   static std::string_view text(nb::handle item) {
 #ifndef Py_LIMITED_API
     if (PyUnicode_Check(item.ptr()) && PyUnicode_IS_COMPACT_ASCII(item.ptr())) [[likely]]
-      return {static_cast<const char*>(PyUnicode_DATA(item.ptr())),
-              static_cast<std::size_t>(PyUnicode_GET_LENGTH(item.ptr()))};
+      return ascii(item.ptr());
 #endif
     Py_ssize_t size = 0;
     const char* data = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
@@ -112,12 +125,8 @@ class NamedExample {
   void read_item(PyObject* key, PyObject* v) {
     const std::string_view k = text(key);
     double number;
-    if (PyFloat_Check(v)) [[likely]] {
-#ifndef Py_LIMITED_API
-      number = PyFloat_AS_DOUBLE(v);
-#else
+    if (PyFloat_Check(v)) {
       number = PyFloat_AsDouble(v);
-#endif
     } else if (PyUnicode_Check(v)) {
       built_.push_back(std::string(k) + "=" + std::string(text(v)));
       add(built_.back(), 1.0);

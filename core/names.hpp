@@ -22,14 +22,13 @@ class Names {
   // Where a name is looked for; ask for it early, and its slot is in the cache when it is needed.
   std::uint32_t fetch(std::string_view name) const {
     const std::uint32_t h = hash(name);
-    if (!slots_.empty()) __builtin_prefetch(&slots_[h & (slots_.size() - 1)]);
+    __builtin_prefetch(&slots_[h & mask_]);
     return h;
   }
 
   // The id of a name whose hash `fetch` gave.
   std::int64_t find(std::string_view name, std::uint32_t h) const {
-    const std::uint32_t used = slots_.empty() ? 0 : slots_[locate(name, h)].used;
-    return static_cast<std::int64_t>(used) - 1;
+    return static_cast<std::int64_t>(slots_[locate(name, h)].used) - 1;
   }
 
   // The id of the name, given now if it has none yet.
@@ -91,8 +90,7 @@ class Names {
   }
 
   std::size_t locate(std::string_view wanted, std::uint32_t h) const {
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = h & mask;; at = (at + 1) & mask) {
+    for (std::size_t at = h & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       if (slot.used == 0) return at;
       if (slot.hash == h && same(name(slot.used - 1), wanted)) return at;
@@ -100,20 +98,21 @@ class Names {
   }
 
   void grow() {
-    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+    std::vector<Slot> old(2 * slots_.size());
     old.swap(slots_);
-    const std::size_t mask = slots_.size() - 1;
+    mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
       if (slot.used == 0) continue;
-      std::size_t at = slot.hash & mask;
-      while (slots_[at].used != 0) at = (at + 1) & mask;
+      std::size_t at = slot.hash & mask_;
+      while (slots_[at].used != 0) at = (at + 1) & mask_;
       slots_[at] = slot;
     }
   }
 
   std::string arena_;
   std::vector<std::uint64_t> end_;
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_ = std::vector<Slot>(64);
+  std::size_t mask_ = 63;
 };
 
 }  // namespace mistakebound
