@@ -23,18 +23,22 @@ import mistakebound as mb
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NAMES, ACTIVE, PART = 5000, 30, 50
+ACTIVE, PART = 30, 50
 
 
-def parts(rounds: int) -> Iterator[list[tuple[dict[str, float], bool]]]:
+def parts(rounds: int, vocabulary: int) -> Iterator[list[tuple[dict[str, float], bool]]]:
+    """30 names a round, out of a vocabulary in which the k-th name is about as common as in a text (Zipf)."""
     draw = random.Random(0)
-    target = {f"word{i}": draw.gauss(0, 1) for i in range(NAMES)}
+    target = {f"name{i}": draw.gauss(0, 1) for i in range(vocabulary)}
     names = list(target)
     for _ in range(rounds // PART):
         made = []
         for _ in range(PART):
-            x = {name: draw.randint(1, 64) / 64 for name in draw.sample(names, ACTIVE)}
-            made.append((x, sum(target[name] * value for name, value in x.items()) > 0))
+            x: dict[str, float] = {}
+            while len(x) < ACTIVE:
+                name = names[int(vocabulary ** draw.random()) - 1] if vocabulary > ACTIVE else names[len(x)]
+                x.setdefault(name, draw.randint(1, 64) / 64)
+            made.append((x, sum(target[name] * (value - 0.5) for name, value in x.items()) > 0))
         yield made
 
 
@@ -70,26 +74,26 @@ def main() -> None:
         "river": (river, linear_model.Perceptron),
         "river learn_one alone": (river_learn, linear_model.Perceptron),
     }
-    best = dict.fromkeys(contenders, float("inf"))
-    for _ in range(options.repeats):
-        for name, (play, make) in contenders.items():
-            learner, spent, counted = make(), 0.0, 0
-            for rows in parts(options.rounds):
-                start = time.perf_counter()
-                counted += play(learner, rows)
-                spent += time.perf_counter() - start
-            best[name] = min(best[name], spent)
-            if name == "ours":
-                mistakes = learner.ledger_.mistakes
-            elif name == "river":
-                assert mistakes == counted, (mistakes, counted)
-    micro = {name: seconds / options.rounds * 1e6 for name, seconds in best.items()}
-    print(f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}; {mistakes} mistakes on both sides\n")
-    print(f"river predict_one + learn_one  {micro['river']:7.2f} µs")
-    print(f"river learn_one alone          {micro['river learn_one alone']:7.2f} µs")
-    print(f"mistakebound learn_one         {micro['ours']:7.2f} µs")
-    print(f"ratio                          {micro['river'] / micro['ours']:7.1f}x", end="")
-    print(f"  ({micro['river learn_one alone'] / micro['ours']:.1f}x river's learn_one alone)")
+    print(f"{options.rounds:,} dicts of {ACTIVE} names, best of {options.repeats}, microseconds a round\n")
+    print(f"{'vocabulary':>10} {'mistakes, both':>15} {'river predict + learn':>22} {'learn alone':>12}", end="")
+    print(f" {'ours':>6} {'ratio':>7} {'(to learn alone)':>17}")
+    for vocabulary in (ACTIVE, 1000, 100_000):
+        best = dict.fromkeys(contenders, float("inf"))
+        for _ in range(options.repeats):
+            for name, (play, make) in contenders.items():
+                learner, spent, counted = make(), 0.0, 0
+                for rows in parts(options.rounds, vocabulary):
+                    start = time.perf_counter()
+                    counted += play(learner, rows)
+                    spent += time.perf_counter() - start
+                best[name] = min(best[name], spent)
+                if name == "ours":
+                    mistakes = learner.ledger_.mistakes
+                elif name == "river":
+                    assert mistakes == counted, (mistakes, counted)
+        both, alone, mine = (best[k] / options.rounds * 1e6 for k in ("river", "river learn_one alone", "ours"))
+        print(f"{vocabulary:>10,} {mistakes:>15} {both:>22.2f} {alone:>12.2f}", end="")
+        print(f" {mine:>6.2f} {both / mine:>6.1f}x {alone / mine:>16.1f}x", flush=True)
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ class Engine {
   bool learn_named(nb::handle x, int label) {
     const Borrowed example(*this, x);
     const auto lock = lock_with_gil();
-    find_slots(*example);
+    example->find_slots(names_);
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       bool positive = false;
@@ -150,7 +150,7 @@ class Engine {
   nb::tuple score_named(nb::handle x) {
     const Borrowed example(*this, x);
     const auto lock = lock_with_gil();
-    find_slots(*example);
+    example->find_slots(names_);
     return visit([&](auto& play) -> nb::tuple {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       double raw = 0;
@@ -293,7 +293,7 @@ class Engine {
    public:
     Borrowed(Engine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
       if (!example_) example_ = std::make_unique<NamedExample>();
-      example_->read(x, engine.names_);
+      example_->read(x);
     }
     ~Borrowed() {
       example_->clear();
@@ -309,32 +309,27 @@ class Engine {
     std::unique_ptr<NamedExample> example_;
   };
 
-  void find_slots(NamedExample& example) const {
-    for (std::size_t k = 0; k < example.size; ++k)
-      example.slot[k] = static_cast<std::int32_t>(names_.find(example.feature[k].name, example.feature[k].hash) + 1);
-  }
-
   // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
   Fault repeated(const NamedExample& example, std::size_t& at) const {
     if (!example.may_repeat || !visit([](const auto& play) { return play.needs_binary(); })) return Fault::none;
     std::vector<std::string_view> sorted;
-    for (std::size_t k = 0; k < example.size; ++k) sorted.push_back(example.feature[k].name);
+    for (std::size_t k = 0; k < example.size; ++k) sorted.push_back(example.name[k]);
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return Fault::none;
-    for (at = 0; example.feature[at].name != *twice;) ++at;
+    for (at = 0; example.name[at] != *twice;) ++at;
     return Fault::repeated;
   }
 
   template <class Game>
   void give_slots(Game& play, NamedExample& example) {
     for (std::size_t k = 0; k < example.size; ++k)
-      if (example.slot[k] == 0) example.slot[k] = static_cast<std::int32_t>(names_.insert(example.feature[k].name) + 1);
+      if (example.slot[k] == 0) example.slot[k] = static_cast<std::int32_t>(names_.insert(example.name[k]) + 1);
     play.resize(names_.size() + 1);
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
-    const std::string_view name = at < example.size ? example.feature[at].name : std::string_view();
+    const std::string_view name = at < example.size ? example.name[at] : std::string_view();
     PyErr_SetObject(fault_type, nb::make_tuple(static_cast<int>(fault), nb::str(name.data(), name.size())).ptr());
     throw nb::python_error();
   }

@@ -17,20 +17,14 @@ namespace nb = nanobind;
 
 class NamedExample {
  public:
-  struct Feature {
-    std::string_view name;  // into Python's own strings, which `held_` or the caller keeps alive
-    std::uint32_t hash;
-  };
-  std::vector<Feature> feature;
+  std::vector<std::string_view> name;  // into Python's own strings, which `held_` or the caller keeps alive
   std::vector<std::int32_t> slot;
   std::vector<double> value;
   std::size_t size = 0;  // of the non-zeros; the vectors only ever grow
   bool may_repeat = false;
 
-  // May run Python code (a value's __float__), so nothing may be locked meanwhile. `names` is only asked to fetch: should
-  // another thread change it meanwhile, a slot comes late, no more.
-  void read(nb::handle x, const Names& names) {
-    names_ = &names;
+  // May run Python code (a value's __float__), so nothing may be locked meanwhile.
+  void read(nb::handle x) {
     clear();
     if (PyDict_Check(x.ptr())) {
       read_dict(x);
@@ -45,6 +39,8 @@ class NamedExample {
     }
   }
 
+  void find_slots(const Names& names) { names.find_all(name.data(), size, hash_.data(), slot.data()); }
+
   void clear() {
     size = 0;
     if (!built_.empty()) built_.clear();
@@ -55,39 +51,53 @@ class NamedExample {
  private:
   std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
   nb::object held_;                // what the names point into, where that is not the caller's
-  const Names* names_ = nullptr;
+  std::vector<std::uint32_t> hash_;
+  struct Item {
+    PyObject *key = nullptr, *value = nullptr;
+  };
+  std::vector<Item> item_;
 
   void grow(std::size_t count) {
-    if (feature.size() >= count) return;
-    feature.resize(count);
+    if (name.size() >= count) return;
+    name.resize(count);
+    hash_.resize(count);
     slot.resize(count);
     value.resize(count);
   }
 
-  void add(std::string_view name, double number) {
-    feature[size] = {name, names_->fetch(name)};
+  [[gnu::always_inline]] void add(std::string_view text, double number) {
+    name[size] = text;
     value[size] = number;
     ++size;
   }
 
+  // First where everything lies, so that the cache can fetch it all at once; then what it is. (A name takes more
+  // instructions than the processor looks ahead, so one after the other each would wait for its memory alone.)
   void read_dict(nb::handle x) {
-    grow(static_cast<std::size_t>(PyDict_Size(x.ptr())));
+    const auto count = static_cast<std::size_t>(PyDict_Size(x.ptr()));
+    grow(count);
+    if (item_.size() < count) item_.resize(count);
     Py_ssize_t at = 0;
-    PyObject *key = nullptr, *v = nullptr;
-    while (PyDict_Next(x.ptr(), &at, &key, &v)) {
+    std::size_t items = 0;
+    while (items < count && PyDict_Next(x.ptr(), &at, &item_[items].key, &item_[items].value)) {
+      __builtin_prefetch(item_[items].value);
+      __builtin_prefetch(item_[items].key);
+      __builtin_prefetch(reinterpret_cast<const char*>(item_[items].key) + 48);  // the letters of a short str
+      ++items;
+    }
+    for (std::size_t k = 0; k < items; ++k) {
+      const auto [key, v] = item_[k];
 #ifndef Py_LIMITED_API
       if (PyFloat_CheckExact(v) && PyUnicode_CheckExact(key) && PyUnicode_IS_COMPACT_ASCII(key)) [[likely]] {
         if (const double number = PyFloat_AS_DOUBLE(v); number != 0) add(ascii(key), number);
         continue;
       }
 #endif
-      if (runs_no_code(v) || x.is(held_)) [[likely]] {
+      if (runs_no_code(v) || x.is(held_)) {
         read_item(key, v);
         continue;
       }
-      const bool repeat = may_repeat;  // a stranger's __float__ may change the dict: go on with a copy of it
-      clear();
-      may_repeat = repeat;
+      clear();  // a stranger's __float__ may change the dict: begin again with a copy of it
       held_ = nb::steal(PyDict_Copy(x.ptr()));
       read_dict(held_);
       return;

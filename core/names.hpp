@@ -10,8 +10,6 @@ namespace mistakebound {
 
 class Names {
  public:
-  static constexpr std::int64_t unknown = -1;
-
   std::size_t size() const { return end_.size(); }
 
   std::string_view name(std::size_t id) const {
@@ -19,16 +17,17 @@ class Names {
     return {arena_.data() + begin, end_[id] - begin};
   }
 
-  // Where a name is looked for; ask for it early, and its slot is in the cache when it is needed.
-  std::uint32_t fetch(std::string_view name) const {
-    const std::uint32_t h = hash(name);
-    __builtin_prefetch(&slots_[h & mask_]);
-    return h;
-  }
-
-  // The id of a name whose hash `fetch` gave.
-  std::int64_t find(std::string_view name, std::uint32_t h) const {
-    return static_cast<std::int64_t>(slots_[locate(name, h)].used) - 1;
+  // id + 1 of each of many names, 0 for one that has none: all are hashed, and their slots asked for, before the first is
+  // compared. `hashes` is scratch.
+  void find_all(const std::string_view* names, std::size_t count, std::uint32_t* hashes, std::int32_t* found) const {
+    const Slot* const slots = slots_.data();
+    const std::size_t mask = mask_;
+    for (std::size_t k = 0; k < count; ++k) {
+      hashes[k] = hash(names[k]);
+      __builtin_prefetch(slots + (hashes[k] & mask));
+    }
+    for (std::size_t k = 0; k < count; ++k)
+      found[k] = static_cast<std::int32_t>(slots[locate(names[k], hashes[k])].used);
   }
 
   // The id of the name, given now if it has none yet.
@@ -51,7 +50,7 @@ class Names {
   };
 
   // Words of eight bytes, the last one overlapping; shorter names are read as one word. No call of memcpy remains.
-  static std::uint32_t hash(std::string_view name) {
+  [[gnu::always_inline]] static std::uint32_t hash(std::string_view name) {
     const char* p = name.data();
     const std::size_t size = name.size();
     std::uint64_t h = 0x9E3779B97F4A7C15ULL ^ size;
@@ -89,7 +88,7 @@ class Names {
     return std::memcmp(a.data(), b.data(), size) == 0;
   }
 
-  std::size_t locate(std::string_view wanted, std::uint32_t h) const {
+  [[gnu::always_inline]] std::size_t locate(std::string_view wanted, std::uint32_t h) const {
     for (std::size_t at = h & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       if (slot.used == 0) return at;

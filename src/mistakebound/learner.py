@@ -65,15 +65,14 @@ class Learner:
 
     def learn_one(self, x: Any, y: Any) -> None:
         """Predict x, be told y, count a mistake if there was one, and learn from it."""
-        life, labels = self._life, self._labels
-        if type(x) is dict and life is not None and labels is not None and life.named:
-            # The short way, for a learner that has begun. Whatever is amiss, the long way below says it.
-            try:
-                life.engine.learn_named(x, labels.signs[y])
-            except (KeyError, TypeError, ValueError):
-                pass
-            else:
+        life = self._life
+        try:
+            # The short way, for a learner that has begun with names. Whatever is amiss, the long way below says it.
+            if type(x) is dict and life.named:  # type: ignore[union-attr]
+                life.engine.learn_named(x, self._labels.signs[y])  # type: ignore[union-attr]
                 return
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
         try:
             self._learn_one(as_example(x), y)
         except ValueError as error:

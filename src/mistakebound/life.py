@@ -67,6 +67,7 @@ class Life:
     def __init__(self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction) -> None:
         self.rule = rule
         self.width = width
+        self.named = width is None
         self.reduction = reduction
         self.engine = Engine(
             rule.id,
@@ -79,11 +80,6 @@ class Life:
             0 if width is None else reduction.slots(width),
             keep_bytes,
         )
-
-    @property
-    def named(self) -> bool:
-        """Whether features have names."""
-        return self.width is None
 
     @property
     def counts(self) -> Counts:
