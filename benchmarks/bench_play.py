@@ -36,9 +36,11 @@ def stream(rows: int, features: int, *, uniform: bool = False) -> tuple[csr_matr
     value = rng.random((rows, FIELDS), dtype=np.float32)
     indptr = np.arange(0, rows * FIELDS + 1, FIELDS, dtype=np.int32)
     X = csr_matrix((value.ravel(), index.ravel(), indptr), shape=(rows, features))
-    target = np.zeros(features, np.float32)
-    common = (places[:64, None] + fields).ravel()
-    target[common] = rng.standard_normal(len(common))
+    target = rng.standard_normal(features).astype(np.float32)
+    if not uniform:
+        rare = np.ones(features, bool)
+        rare[(places[:64, None] + fields).ravel()] = False
+        target[rare] = 0
     y = np.where(X @ target >= 0, 1, -1)
     y[rng.random(rows) < 0.02] *= -1
     return X, y
@@ -50,21 +52,27 @@ def sklearn_one_call(X: csr_matrix, y: np.ndarray) -> None:
     Perceptron(shuffle=False, fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
 
 
-def sklearn_batches(X: csr_matrix, y: np.ndarray) -> None:
+Batches = list[tuple[csr_matrix, np.ndarray]]
+
+
+def batches_of(X: csr_matrix, y: np.ndarray) -> Batches:
+    return [(X[s : s + BATCH], y[s : s + BATCH]) for s in range(0, X.shape[0], BATCH)]
+
+
+def sklearn_batches(batches: Batches) -> None:
     from sklearn.linear_model import Perceptron
 
     learner = Perceptron(shuffle=False, fit_intercept=False)
-    learner.partial_fit(X[:1], y[:1], classes=[-1, 1])
-    for start in range(0, X.shape[0], BATCH):
-        batch, labels = X[start : start + BATCH], y[start : start + BATCH]
-        learner.predict(batch)
-        learner.partial_fit(batch, labels)
+    learner.partial_fit(batches[0][0][:1], batches[0][1][:1], classes=[-1, 1])
+    for X, y in batches:
+        learner.predict(X)
+        learner.partial_fit(X, y)
 
 
-def ours_batches(X: csr_matrix, y: np.ndarray) -> None:
+def ours_batches(batches: Batches) -> None:
     learner = mb.Perceptron()
-    for start in range(0, X.shape[0], BATCH):
-        assert len(learner.run(X[start : start + BATCH], y[start : start + BATCH]).predictions)
+    for X, y in batches:
+        assert len(learner.run(X, y).predictions) == len(y)
 
 
 def main() -> None:
@@ -78,13 +86,14 @@ def main() -> None:
     for bits in (20, 24):
         for uniform in (False, True):
             X, y = stream(options.rows, 2**bits, uniform=uniform)
+            batches = batches_of(X, y)
             mistakes = mb.Perceptron().run(X, y).mistakes
             best = best_times(
                 {
                     "sklearn": lambda X=X, y=y: sklearn_one_call(X, y),
                     "ours": lambda X=X, y=y: mb.Perceptron().run(X, y),
-                    "sklearn batches": lambda X=X, y=y: sklearn_batches(X, y),
-                    "ours batches": lambda X=X, y=y: ours_batches(X, y),
+                    "sklearn batches": lambda batches=batches: sklearn_batches(batches),
+                    "ours batches": lambda batches=batches: ours_batches(batches),
                     "balanced": lambda X=X, y=y: mb.BalancedWinnow(update_margin=0.01).run(X, y),
                 },
                 options.repeats,

@@ -197,9 +197,9 @@ class Engine {
   std::size_t width() const {
     return visit([](const auto& play) { return play.settings().width; });
   }
-  void use_simd(bool gather) {
+  void use_simd(bool avx2) {
     const auto lock = lock_with_gil();
-    visit([&](auto& play) { play.use_gather(gather && cpu_has_avx2()); });
+    visit([&](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
 
   nb::tuple state() {
@@ -403,7 +403,7 @@ NB_MODULE(_core, m) {
       .def("slots", &Engine::slots)
       .def("width", &Engine::width)
       .def("z", &Engine::z)
-      .def("use_simd", &Engine::use_simd, "gather"_a)
+      .def("use_simd", &Engine::use_simd, "avx2"_a)
       .def("__getstate__", &Engine::state)
       .def("__setstate__", [](Engine& self, nb::tuple state) {
         const auto s = nb::cast<nb::tuple>(state[0]);

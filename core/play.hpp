@@ -27,7 +27,7 @@ struct Settings {
   bool only_false_positives = false;     // Elimination never adds a variable
   bool named = false;                    // slot 0 then stands for every feature not named yet
   std::size_t width = 0;                 // positional: the number of features
-  bool gather = cpu_has_avx2();
+  bool avx2 = cpu_has_avx2();
 };
 
 // Where a batch stopped: all rows before `row` were played; fault none means all of them.
@@ -66,7 +66,7 @@ class Play {
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return w_.size(); }
   static constexpr bool needs_binary() { return Rule::binary; }
-  void use_gather(bool gather) { settings_.gather = gather; }
+  void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
   // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
   void resize(std::size_t slots) {
@@ -110,7 +110,7 @@ class Play {
     if constexpr (Rule::binary) {
       if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
     }
-    Lanes lanes = dot(w_.data(), x, settings_.gather && !large());
+    Lanes lanes = dot(x);
     if (settings_.bias != 0) lanes.lane[x.size % lane_count] += static_cast<double>(bias_w_) * settings_.bias;
     raw = lanes.total();
     if (std::isfinite(raw)) [[likely]]
@@ -190,7 +190,7 @@ class Play {
   }
 
  private:
-  static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch instead of gather
+  static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
   static constexpr std::int64_t prefetch_ahead = 128;                // non-zeros
   static constexpr int memo_reach = 256;
 
@@ -338,41 +338,72 @@ class Play {
 
   template <class Index, class Value, class Visit>
   Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
-    using Unsigned = std::make_unsigned_t<Index>;
-    const Unsigned last = static_cast<Unsigned>(settings_.width) - 1;
     std::int64_t ahead = 0;
-    std::vector<Index> index;
-    std::vector<Value> value;
-    std::vector<std::int64_t> place;
     for (std::int64_t r = 0; r < batch.rows; ++r) {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
       const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin)};
       fetch_stream(x);
-      Unsigned outside = 0;  // its top bit: some index is below 0 or above the last
-      for (std::size_t k = 0; k < x.size; ++k) {
-        const auto i = static_cast<Unsigned>(x.index[k]);
-        outside |= i | (last - i);
-      }
-      if (outside > std::numeric_limits<Unsigned>::max() / 2) [[unlikely]] {
-        std::size_t at = 0;
-        while (static_cast<std::size_t>(static_cast<Unsigned>(x.index[at])) < settings_.width) ++at;
-        return {r, Fault::index, begin + static_cast<std::int64_t>(at)};
-      }
       if (large()) ahead = prefetch(batch.index, std::max(ahead, begin), std::min(batch.nonzeros, end + prefetch_ahead));
       std::size_t at = 0;
-      if (has_stored_zero(x)) [[unlikely]] {  // sums are over non-zeros: leave it out, as a dense row would
-        index.clear(), value.clear(), place.clear();
-        for (std::size_t k = 0; k < x.size; ++k)
-          if (x.value[k] != 0) index.push_back(x.index[k]), value.push_back(x.value[k]), place.push_back(begin + static_cast<std::int64_t>(k));
-        if (const Fault fault = visit(Row<Index, Value>{index.data(), value.data(), value.size()}, r, at);
-            fault != Fault::none)
-          return {r, fault, at < place.size() ? place[at] : begin};
-      } else if (const Fault fault = visit(x, r, at); fault != Fault::none) {
-        return {r, fault, begin + static_cast<std::int64_t>(at)};
-      }
+      const Fault fault = irregular(x) ? closer_look(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); })
+                                       : visit(x, r, at);
+      if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at)};
     }
     return {batch.rows};
+  }
+
+  template <class Index, class Value>
+  Lanes dot(const Row<Index, Value>& x) const {
+#ifdef MISTAKEBOUND_X86
+    if constexpr (std::is_same_v<Index, std::int32_t>) {
+      if (settings_.avx2) return dot_avx2(w_.data(), x);
+    }
+#endif
+    return dot_portable(w_.data(), x);
+  }
+
+  // Whether a row needs a closer look: an index out of range, or a stored zero.
+  template <class Index, class Value>
+  bool irregular(const Row<Index, Value>& x) const {
+#ifdef MISTAKEBOUND_X86
+    if constexpr (std::is_same_v<Index, std::int32_t>) {
+      if (settings_.avx2 && settings_.width > 0) return irregular_avx2(x, static_cast<std::uint32_t>(settings_.width) - 1);
+    }
+#endif
+    return outside(x) || has_stored_zero(x);
+  }
+
+  template <class Index, class Value>
+  bool outside(const Row<Index, Value>& x) const {
+    using Unsigned = std::make_unsigned_t<Index>;
+    const Unsigned last = static_cast<Unsigned>(settings_.width) - 1;
+    Unsigned any = 0;  // its top bit: some index is below 0 or above the last
+    for (std::size_t k = 0; k < x.size; ++k) {
+      const auto i = static_cast<Unsigned>(x.index[k]);
+      any |= i | (last - i);
+    }
+    return any > std::numeric_limits<Unsigned>::max() / 2;
+  }
+
+  // A row with an index out of range is at fault; one with stored zeros is played without them, as a dense row would be.
+  template <class Index, class Value, class Visit>
+  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, Visit visit) const {
+    using Unsigned = std::make_unsigned_t<Index>;
+    std::vector<Index> index;
+    std::vector<Value> value;
+    std::vector<std::size_t> place;
+    for (at = 0; at < x.size; ++at) {
+      if (static_cast<std::size_t>(static_cast<Unsigned>(x.index[at])) >= settings_.width) return Fault::index;
+      if (x.value[at] == 0) continue;
+      index.push_back(x.index[at]);
+      value.push_back(x.value[at]);
+      place.push_back(at);
+    }
+    at = 0;
+    const Fault fault = visit(Row<Index, Value>{index.data(), value.data(), value.size()});
+    at = at < place.size() ? place[at] : 0;
+    return fault;
   }
 
   // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.

@@ -110,8 +110,6 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
     # Rounds with a great weight a are the hard ones: start from those.
     hard = np.argsort(-a, kind="stable")[:LP_START]
     w, final = _row_by_row(lightest, lambda w: 1 - rows.rows @ w, hard)
-    if w is None and final:
-        return None
     if w is not None:
         best = max(best, w / np.abs(w).sum(), key=lambda u: _margin(rows, u))
     for p in () if final else (4.0, 8.0, 16.0):

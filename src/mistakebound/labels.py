@@ -128,10 +128,9 @@ class Labels:
     def encode(self, y: AnyArray) -> SignArray:
         """+1 or −1 for each label of a batch; 0 for a label that is neither."""
         self.look_ahead(y)
-        codes = np.zeros(len(y), np.int8)
-        for label, sign in self.signs.items():
-            codes[equal(y, label)] = sign
-        return codes
+        sides = {sign: equal(y, label).view(np.int8) for label, sign in self.signs.items()}
+        none = np.zeros(len(y), np.int8)
+        return np.asarray(sides.get(POSITIVE, none) - sides.get(NEGATIVE, none))
 
     def look_ahead(self, y: AnyArray) -> None:
         """Settle the labels by the first two different ones of a batch, as far as they go.

@@ -49,8 +49,8 @@ counts = st.integers(1, 10**6)
         (bounds.littlestone_separable(9, 1, 0.2, alpha=1.25, threshold=9), math.inf),
         (bounds.infinite_winnow(2, 8, 4), 60),  # 1 + 5/1 = 6, lg 32 = 5
         (bounds.infinite_winnow(2, 8, 4, strict=True), 72),
-        (bounds.infinite_winnow(1, 3, 1024 / 3), (1 + (1024 / 3 + 1) / (512 / 3 - 1)) * 10),
-        (bounds.infinite_winnow(1, 3, 1024 / 3, strict=True), (1 + (1024 / 3 + 1) / (512 / 3 - 1)) * 11),
+        (bounds.infinite_winnow(1, 49, 1024 / 49), (1 + (1024 / 49 + 1) / (512 / 49 - 1)) * 10),
+        (bounds.infinite_winnow(1, 49, 1024 / 49, strict=True), (1 + (1024 / 49 + 1) / (512 / 49 - 1)) * 11),
         (bounds.winnow_fixed_rate(100, 0.5, 0.5), math.log(100) / (0.25 - math.log(math.cosh(0.5)))),
         (bounds.winnow_fixed_rate(100, 1, 0.25, 2), math.log(100) / (0.25 - math.log(math.cosh(0.5)))),
         (bounds.winnow_fixed_rate(100, 0.5, 0.5, relative_entropy=1), 1 / (0.25 - math.log(math.cosh(0.5)))),
@@ -73,6 +73,8 @@ counts = st.integers(1, 10**6)
         (bounds.winnow_agnostic(3, 8, 2, 0.5), 7 / (1 - math.log(math.cosh(0.5)))),
         (bounds.winnow_agnostic(3, 0, 1, math.inf), 3 / math.log(2)),
         (bounds.winnow_agnostic(3, 1, 1, math.inf), math.inf),
+        (bounds.winnow_agnostic(3, 1, 2, math.inf), math.inf),
+        (bounds.balanced_winnow(50, 2, 0.5, hinge=8), bounds.winnow_agnostic(math.log(100), 8, 2, 0.5)),
         (bounds.balanced_winnow(512, 1), 10),
         (bounds.balanced_winnow(50, 0.5), bounds.winnow_best_rate(100, 0.5)),
         (bounds.balanced_winnow(50, 0.5, 0.3), bounds.winnow_fixed_rate(100, 0.5, 0.3)),
@@ -154,7 +156,12 @@ def test_gain_does_not_overflow():
     assert bounds.winnow_gain(1, math.inf) == pytest.approx(math.log(2))
     assert bounds.winnow_gain(0.5, 1e9) < 0
     assert bounds.winnow_gain(0.5, math.inf) == -math.inf
-    assert bounds.winnow_gain(1e-9, 1e-9) == pytest.approx(0.5e-18, rel=1e-6)
+    assert bounds.winnow_gain(0.9, 1e4) == pytest.approx(math.log(2) - 1e3)
+
+
+def test_tiny_margins_do_not_cancel():
+    assert bounds.winnow_gain(1e-12, 1e-12) == pytest.approx(0.5e-24, rel=1e-9)
+    assert bounds.winnow_best_rate(100, 1e-6) == pytest.approx(2e12 * math.log(100), rel=1e-9)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), margins, st.floats(0, 3))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_matrix, vstack
 
 from mistakebound import comparator
@@ -17,6 +17,7 @@ from mistakebound.comparator import (
     largest_disjunction,
     max_l1_margin,
     max_l2_margin,
+    max_pnorm_margin,
     separating_weights,
     smallest_disjunction,
 )
@@ -297,3 +298,31 @@ def test_large_problems_take_seconds():
     assert margin(X, y, max_l1_margin(X, y, nonnegative=False)) > 0
     assert max_l1_margin(X, y, nonnegative=True) is None
     assert len(smallest_disjunction(X, y > 0)) > 0
+
+
+def test_what_is_undecided_is_never_passed_off_as_separating(monkeypatch):
+    monkeypatch.setattr(comparator, "CHUNKS", 4)
+    monkeypatch.setattr(comparator, "TINY", 0.0)
+    rng = np.random.default_rng(0)
+    X, y = sparse_rows(rng, 800, 250, 20), rng.choice([-1.0, 1.0], size=800)
+    for u in (max_l2_margin(X, y), max_l1_margin(X, y, nonnegative=True), max_l1_margin(X, y, nonnegative=False)):
+        assert u is None or margin(X, y, u) > 0
+
+
+@pytest.mark.parametrize("p", [2.0, 3.0, 8.0])
+def test_pnorm_margin_equals_a_generic_optimum(p):
+    X, y = planted(1, m=40, n=6, gap=0.3)
+    q = p / (p - 1)
+    u = max_pnorm_margin(X, y, p)
+    assert np.sum(np.abs(u) ** q) == pytest.approx(1)
+    A = X.toarray() * y[:, None]
+    found = minimize(  # least q-norm with y w @ x >= 1
+        lambda w: np.sum(np.abs(w) ** q),
+        u / margin(X, y, u) + 0.1,
+        constraints={"type": "ineq", "fun": lambda w: A @ w - 1},
+        method="SLSQP",
+        options={"maxiter": 1000, "ftol": 1e-12},
+    )
+    w = found.x / np.sum(np.abs(found.x) ** q) ** (1 / q)
+    assert margin(X, y, u) >= (1 - 1e-3) * margin(X, y, w)
+    assert margin(X, y, u) > 0
