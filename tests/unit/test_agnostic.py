@@ -67,7 +67,7 @@ def least(objective, starts):
 @pytest.mark.parametrize("weight", [1.0, 5.0, 100.0])
 @pytest.mark.parametrize("p", [2.0, 3.5, 8.0])
 @pytest.mark.parametrize("seed", range(2))
-def test_pnorm_is_not_beaten(seed, p, weight):
+def test_pnorm_is_not_beaten(seed, p, weight) -> None:
     X, y = noisy(seed)
     R, A, rng = radius(X, p), X.toarray(), np.random.default_rng(seed + 100)
     ours = bound_pnorm(agnostic_pnorm(X, y, p, R, weight=weight), X, y, p, R, weight)
@@ -80,7 +80,7 @@ def test_pnorm_is_not_beaten(seed, p, weight):
 
 @pytest.mark.parametrize("weight", [1.0, 5.0, 100.0])
 @pytest.mark.parametrize("seed", range(2))
-def test_squared_is_not_beaten(seed, weight):
+def test_squared_is_not_beaten(seed, weight) -> None:
     X, y = noisy(seed)
     R, A, rng = radius(X, 2), X.toarray(), np.random.default_rng(seed + 100)
     ours = bound_squared(agnostic_squared(X, y, R, weight=weight), X, y, R, weight)
@@ -100,7 +100,7 @@ def some_gamma(free, eta, L, zone):
 @pytest.mark.parametrize("weight", [1.0, 20.0])
 @pytest.mark.parametrize(("eta", "zone"), [(0.05, 0.0), (0.05, 0.1), (0.3, 0.0)])
 @pytest.mark.parametrize("seed", range(2))
-def test_winnow_is_not_beaten(seed, eta, zone, weight):
+def test_winnow_is_not_beaten(seed, eta, zone, weight) -> None:
     X, y = noisy(seed)
     L, n, A = float(np.abs(X).max()), 8, X.toarray()  # three features that no row has
     u, gamma = agnostic_winnow(X, y, n, eta, L, doubled=False, update_margin=zone, weight=weight)
@@ -118,7 +118,7 @@ def test_winnow_is_not_beaten(seed, eta, zone, weight):
 @pytest.mark.parametrize("weight", [1.0, 20.0])
 @pytest.mark.parametrize("eta", [0.05, 0.3])
 @pytest.mark.parametrize("seed", range(2))
-def test_balanced_winnow_is_hardly_beaten(seed, eta, weight):
+def test_balanced_winnow_is_hardly_beaten(seed, eta, weight) -> None:
     """A signed u with |u|_1 = 1 is not a convex choice, so that the search takes the signs of a convex one."""
     X, y = noisy(seed)
     L, A = float(np.abs(X).max()), X.toarray()
@@ -137,7 +137,7 @@ def test_balanced_winnow_is_hardly_beaten(seed, eta, weight):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_separable_stream_is_explained_by_its_margin(seed):
+def test_a_separable_stream_is_explained_by_its_margin(seed) -> None:
     X, y = noisy(seed, noise=0.0)
     R, heavy, best = radius(X, 2), 1e4, max_l2_margin(X, y)
     novikoff = bounds.novikoff(R, 1.0, float((y * (X @ best)).min()))
@@ -145,7 +145,7 @@ def test_a_separable_stream_is_explained_by_its_margin(seed):
     assert bound_squared(agnostic_squared(X, y, R, weight=heavy), X, y, R, heavy) <= 1.01 * novikoff
 
 
-def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none():
+def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none() -> None:
     """That is the theorem: M <= bound(u) for every u, and u = 0 gives M."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((2000, 6))
@@ -166,7 +166,7 @@ def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none():
 
 
 @pytest.mark.parametrize("search", ["pnorm", "squared", "winnow"])
-def test_a_weight_is_a_repetition(search):
+def test_a_weight_is_a_repetition(search) -> None:
     X, y = noisy(1, m=20)
     twice = vstack([X, X, X], format="csr")
     if search == "winnow":
@@ -187,24 +187,28 @@ def test_a_weight_is_a_repetition(search):
     assert max(values) <= 1.006 * min(values)
 
 
-def test_weights_of_rows_matter():
+def test_weights_of_rows_matter() -> None:
     X, y = csr_matrix([[1.0], [1.0]]), np.array([1.0, -1.0])
     u = agnostic_pnorm(X, y, 2.0, 1.0, weight=np.array([100.0, 1.0]))
     assert u[0] > 0.5
     assert agnostic_pnorm(X, y, 2.0, 1.0, weight=np.array([1.0, 100.0]))[0] < -0.5
 
 
-def test_rows_that_the_prior_already_satisfies():
+def test_rows_that_the_prior_already_satisfies() -> None:
     X, y = csr_matrix(np.ones((4, 3))), np.ones(4)
     for doubled in (False, True):
         u, gamma = agnostic_winnow(X, y, 3, 0.1, 1.0, doubled=doubled, weight=10.0)
         assert np.abs(u).sum() == pytest.approx(1)
         rule = (6 if doubled else 3, 0.1, 1.0, 0.0)
-        assert bound_winnow((u, gamma), X, y, rule, 10.0) <= (1.01 * math.log(2) / bounds.winnow_gain(1, 0.1) if doubled else 1e-9)
+        assert bound_winnow((u, gamma), X, y, rule, 10.0) <= (
+            1.01 * math.log(2) / bounds.winnow_gain(1, 0.1) if doubled else 1e-9
+        )
 
 
-@pytest.mark.parametrize("X", [csr_matrix((0, 3)), csr_matrix((2, 3)), csr_matrix((np.zeros(1), [0], [0, 1, 1]), (2, 3))])
-def test_rows_without_features(X):
+@pytest.mark.parametrize(
+    "X", [csr_matrix((0, 3)), csr_matrix((2, 3)), csr_matrix((np.zeros(1), [0], [0, 1, 1]), (2, 3))]
+)
+def test_rows_without_features(X) -> None:
     y = np.ones(X.shape[0])
     assert agnostic_pnorm(X, y, 2.0, 0.0).tolist() == [0, 0, 0]
     assert agnostic_squared(X, y, 0.0).tolist() == [0, 0, 0]
@@ -212,7 +216,7 @@ def test_rows_without_features(X):
     assert np.abs(u).sum() == pytest.approx(1)
 
 
-def test_columns_that_never_occur_get_no_weight():
+def test_columns_that_never_occur_get_no_weight() -> None:
     X, y = noisy(2)
     wide = csr_matrix((X.data, X.indices * 3 + 1, X.indptr), shape=(50, 20))
     for u in (
@@ -237,14 +241,14 @@ def test_columns_that_never_occur_get_no_weight():
         (lambda X, y: agnostic_winnow(X, y, 5, 0.1, 1.0, doubled=False, update_margin=1.0), "update_margin"),
     ],
 )
-def test_bad_arguments_are_named(call, argument):
+def test_bad_arguments_are_named(call, argument) -> None:
     with pytest.raises(ValueError, match=argument):
         call(*noisy(0))
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2.0, 2.5, 4.0, 16.0, 40.0]), st.booleans(), st.floats(0.1, 10))
-def test_potential_has_the_gradient_that_it_says(seed, p, nonnegative, scale):
+def test_potential_has_the_gradient_that_it_says(seed, p, nonnegative, scale) -> None:
     rng = np.random.default_rng(seed)
     v, d = rng.standard_normal(6), rng.standard_normal(6)
     phi = pnorm_potential(p, scale, nonnegative=nonnegative)
@@ -257,7 +261,7 @@ def test_potential_has_the_gradient_that_it_says(seed, p, nonnegative, scale):
     assert slope == pytest.approx(float(gradient @ d), abs=1e-4 * (1 + abs(slope)) * (1 + 1 / scale))
 
 
-def test_ascend_stays_in_the_box_and_improves():
+def test_ascend_stays_in_the_box_and_improves() -> None:
     X, y = noisy(4)
     rows, phi = Rows.signed(X, y), pnorm_potential(2.0, 5.0)
     dual = lambda a: a.sum() - phi(rows.columns @ a)[0]  # noqa: E731

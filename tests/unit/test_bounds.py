@@ -92,12 +92,12 @@ counts = st.integers(1, 10**6)
         (bounds.randomized_weighted_majority(16, 0, beta=0), math.log(16)),
     ],
 )
-def test_values_by_hand(value, expected):
+def test_values_by_hand(value, expected) -> None:
     assert isinstance(value, float)
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-def test_exact_ones_are_exact():
+def test_exact_ones_are_exact() -> None:
     assert bounds.littlestone(100, 2) == 44.0
     assert bounds.winnow_best_rate(1024, 1) == 10.0
     assert bounds.halving(2**60) == 60.0
@@ -109,7 +109,7 @@ def test_exact_ones_are_exact():
     st.one_of(st.integers(1, 60), st.floats(0.1, 1e6)),
     st.booleans(),
 )
-def test_steps_are_counted_without_rounding(alpha, power_or_theta, strict):
+def test_steps_are_counted_without_rounding(alpha, power_or_theta, strict) -> None:
     is_power = isinstance(power_or_theta, int)
     theta = alpha**power_or_theta if is_power else power_or_theta
     weight, steps = Fraction(1), 0
@@ -121,7 +121,7 @@ def test_steps_are_counted_without_rounding(alpha, power_or_theta, strict):
     assert bounds.littlestone_positives(10, 1, alpha, theta, strict) == steps
 
 
-def test_a_tie_counts_at_every_power_of_two():
+def test_a_tie_counts_at_every_power_of_two() -> None:
     for k in range(1, 60):
         assert bounds.littlestone_positives(2**k, 1) == k
         assert bounds.littlestone_positives(2**k, 1, strict=True) == k + 1
@@ -129,12 +129,12 @@ def test_a_tie_counts_at_every_power_of_two():
         assert bounds.littlestone_positives(3, 1, threshold=math.nextafter(2.0**k, math.inf)) == k + 1
 
 
-def test_steps_of_a_tiny_rate_take_no_time():
+def test_steps_of_a_tiny_rate_take_no_time() -> None:
     assert bounds.littlestone_positives(2, 1, alpha=1 + 2.0**-40) == pytest.approx(2.0**40 * math.log(2), rel=1e-9)
 
 
 @given(counts, margins, st.floats(0.1, 10))
-def test_best_rate_is_the_fixed_rate_at_its_best(n, margin, radius):
+def test_best_rate_is_the_fixed_rate_at_its_best(n, margin, radius) -> None:
     best = bounds.winnow_best_rate(n, margin * radius, radius)
     at = bounds.winnow_fixed_rate(n, margin * radius, bounds.winnow_rate(margin * radius, radius), radius)
     assert at == pytest.approx(best, rel=1e-8)
@@ -145,12 +145,12 @@ def test_best_rate_is_the_fixed_rate_at_its_best(n, margin, radius):
 
 
 @given(st.floats(1e-6, 50), st.floats(1e-3, 1), st.floats(0, 0.9))
-def test_gain_is_the_textbook_formula(eta, margin, zone):
+def test_gain_is_the_textbook_formula(eta, margin, zone) -> None:
     plain = eta * margin - math.log(math.cosh(eta) + zone * math.sinh(eta))
     assert bounds.winnow_gain(margin, eta, update_margin=zone) == pytest.approx(plain, rel=1e-9, abs=1e-13)
 
 
-def test_gain_does_not_overflow():
+def test_gain_does_not_overflow() -> None:
     assert bounds.winnow_gain(1, 1e9) == pytest.approx(math.log(2))
     assert bounds.winnow_gain(1, 1e300, update_margin=0.5) == pytest.approx(math.log(4 / 3))
     assert bounds.winnow_gain(1, math.inf) == pytest.approx(math.log(2))
@@ -159,13 +159,13 @@ def test_gain_does_not_overflow():
     assert bounds.winnow_gain(0.9, 1e4) == pytest.approx(math.log(2) - 1e3)
 
 
-def test_tiny_margins_do_not_cancel():
+def test_tiny_margins_do_not_cancel() -> None:
     assert bounds.winnow_gain(1e-12, 1e-12) == pytest.approx(0.5e-24, rel=1e-9)
     assert bounds.winnow_best_rate(100, 1e-6) == pytest.approx(2e12 * math.log(100), rel=1e-9)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), margins, st.floats(0, 3))
-def test_no_loss_leaves_the_separable_bound(radius, norm, margin, zone):
+def test_no_loss_leaves_the_separable_bound(radius, norm, margin, zone) -> None:
     plain = bounds.novikoff(radius, norm, margin, zone)
     assert bounds.perceptron_agnostic(radius, norm, margin, squared_hinge=0, update_margin=zone) == pytest.approx(plain)
     assert bounds.perceptron_agnostic(radius, norm, margin, hinge=0, update_margin=zone) == plain
@@ -177,7 +177,7 @@ def test_no_loss_leaves_the_separable_bound(radius, norm, margin, zone):
 
 
 @given(counts, margins, st.floats(0, 50), st.floats(1.01, 3))
-def test_harder_streams_have_larger_bounds(n, margin, loss, factor):
+def test_harder_streams_have_larger_bounds(n, margin, loss, factor) -> None:
     assert bounds.novikoff(1, 1, margin / factor) > bounds.novikoff(1, 1, margin)
     assert bounds.pnorm(2 * factor, 1, 1, margin) > bounds.pnorm(2, 1, 1, margin)
     for more in ({"hinge": loss + factor}, {"squared_hinge": loss + factor}):
@@ -192,14 +192,14 @@ def test_harder_streams_have_larger_bounds(n, margin, loss, factor):
     assert bounds.infinite_winnow(2, n + 1, 4) >= bounds.infinite_winnow(2, n, 4)
 
 
-def test_weighted_majority_by_the_textbook():
+def test_weighted_majority_by_the_textbook() -> None:
     assert bounds.weighted_majority(1000, 50) == pytest.approx(2.41 * (50 + math.log2(1000)), rel=1e-3)
     for eta in (0.01, 0.1, 0.5):
         assert bounds.weighted_majority(100, 30, 1 - eta) <= 2 * math.log(100) / eta + 60 * (1 + eta)
         assert bounds.randomized_weighted_majority(100, 30, 1 - eta) <= (1 + eta) * 30 + math.log(100) / eta
 
 
-def test_perceptron_agnostic_holds_for_every_comparator_and_zone():
+def test_perceptron_agnostic_holds_for_every_comparator_and_zone() -> None:
     """The proof in the docstring, by brute force: updates of a real run against arbitrary u and gamma."""
     rng, tightest = np.random.default_rng(0), math.inf
     for _ in range(60):
@@ -270,17 +270,17 @@ def test_perceptron_agnostic_holds_for_every_comparator_and_zone():
         (lambda: bounds.randomized_weighted_majority(0, 1), "n "),
     ],
 )
-def test_bad_arguments_are_named(call, argument):
+def test_bad_arguments_are_named(call, argument) -> None:
     with pytest.raises(ValueError, match=argument):
         call()
 
 
-def test_a_margin_that_rounding_lifts_above_the_radius_is_forgiven():
+def test_a_margin_that_rounding_lifts_above_the_radius_is_forgiven() -> None:
     assert bounds.winnow_best_rate(1024, 1 + 1e-12) == 10.0
     assert bounds.winnow_rate(1 + 1e-12) == math.inf
 
 
-def test_every_theorem_of_the_page_is_listed():
+def test_every_theorem_of_the_page_is_listed() -> None:
     assert set(bounds.BOUNDS) == {
         "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",

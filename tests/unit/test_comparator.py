@@ -62,20 +62,20 @@ def best_l1_margin(X, y, *, nonnegative):
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 100])
-def test_l2_margin_of_unit_vectors(k):
+def test_l2_margin_of_unit_vectors(k) -> None:
     y = np.where(np.arange(k) % 3, 1.0, -1.0)
     u = max_l2_margin(csr_matrix(np.eye(k, k + 2)), y)
     assert np.allclose(u, np.append(y, [0, 0]) / math.sqrt(k), atol=1e-9)
 
 
-def test_l2_margin_of_unit_vectors_of_different_lengths():
+def test_l2_margin_of_unit_vectors_of_different_lengths() -> None:
     lengths = np.array([1.0, 2.0, 5.0])  # nearest point of the hull: weights inverse to the squares
     u = max_l2_margin(csr_matrix(np.diag(lengths)), np.ones(3))
     assert margin(csr_matrix(np.diag(lengths)), np.ones(3), u) == pytest.approx(1 / math.sqrt((lengths**-2.0).sum()))
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_l2_margin_equals_that_of_a_support_vector_machine(seed):
+def test_l2_margin_equals_that_of_a_support_vector_machine(seed) -> None:
     svm = pytest.importorskip("sklearn.svm", reason="scikit-learn is not installed")
     X, y = planted(seed, gap=0.2)
     u = max_l2_margin(X, y)
@@ -89,7 +89,7 @@ def test_l2_margin_equals_that_of_a_support_vector_machine(seed):
 
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_l1_margin_equals_the_full_programme(seed, nonnegative):
+def test_l1_margin_equals_the_full_programme(seed, nonnegative) -> None:
     rng = np.random.default_rng(seed)
     X = sparse_rows(rng, 90, 15, 6)
     w = np.abs(rng.standard_normal(15)) if nonnegative else rng.standard_normal(15)
@@ -102,7 +102,7 @@ def test_l1_margin_equals_the_full_programme(seed, nonnegative):
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, nonnegative):
+def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, nonnegative) -> None:
     monkeypatch.setattr(comparator, "LP_START", 3)
     X, y = planted(3, m=400, n=10, gap=0.05)
     best = best_l1_margin(X, y, nonnegative=nonnegative)
@@ -114,7 +114,7 @@ def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, nonnegative):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_l1_margin_without_a_linear_programme_is_near_the_best(monkeypatch, seed):
+def test_l1_margin_without_a_linear_programme_is_near_the_best(monkeypatch, seed) -> None:
     rng = np.random.default_rng(seed)
     X = sparse_rows(rng, 300, 100, 20)
     score = np.asarray(X[:, :15].sum(axis=1)).ravel()
@@ -128,7 +128,7 @@ def test_l1_margin_without_a_linear_programme_is_near_the_best(monkeypatch, seed
     assert margin(X, y, u) > 1.02 * margin(X, y, l2 / np.abs(l2).sum())
 
 
-def test_l1_margin_of_a_panel_of_experts():
+def test_l1_margin_of_a_panel_of_experts() -> None:
     rng = np.random.default_rng(0)
     A = rng.choice([-1.0, 1.0], size=(800, 40))
     y = np.sign(A[:, :5].sum(axis=1))
@@ -148,21 +148,21 @@ def test_l1_margin_of_a_panel_of_experts():
         (np.zeros((0, 2)), []),
     ],
 )
-def test_none_if_nothing_separates(rows, y):
+def test_none_if_nothing_separates(rows, y) -> None:
     X, y = csr_matrix(np.asarray(rows, dtype=float)), np.asarray(y, dtype=float)
     assert max_l2_margin(X, y) is None
     assert max_l1_margin(X, y, nonnegative=False) is None
     assert max_l1_margin(X, y, nonnegative=True) is None
 
 
-def test_none_if_only_a_negative_weight_separates():
+def test_none_if_only_a_negative_weight_separates() -> None:
     X, y = csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
     assert max_l1_margin(X, y, nonnegative=True) is None
     assert np.allclose(max_l1_margin(X, y, nonnegative=False), [0.5, -0.5])
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_none_on_noise(seed):
+def test_none_on_noise(seed) -> None:
     rng = np.random.default_rng(seed)
     X, y = sparse_rows(rng, 300, 10, 4), rng.choice([-1.0, 1.0], size=300)
     assert best_l1_margin(X, y, nonnegative=False) < 1e-9
@@ -171,7 +171,7 @@ def test_none_on_noise(seed):
     assert max_l1_margin(X, y, nonnegative=True) is None
 
 
-def test_labels_must_fit_the_rows():
+def test_labels_must_fit_the_rows() -> None:
     with pytest.raises(ValueError, match="y must"):
         max_l2_margin(csr_matrix(np.eye(3)), np.ones(2))
 
@@ -183,7 +183,7 @@ def binary(rng, m, n, density):
 @pytest.mark.parametrize("start", [3, 300])
 @pytest.mark.parametrize("delta", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_separating_weights_equal_the_full_programme(monkeypatch, seed, delta, start):
+def test_separating_weights_equal_the_full_programme(monkeypatch, seed, delta, start) -> None:
     monkeypatch.setattr(comparator, "LP_START", start)
     rng = np.random.default_rng(seed)
     X = binary(rng, 60, 12, 0.3)
@@ -200,7 +200,7 @@ def test_separating_weights_equal_the_full_programme(monkeypatch, seed, delta, s
         assert mu.sum() == pytest.approx(full.fun, rel=1e-7)
 
 
-def test_separating_weights_of_a_threshold_function():
+def test_separating_weights_of_a_threshold_function() -> None:
     rng = np.random.default_rng(1)
     X = binary(rng, 400, 30, 0.3)
     positive = np.asarray(X[:, :6].sum(axis=1)).ravel() >= 3
@@ -209,7 +209,7 @@ def test_separating_weights_of_a_threshold_function():
     assert separating_weights(X, positive, delta=0.6) is None
 
 
-def test_separating_weights_fall_back_on_a_disjunction(monkeypatch):
+def test_separating_weights_fall_back_on_a_disjunction(monkeypatch) -> None:
     X, positive = disjunction(np.random.default_rng(0), 200, 30, 3)
     monkeypatch.setattr(comparator, "LP_LIMIT", 350)
     monkeypatch.setattr(comparator, "LP_START", 2)
@@ -222,7 +222,7 @@ def test_separating_weights_fall_back_on_a_disjunction(monkeypatch):
     assert (X @ mu)[~positive].max() == 0
 
 
-def test_separating_weights_without_positives_are_none_needed():
+def test_separating_weights_without_positives_are_none_needed() -> None:
     assert separating_weights(csr_matrix(np.eye(3)), np.zeros(3, dtype=bool), 0.5).tolist() == [0, 0, 0]
     assert separating_weights(csr_matrix((1, 3)), np.ones(1, dtype=bool), 0.5) is None
     with pytest.raises(ValueError, match="delta"):
@@ -244,7 +244,7 @@ def brute_force_disjunction(A, positive):
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 8), st.booleans())
-def test_disjunctions_against_brute_force(seed, m, n, consistent):
+def test_disjunctions_against_brute_force(seed, m, n, consistent) -> None:
     rng = np.random.default_rng(seed)
     A = rng.random((m, n)) < 0.4
     positive = A[:, : max(1, n // 3)].any(axis=1) if consistent else rng.random(m) < 0.5
@@ -261,37 +261,35 @@ def test_disjunctions_against_brute_force(seed, m, n, consistent):
         assert mask.tolist() == (~A[~positive].any(axis=0)).tolist()
 
 
-def test_greedy_finds_a_planted_disjunction():
+def test_greedy_finds_a_planted_disjunction() -> None:
     X, positive = disjunction(np.random.default_rng(7), 3000, 200, 10)
     assert smallest_disjunction(X, positive) == tuple(range(10))
 
 
-def test_greedy_drops_what_becomes_superfluous():
+def test_greedy_drops_what_becomes_superfluous() -> None:
     # the first column covers most rows, the other two cover all
     A = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
     assert smallest_disjunction(csr_matrix(A), np.ones(6, dtype=bool)) == (1, 2)
 
 
-def test_a_stored_zero_is_no_feature():
+def test_a_stored_zero_is_no_feature() -> None:
     X = csr_matrix((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
     assert smallest_disjunction(X, np.array([True, False])) == (0,)
     assert largest_disjunction(X, np.array([False, True]), 3).tolist() == [False, True, True]
     assert len(X.data) == 3  # X is not touched
 
 
-def test_disjunctions_of_no_rows():
+def test_disjunctions_of_no_rows() -> None:
     X, none = csr_matrix((0, 3)), np.zeros(0, dtype=bool)
     assert smallest_disjunction(X, none) == ()
     assert largest_disjunction(X, none, 3).all()
 
 
-def test_large_problems_take_seconds():
+def test_large_problems_take_seconds() -> None:
     """Not a benchmark: it would take minutes or more memory than there is if done naively."""
     rng = np.random.default_rng(0)
     m, n, k = 3000, 2**20, 30
-    X = csr_matrix(
-        (np.ones(m * k), rng.integers(0, n, m * k), np.arange(0, m * k + 1, k)), shape=(m, n)
-    )
+    X = csr_matrix((np.ones(m * k), rng.integers(0, n, m * k), np.arange(0, m * k + 1, k)), shape=(m, n))
     X.sum_duplicates()
     y = rng.choice([-1.0, 1.0], size=m)
     assert margin(X, y, max_l2_margin(X, y)) > 0
@@ -300,7 +298,7 @@ def test_large_problems_take_seconds():
     assert len(smallest_disjunction(X, y > 0)) > 0
 
 
-def test_what_is_undecided_is_never_passed_off_as_separating(monkeypatch):
+def test_what_is_undecided_is_never_passed_off_as_separating(monkeypatch) -> None:
     monkeypatch.setattr(comparator, "CHUNKS", 4)
     monkeypatch.setattr(comparator, "TINY", 0.0)
     rng = np.random.default_rng(0)
@@ -310,7 +308,7 @@ def test_what_is_undecided_is_never_passed_off_as_separating(monkeypatch):
 
 
 @pytest.mark.parametrize("p", [2.0, 3.0, 8.0])
-def test_pnorm_margin_equals_a_generic_optimum(p):
+def test_pnorm_margin_equals_a_generic_optimum(p) -> None:
     X, y = planted(1, m=40, n=6, gap=0.3)
     q = p / (p - 1)
     u = max_pnorm_margin(X, y, p)
