@@ -41,8 +41,8 @@ nb::object to_numpy(const T* data, std::size_t size) {
   nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(raw, {size}, owner));
 }
-template <class T, class Memory>
-nb::object to_numpy(const std::vector<T, Memory>& v, std::size_t first, std::size_t last) {
+template <class T>
+nb::object to_numpy(const std::vector<T>& v, std::size_t first, std::size_t last) {
   last = std::min(last, v.size());
   first = std::min(first, last);
   return to_numpy(v.data() + first, last - first);
@@ -242,8 +242,8 @@ class Engine {
   }
 
  private:
-  template <class T, class Memory>
-  static void assign(std::vector<T, Memory>& to, nb::handle from) {
+  template <class T>
+  static void assign(std::vector<T>& to, nb::handle from) {
     const auto array = nb::cast<Array<T>>(from);
     to.assign(array.data(), array.data() + array.size());
   }

@@ -42,16 +42,4 @@ void release_memory(T* memory, std::size_t count) {
   std::free(memory);
 }
 
-// For std::vector.
-template <class T>
-struct LargeMemory {
-  using value_type = T;
-  LargeMemory() = default;
-  template <class Other>
-  LargeMemory(const LargeMemory<Other>&) {}
-  T* allocate(std::size_t count) { return zeroed_memory<T>(count); }
-  void deallocate(T* memory, std::size_t count) { release_memory(memory, count); }
-  bool operator==(const LargeMemory&) const = default;
-};
-
 }  // namespace mistakebound

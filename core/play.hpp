@@ -110,9 +110,7 @@ class Play {
     if constexpr (Rule::binary) {
       if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
     }
-    Lanes lanes = dot(x);
-    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += static_cast<double>(bias_w_) * settings_.bias;
-    raw = lanes.total();
+    raw = dot(x, settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0);
     if (std::isfinite(raw)) [[likely]]
       return Fault::none;
     for (at = 0; at < x.size; ++at)  // any NaN or infinite x makes the sum so; otherwise the sum itself overflowed
@@ -191,7 +189,7 @@ class Play {
 
  private:
   static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
-  static constexpr std::int64_t prefetch_ahead = 128;                // non-zeros
+  static constexpr std::int64_t prefetch_ahead = 256;                // non-zeros
   static constexpr int memo_reach = 256;
 
   bool large() const { return w_.size() > cache_floats; }
@@ -354,13 +352,13 @@ class Play {
   }
 
   template <class Index, class Value>
-  Lanes dot(const Row<Index, Value>& x) const {
+  double dot(const Row<Index, Value>& x, double extra) const {
 #ifdef MISTAKEBOUND_X86
     if constexpr (std::is_same_v<Index, std::int32_t>) {
-      if (settings_.avx2) return dot_avx2(w_.data(), x);
+      if (settings_.avx2) return dot_avx2(w_.data(), x, extra);
     }
 #endif
-    return dot_portable(w_.data(), x);
+    return dot_portable(w_.data(), x, extra);
   }
 
   // Whether a row needs a closer look: an index out of range, or a stored zero.

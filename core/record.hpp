@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "example.hpp"
-#include "memory.hpp"
 
 namespace mistakebound {
 
@@ -20,8 +19,8 @@ struct Record {
   std::vector<std::int64_t> kept_round, kept_end;
   std::vector<std::int8_t> kept_label;      // +1, -1
   std::vector<std::uint8_t> kept_mistaken;  // 0: updated inside the update margin only
-  std::vector<std::uint32_t, LargeMemory<std::uint32_t>> kept_index;
-  std::vector<double, LargeMemory<double>> kept_value;
+  std::vector<std::uint32_t> kept_index;
+  std::vector<double> kept_value;
   bool keeping = true;
   static constexpr std::size_t many = 1 << 14;
 

@@ -28,15 +28,19 @@ struct Lanes {
   }
 };
 
-// The last, incomplete group of eight: its members go on in lanes 0, 1, ...
+// The last, incomplete group of eight goes on in lanes 0, 1, ..., and so does `extra`, the term of the constant feature.
 template <class Index, class Value>
-inline void add_tail(const float* w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes) {
-  for (std::size_t k = from, j = 0; k < x.size; ++k, ++j)
+[[gnu::always_inline]] inline double finish(const float* w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes,
+                                            double extra) {
+  std::size_t j = 0;
+  for (std::size_t k = from; k < x.size; ++k, ++j)
     lanes.lane[j] += static_cast<double>(w[x.index[k]]) * static_cast<double>(x.value[k]);
+  lanes.lane[j] += extra;
+  return lanes.total();
 }
 
 template <class Index, class Value>
-inline Lanes dot_portable(const float* w, const Row<Index, Value>& x) {
+inline double dot_portable(const float* w, const Row<Index, Value>& x, double extra) {
   // Eight named accumulators: gcc keeps them in registers, which it does not do for an array.
   double l0 = 0, l1 = 0, l2 = 0, l3 = 0, l4 = 0, l5 = 0, l6 = 0, l7 = 0;
   std::size_t k = 0;
@@ -54,8 +58,7 @@ inline Lanes dot_portable(const float* w, const Row<Index, Value>& x) {
     l7 += term(k + 7);
   }
   Lanes lanes{{l0, l1, l2, l3, l4, l5, l6, l7}};
-  add_tail(w, x, k, lanes);
-  return lanes;
+  return finish(w, x, k, lanes, extra);
 }
 
 #ifdef MISTAKEBOUND_X86
@@ -69,7 +72,7 @@ __attribute__((target("avx2"))) inline __m256d weights(const float* w, const std
 }
 
 template <class Value>
-__attribute__((target("avx2"))) inline Lanes dot_avx2(const float* w, const Row<std::int32_t, Value>& x) {
+__attribute__((target("avx2"))) inline double dot_avx2(const float* w, const Row<std::int32_t, Value>& x, double extra) {
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
   std::size_t k = 0;
   for (; k + lane_count <= x.size; k += lane_count) {
@@ -79,8 +82,7 @@ __attribute__((target("avx2"))) inline Lanes dot_avx2(const float* w, const Row<
   Lanes lanes;
   _mm256_storeu_pd(lanes.lane, low);
   _mm256_storeu_pd(lanes.lane + 4, high);
-  add_tail(w, x, k, lanes);
-  return lanes;
+  return finish(w, x, k, lanes, extra);
 }
 
 // Zeros among eight values, as a mask.

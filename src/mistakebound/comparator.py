@@ -252,7 +252,7 @@ def _nearest(
     one sees when to stop.
     """
     squares = np.asarray(rows.rows.multiply(rows.rows).sum(axis=1)).ravel()
-    if not squares.all() or not squares.size:
+    if not squares.size:
         return None
     phi, longest = pnorm_potential(p, nonnegative=nonnegative), np.sqrt(squares.max())
     a, margin, ceiling = np.ones(len(squares)) if a is None else a, -np.inf, np.inf

@@ -160,7 +160,8 @@ def test_gain_does_not_overflow() -> None:
 
 
 def test_tiny_margins_do_not_cancel() -> None:
-    assert bounds.winnow_gain(1e-12, 1e-12) == pytest.approx(0.5e-24, rel=1e-9)
+    for tiny in (1.1e-12, 3.3e-11, 7.7e-10):
+        assert bounds.winnow_gain(tiny, tiny) == pytest.approx(tiny**2 / 2, rel=1e-9, abs=0)
     assert bounds.winnow_best_rate(100, 1e-6) == pytest.approx(2e12 * math.log(100), rel=1e-9)
 
 

@@ -102,15 +102,21 @@ def test_l1_margin_equals_the_full_programme(seed, nonnegative) -> None:
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
-def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, nonnegative) -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, seed, nonnegative) -> None:
     monkeypatch.setattr(comparator, "LP_START", 3)
-    X, y = planted(3, m=400, n=10, gap=0.05)
+    rng = np.random.default_rng(seed)
+    X = sparse_rows(rng, 400, 10, 5)
+    X = X if not nonnegative else csr_matrix(np.abs(X.toarray()))
+    score = X @ (rng.standard_normal(10) + nonnegative)
+    X, y = X[np.flatnonzero(np.abs(score) > 0.05)], np.sign(score[np.abs(score) > 0.05])
+    if nonnegative:
+        X, y = X.multiply(y[:, None]).tocsr(), np.ones(len(y))  # any signs, and still a u >= 0
+        X = X[np.flatnonzero(X @ np.arange(1.0, 11.0) > 0.1)]
+        y = np.ones(X.shape[0])
     best = best_l1_margin(X, y, nonnegative=nonnegative)
-    u = max_l1_margin(X, y, nonnegative=nonnegative)
-    if best <= 0:
-        assert u is None
-    else:
-        assert margin(X, y, u) == pytest.approx(best, rel=1e-7)
+    assert best > 0
+    assert margin(X, y, max_l1_margin(X, y, nonnegative=nonnegative)) == pytest.approx(best, rel=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -270,6 +276,44 @@ def test_greedy_drops_what_becomes_superfluous() -> None:
     # the first column covers most rows, the other two cover all
     A = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
     assert smallest_disjunction(csr_matrix(A), np.ones(6, dtype=bool)) == (1, 2)
+
+
+def test_greedy_prefers_a_shared_feature_to_two_own_ones() -> None:
+    assert smallest_disjunction(csr_matrix([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.ones(2, dtype=bool)) == (2,)
+
+
+def test_greedy_is_no_larger_than_a_naive_greedy_cover() -> None:
+    smaller = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        A = rng.random((40, 25)) < 0.15
+        A = A[A.any(axis=1)]
+        left, picked = np.ones(len(A), dtype=bool), 0
+        while left.any():
+            left &= ~A[:, int(np.argmax(A[left].sum(axis=0)))]
+            picked += 1
+        found = smallest_disjunction(csr_matrix(A.astype(float)), np.ones(len(A), dtype=bool))
+        assert A[:, found].any(axis=1).all()
+        assert len(found) <= picked
+        smaller += len(found) < picked
+    assert smaller > 0  # some did become superfluous
+
+
+def test_rows_that_were_chosen_are_not_chosen_again() -> None:
+    # a solver obeys only up to its tolerance
+    solution, final = comparator._row_by_row(lambda _: np.zeros(1), lambda _: np.full(3, 1e-6), np.arange(3))
+    assert final
+    assert solution is not None
+
+
+def test_rows_that_fall_short_a_little_are_chosen() -> None:
+    asked = []
+    comparator._row_by_row(
+        lambda chosen: asked.append(list(chosen)) or np.zeros(1),
+        lambda _: np.array([0.0, 1e-7, 0.0, 1e-6]),
+        np.array([0]),
+    )
+    assert asked == [[0], [0, 3], [0, 3, 1]]  # the worst first, no more than there were before
 
 
 def test_a_stored_zero_is_no_feature() -> None:
