@@ -22,7 +22,7 @@ struct Record {
   std::vector<std::uint32_t> kept_index;
   std::vector<double> kept_value;
   bool keeping = true;
-  static constexpr std::size_t many = 1 << 14;
+  static constexpr std::size_t many = 1 << 14, reservable = std::size_t{64} << 20;
 
   void predicted(bool positive, bool truth) {
     if (predictions.size() < limit_bytes) predictions.push_back(positive ? 1 : 0);
@@ -34,13 +34,15 @@ struct Record {
 
   template <class Index, class Value>
   void keep(const Row<Index, Value>& x, std::uint32_t first_slot, bool truth, bool mistaken) {
-    ++to_keep;
     constexpr std::size_t per_value = sizeof(std::uint32_t) + sizeof(double);
     constexpr std::size_t per_row = 2 * sizeof(std::int64_t) + 2;
     const std::size_t bytes = (kept_index.size() + x.size) * per_value + (kept_round.size() + 1) * per_row;
     keeping = keeping && bytes <= limit_bytes;  // a prefix, never with holes: later examples stay out too
-    if (!keeping) return;
-    if (kept_index.size() > many && kept_index.capacity() < limit_bytes / per_value) {
+    if (!keeping) {
+      ++to_keep;
+      return;
+    }
+    if (kept_index.size() > many && limit_bytes <= reservable && kept_index.capacity() < limit_bytes / per_value) {
       // One generous reservation instead of doubling: memory that is never written is never paged in.
       kept_index.reserve(limit_bytes / per_value);
       kept_value.reserve(limit_bytes / per_value);
@@ -56,6 +58,7 @@ struct Record {
     kept_end.push_back(static_cast<std::int64_t>(kept_index.size()));
     kept_label.push_back(truth ? 1 : -1);
     kept_mistaken.push_back(mistaken ? 1 : 0);
+    ++to_keep;
   }
 };
 

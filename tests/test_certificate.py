@@ -89,18 +89,43 @@ def test_no_learner_is_trusted() -> None:
     assert mb.certify(flipped, "novikoff", stream.target).status == "does not apply"
     swapped = tampered(ledger, kept__value=lambda values: values[::-1])
     assert mb.certify(swapped, "novikoff", stream.target).status == "does not apply"
-    more = tampered(ledger, counts=lambda c: [c[0], c[1] + 100, c[2], c[3], c[4]])
-    assert mb.certify(more, "novikoff", stream.target).status == "violated"
+    fewer = tampered(ledger, counts=lambda c: [c[0], c[1] - 1, c[2], c[3], c[4]])
+    assert mb.certify(fewer, "novikoff", stream.target).status == "does not apply"
 
 
-def test_strictly_below() -> None:
+@pytest.mark.parametrize(("bound", "status"), [(-0.5, "violated"), (0.0, "holds"), (0.5, "holds")])
+def test_violated(monkeypatch: pytest.MonkeyPatch, bound: float, status: str) -> None:
+    """If a theorem were wrong: more mistakes than its bound are a violation."""
+    learner, stream = separable()
+    wrong = learner.ledger_.mistakes + bound
+    monkeypatch.setattr(type(THEOREMS["novikoff"]), "bound", lambda *_: wrong)
+    assert learner.certify("novikoff", stream.target).status == status
+
+
+@pytest.mark.parametrize(("bound", "status"), [(0.0, "violated"), (0.5, "holds")])
+def test_strictly_below(monkeypatch: pytest.MonkeyPatch, bound: float, status: str) -> None:
     """Littlestone's bound is never reached, so reaching it is a violation."""
     learner = mb.Winnow()
     learner.run(*mb.streams.disjunction(16, 1, 200, seed=0))
-    bound = int(mb.bounds.littlestone(16, 1))
-    reached = tampered(learner.ledger_, counts=lambda c: [c[0], bound - c[2], c[2], c[3], c[4]])
-    assert reached.mistakes == bound
-    assert mb.certify(reached, "littlestone").status == "violated"
+    reached = learner.ledger_.mistakes + bound
+    monkeypatch.setattr(type(THEOREMS["littlestone"]), "bound", lambda *_: reached)
+    assert learner.certify("littlestone").status == status
+
+
+def test_what_a_reviewer_found() -> None:
+    """A threshold below 1, a uniform comparator, an update margin in a panel, a dict for positions."""
+    low = mb.Winnow(threshold=0.5)
+    low.run([[1, 0], [0, 1]], [0, 0])
+    assert low.certify().status in ("holds", "vacuous", "does not apply")
+    stream = mb.streams.panel(49, 3, 200, seed=0)
+    learner = mb.NormalizedWinnow(eta=0.3)
+    learner.run(*stream)
+    assert learner.certify("winnow-agnostic", np.ones(49)).status in ("holds", "vacuous")
+    margin = mb.Perceptron(update_margin=50.0)
+    margin.run(*stream)
+    assert margin.certify("perceptron-panel", stream.target).status == "does not apply"
+    with pytest.raises(ValueError, match="positions"):
+        margin.certify("novikoff", {"a": 1.0})
 
 
 def test_json_round_trip() -> None:

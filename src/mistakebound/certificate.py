@@ -171,6 +171,7 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
     replayed = Premise("the mistaken rounds replay to the same mistakes", evidence.replays)
     premises.append(replayed)
     if ledger.mistakes == 0 and ledger.updates == 0:
+        premises.append(Premise("there was no mistake, so nothing is left to bound", True))
         return _certificate(evidence, theorem, premises, 0.0, Witness())  # no round to sum over
     witness = _witness(evidence, theorem, comparator, margin) if evidence.X.nnz else None
     if witness is None:

@@ -100,6 +100,9 @@ class Evidence:
     def as_vector(self, comparator: Any) -> FloatArray:
         """Read a comparator that a user gave: an array, or {name: weight}; the constant feature may be left out."""
         if isinstance(comparator, dict):
+            if not self.ledger.named:
+                message = "features have positions here: the comparator is an array of weights, not a dict"
+                raise ValueError(message)
             ids = {name: i for i, name in enumerate(self.ledger.names)}
             u = np.zeros(self.n)
             for name, weight in comparator.items():
@@ -146,7 +149,10 @@ class Evidence:
             wrong = [] if played.words else played.positive != (kept.labels > 0)
         counts = life.counts
         return bool(
-            len(wrong) == len(kept) and np.array_equal(wrong, kept.mistaken) and counts.updates == self.ledger.updates
+            len(wrong) == len(kept)
+            and np.array_equal(wrong, kept.mistaken)
+            and counts.updates == self.ledger.updates
+            and int(kept.mistaken.sum()) == self.ledger.mistakes
         )
 
     def _example(self, t: int) -> dict[str, float]:

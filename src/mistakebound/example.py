@@ -133,6 +133,8 @@ def read_rows(X: Any) -> Dense | Csr | Named:
     """Tell what kind of stream X is, and hold it as the core reads it."""
     if is_frame(X):
         return Named(frame_rows(X))
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 2 and len(X):
+        return read_list(list(X))  # a cell that is no number then stops at its own round
     if hasattr(X, "tocsr") or hasattr(X, "__array__"):
         return read_matrix(X)
     if isinstance(X, (Mapping, str, bytes)) or not isinstance(X, Iterable):

@@ -115,7 +115,11 @@ class Learner:
         y : iterable
             One label a round.
         """
-        rows = read_rows(X)
+        try:
+            rows = read_rows(X)
+        except StreamError as error:
+            error.ledger = self._no_rounds()
+            raise
         return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
@@ -144,9 +148,10 @@ class Learner:
 
     def _run_named(self, examples: Iterable[Any], y: Any) -> Ledger:
         rounds = zip_labels(examples, y if isinstance(y, Iterator) else as_labels(y))
+        begun, before = self._life, NO_ROUNDS if self._life is None else self._life.counts
+        settled = self._labels
         if not isinstance(y, Iterator):
             self._look_ahead(as_labels(y))
-        begun, before = self._life, NO_ROUNDS if self._life is None else self._life.counts
         positive: list[bool] = []
         told: list[int] = []
         for x, label in rounds:
@@ -154,7 +159,7 @@ class Learner:
                 positive.append(self._named_round(x, label, told))
             except ValueError as error:  # noqa: PERF203 - to say which round it was
                 if not positive:
-                    self._life = begun
+                    self._life, self._labels = begun, settled
                 ledger = self._own_ledger(before, positive, told)
                 raise StreamError(str(error), round=len(positive), ledger=ledger) from None
         return self._own_ledger(before, positive, told)
@@ -204,7 +209,7 @@ class Learner:
         )
         if alone:
             return life.ledger(self._the_labels().pair, before, now, predicted)
-        return life.ledger(self._the_labels().pair, before, replace(own, to_keep=before.to_keep - 1), predicted)
+        return life.ledger(self._the_labels().pair, before, replace(own, to_keep=now.to_keep + 1), predicted)
 
     # ------------------------------------------------------------------ what is known
 

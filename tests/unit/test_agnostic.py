@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax, xlogy
 
 from mistakebound import bounds
-from mistakebound.agnostic import agnostic_pnorm, agnostic_squared, agnostic_winnow
+from mistakebound.agnostic import _envelope, agnostic_pnorm, agnostic_squared, agnostic_winnow
 from mistakebound.comparator import max_l2_margin
 from mistakebound.duality import Rows, ascend, pnorm_potential
 
@@ -116,19 +116,19 @@ def test_winnow_is_not_beaten(seed, eta, zone, weight) -> None:
 
 
 @pytest.mark.parametrize("weight", [1.0, 20.0])
-@pytest.mark.parametrize("eta", [0.05, 0.3])
+@pytest.mark.parametrize(("eta", "zone"), [(0.05, 0.0), (0.02, 0.3), (0.3, 0.0)])
 @pytest.mark.parametrize("seed", range(2))
-def test_balanced_winnow_is_hardly_beaten(seed, eta, weight) -> None:
+def test_balanced_winnow_is_hardly_beaten(seed, eta, zone, weight) -> None:
     """A signed u with |u|_1 = 1 is not a convex choice, so that the search takes the signs of a convex one."""
     X, y = noisy(seed)
     L, A = float(np.abs(X).max()), X.toarray()
-    u, gamma = agnostic_winnow(X, y, 5, eta, L, doubled=True, weight=weight)
+    u, gamma = agnostic_winnow(X, y, 5, eta, L, doubled=True, update_margin=zone, weight=weight)
     assert np.abs(u).sum() == pytest.approx(1, abs=1e-9)
     assert 0 < gamma <= L
-    rule = (10, eta, L, 0.0)
+    rule = (10, eta, L, zone)
     theirs = least(
         lambda free: bound_winnow(
-            (free[1:] / np.abs(free[1:]).sum(), some_gamma(free[0], eta, L, 0.0)), A, y, rule, weight
+            (free[1:] / np.abs(free[1:]).sum(), some_gamma(free[0], eta, L, zone)), A, y, rule, weight
         ),
         [np.append(g, y @ A / len(y)) for g in (-3.0, -1.0, 2.0)]
         + [np.append(-2.0, np.random.default_rng(seed).standard_normal(5))],
@@ -271,3 +271,10 @@ def test_ascend_stays_in_the_box_and_improves() -> None:
     free = minimize(lambda a: -dual(a), np.ones(50), bounds=[(0, 2)] * 50, method="SLSQP", options={"maxiter": 500})
     assert dual(a) == pytest.approx(-free.fun, rel=1e-6)
     assert dual(a) > dual(np.ones(50))
+
+
+def test_envelope_of_lines() -> None:
+    assert _envelope([(0.0, 1.0), (2.0, -1.0)], 0.0) == (1.0, 1.0)
+    assert _envelope([(0.0, 1.0), (2.0, -1.0), (1.5, 0.0)], 0.0)[0] == 1.5
+    assert _envelope([(0.0, 1.0), (2.0, -1.0)], 3.0) == (3.0, 3.0)
+    assert _envelope([(2.0, -1.0)], 0.0) == (0.0, math.inf)

@@ -97,4 +97,4 @@ def least(margins: FloatArray) -> float:
 def relative_entropy(u: FloatArray, n: int) -> float:
     """RE(u‖uniform over n) of a non-negative u that sums to 1."""
     u = u[u > 0]
-    return float(np.sum(u * np.log(u * n)))
+    return max(0.0, float(np.sum(u * np.log(u * n))))  # rounding may leave −1e-16

@@ -141,8 +141,9 @@ def panel_premises(evidence: Evidence, witness: Witness) -> Iterator[Premise]:
     """±1 advice from all n experts, k odd, and the panel's majority right in every mistaken round."""
     k = len(witness.chosen())
     x = evidence.X
-    full = x.nnz == x.shape[0] * x.shape[1] and bool(np.all(np.abs(x.data) == 1))
-    yield Premise("every expert says +1 or −1", full)
+    experts = x.shape[1] - (1 if evidence.ledger.named else 0)  # a named learner counts one for those without a name
+    yield Premise("every expert says +1 or −1", x.nnz == x.shape[0] * experts and bool(np.all(np.abs(x.data) == 1)))
+    yield Premise("no update margin", evidence.rule.update_margin == 0)
     yield Premise("the panel is odd", k % 2 == 1, f"k = {k}")
     right = evidence.margins(indicator(witness.chosen(), evidence.n)) > 0
     yield Premise("the panel's majority is right in every mistaken round", bool(right.all()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -130,6 +131,8 @@ class LittlestoneSeparable(Theorem):
         """Smallest of the forms whose premise on α holds."""
         rule = winnow(evidence.rule)
         mass = float(witness.vector().sum())
+        if rule.theta < 1 or mass < 0:
+            return math.inf
         return bounds.littlestone_separable(evidence.n, mass, witness.margin or 0.0, rule.alpha, rule.theta)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:  # noqa: ARG002
