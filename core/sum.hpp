@@ -65,7 +65,7 @@ inline double dot_portable(const float* w, const Row<Index, Value>& x, double ex
 __attribute__((target("avx2"))) inline __m256d four(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
 __attribute__((target("avx2"))) inline __m256d four(const double* p) { return _mm256_loadu_pd(p); }
 
-// Four weights. Loads and shuffles: AMD's gather instruction is a fifth slower, Intel's no faster.
+// Four weights, by loads and shuffles: measured on Zen 3, the gather instruction is a fifth slower.
 __attribute__((target("avx2"))) inline __m256d weights(const float* w, const std::int32_t* i) {
   const auto at = [w, i](int k) __attribute__((target("avx2"))) { return _mm_load_ss(w + static_cast<std::uint32_t>(i[k])); };
   return _mm256_cvtps_pd(_mm_movelh_ps(_mm_unpacklo_ps(at(0), at(1)), _mm_unpacklo_ps(at(2), at(3))));
