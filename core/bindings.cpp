@@ -41,8 +41,8 @@ nb::object to_numpy(const T* data, std::size_t size) {
   nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
   return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(raw, {size}, owner));
 }
-template <class T>
-nb::object to_numpy(const std::vector<T>& v, std::size_t first, std::size_t last) {
+template <class Numbers>  // a vector or a Table
+nb::object to_numpy(const Numbers& v, std::size_t first, std::size_t last) {
   last = std::min(last, v.size());
   first = std::min(first, last);
   return to_numpy(v.data() + first, last - first);
@@ -139,9 +139,12 @@ class Engine {
       bool positive = false;
       std::size_t at = 0;
       const auto settle = [&] { give_slots(play, *example); };
+      play.record.expect(1);
       Fault fault = repeated(*example, at);
       if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
       if (fault != Fault::none) blame(fault, *example, at);
+      const std::uint8_t prediction = positive ? 1 : 0;
+      play.record.add_predictions(&prediction, 1);
       return positive;
     });
   }
@@ -247,6 +250,12 @@ class Engine {
     const auto array = nb::cast<Array<T>>(from);
     to.assign(array.data(), array.data() + array.size());
   }
+  template <class T>
+  static void assign(Table<T>& to, nb::handle from) {
+    const auto array = nb::cast<Array<T>>(from);
+    to.resize(0);
+    to.append(array.data(), array.size());
+  }
 
   // Never wait for the lock while holding the GIL: its holder may be about to ask for the GIL. After a fork the lock may
   // belong to a thread that the child does not have: it gets a new one.
@@ -323,9 +332,15 @@ class Engine {
 
   template <class Game>
   void give_slots(Game& play, NamedExample& example) {
-    for (std::size_t k = 0; k < example.size; ++k)
-      if (example.slot[k] == 0) example.slot[k] = static_cast<std::int32_t>(names_.insert(example.name[k]) + 1);
-    play.resize(names_.size() + 1);
+    std::size_t unknown = 0;
+    for (std::size_t k = 0; k < example.size; ++k) unknown += example.slot[k] == 0 ? 1 : 0;
+    if (unknown == 0) return;
+    play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
+    for (std::size_t k = 0; k < example.size; ++k) {
+      if (example.slot[k] != 0) continue;
+      example.slot[k] = static_cast<std::int32_t>(names_.insert(example.name[k]) + 1);
+      play.resize(names_.size() + 1);
+    }
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {

@@ -10,7 +10,10 @@ struct Row {
   const Index* index;
   const Value* value;
   std::size_t size;
+  bool ahead = false;  // `look_ahead` more indices follow this row's own: their weights can be fetched meanwhile
 };
+
+inline constexpr std::size_t look_ahead = 64;  // non-zeros
 
 // Python turns a fault into a ValueError that names the round and the feature (errors.py holds the words).
 enum class Fault : int {
@@ -23,6 +26,7 @@ enum class Fault : int {
   too_large = 6,    // |x| above what a float32 sum can learn from
   overflow = 7,     // the score itself is not finite
   malformed = 8,    // indptr falls, or runs beyond the data
+  irregular = 9,    // never told: an index out of range or a stored zero, see Play::closer_look
 };
 
 // Values up to this size cannot drive a float32 sum to infinity: adding 1e30 stops having an effect near 1e37.

@@ -1,6 +1,7 @@
-// Zeroed memory, on huge pages where it is large: random access misses the TLB less, and paging in costs less.
+// Zeroed memory, on huge pages where it is large: random access misses the TLB less, and paging in costs far less.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -10,24 +11,37 @@
 
 namespace mistakebound {
 
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
 #if defined(__linux__)
-inline constexpr std::size_t large_bytes = std::size_t{4} << 20;
+inline constexpr std::size_t large_bytes = 2 * huge_page;
+
+inline std::size_t whole_pages(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
+
+// Whole huge pages: more is mapped than needed, and what lies before the first and after the last is given back.
+inline void* huge_memory(std::size_t bytes) {
+  const std::size_t size = whole_pages(bytes);
+  void* const mapped = mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  char* const begin = static_cast<char*>(mapped);
+  const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
+  if (before > 0) munmap(begin, before);
+  munmap(begin + before + size, huge_page - before);
+  madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: refused where the kernel has none
+  return begin + before;
+}
 #else
 inline constexpr std::size_t large_bytes = static_cast<std::size_t>(-1);
 #endif
 
 template <class T>
 T* zeroed_memory(std::size_t count) {
+  if (count > static_cast<std::size_t>(PTRDIFF_MAX) / sizeof(T)) throw std::bad_alloc();
 #if defined(__linux__)
-  if (count * sizeof(T) >= large_bytes) {
-    void* memory = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    madvise(memory, count * sizeof(T), MADV_HUGEPAGE);  // a wish: refused where the kernel has none
-    return static_cast<T*>(memory);
-  }
+  if (count * sizeof(T) >= large_bytes) return static_cast<T*>(huge_memory(count * sizeof(T)));
 #endif
   void* memory = std::calloc(count, sizeof(T));
-  if (memory == nullptr) throw std::bad_alloc();
+  if (memory == nullptr && count > 0) throw std::bad_alloc();
   return static_cast<T*>(memory);
 }
 
@@ -35,7 +49,7 @@ template <class T>
 void release_memory(T* memory, std::size_t count) {
 #if defined(__linux__)
   if (memory != nullptr && count * sizeof(T) >= large_bytes) {
-    munmap(memory, count * sizeof(T));
+    munmap(memory, whole_pages(count * sizeof(T)));
     return;
   }
 #endif

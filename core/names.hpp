@@ -33,6 +33,7 @@ class Names {
   // The id of the name, given now if it has none yet.
   std::size_t insert(std::string_view name) {
     if (2 * (size() + 1) > slots_.size()) grow();
+    if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
     const std::uint32_t h = hash(name);
     Slot& slot = slots_[locate(name, h)];
     if (slot.used == 0) {

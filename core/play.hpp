@@ -68,6 +68,14 @@ class Play {
   static constexpr bool needs_binary() { return Rule::binary; }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
+  void reserve(std::size_t slots) {
+    const auto grow = [slots](Table<float>& table) {
+      if (slots > table.capacity()) table.reserve(std::max(slots, 2 * table.capacity()));
+    };
+    grow(w_);
+    if constexpr (!Rule::identity) grow(z_);
+  }
+
   // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
   void resize(std::size_t slots) {
     const std::size_t before = w_.size();
@@ -94,23 +102,23 @@ class Play {
     if (update && !learnable(x, at)) [[unlikely]]
       return Fault::too_large;
     if (update || mistaken) {
+      record.make_room(x.size);
       settle();
       record.keep(x, settings_.named ? 1 : 0, truth, mistaken);
     }
     if (update) learn(x, label);
-    record.predicted(positive, truth);
-    record.updates += update ? 1 : 0;
-    record.rounds += 1;
+    record.count(positive, truth, update);
     return Fault::none;
   }
 
   // w·x + bias, in the written order; the value that is compared with the threshold.
   template <class Index, class Value>
   Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
+    if (!dot(x, settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0, raw)) [[unlikely]]
+      return Fault::irregular;
     if constexpr (Rule::binary) {
       if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
     }
-    raw = dot(x, settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0);
     if (std::isfinite(raw)) [[likely]]
       return Fault::none;
     for (at = 0; at < x.size; ++at)  // any NaN or infinite x makes the sum so; otherwise the sum itself overflowed
@@ -129,24 +137,17 @@ class Play {
     return raw;
   }
 
-  template <class Index, class Value>
-  Stop play(const Csr<Index, Value>& batch, const std::int8_t* y, std::uint8_t* predictions) {
-    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+  template <class Batch>
+  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    record.expect(static_cast<std::size_t>(batch.rows));
+    const Stop stop = each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
       const Fault fault = round(x, y[r], positive, at, [] {});
       predictions[r] = positive ? 1 : 0;
       return fault;
     });
-  }
-
-  template <class Value>
-  Stop play(const Dense<Value>& batch, const std::int8_t* y, std::uint8_t* predictions) {
-    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
-      bool positive = false;
-      const Fault fault = round(x, y[r], positive, at, [] {});
-      predictions[r] = positive ? 1 : 0;
-      return fault;
-    });
+    record.add_predictions(predictions, static_cast<std::size_t>(stop.row));
+    return stop;
   }
 
   template <class Batch>
@@ -189,7 +190,6 @@ class Play {
 
  private:
   static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
-  static constexpr std::int64_t prefetch_ahead = 256;                // non-zeros
   static constexpr int memo_reach = 256;
 
   bool large() const { return w_.size() > cache_floats; }
@@ -224,13 +224,6 @@ class Play {
       return true;
     for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
     return false;
-  }
-
-  template <class Index, class Value>
-  static bool has_stored_zero(const Row<Index, Value>& x) {
-    Bits<Value> zero = 0;  // its top bit: some magnitude is 0, and 0 - 1 has all bits set
-    for (std::size_t k = 0; k < x.size; ++k) zero |= magnitude(x.value[k]) - 1;
-    return (zero & top_bit<Value>) != 0;
   }
 
   template <class Value>
@@ -336,52 +329,30 @@ class Play {
 
   template <class Index, class Value, class Visit>
   Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
-    std::int64_t ahead = 0;
     for (std::int64_t r = 0; r < batch.rows; ++r) {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
-      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin)};
+      const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), ahead};
       fetch_stream(x);
-      if (large()) ahead = prefetch(batch.index, std::max(ahead, begin), std::min(batch.nonzeros, end + prefetch_ahead));
       std::size_t at = 0;
-      const Fault fault = irregular(x) ? closer_look(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); })
-                                       : visit(x, r, at);
+      Fault fault = visit(x, r, at);
+      if (fault == Fault::irregular) [[unlikely]]
+        fault = closer_look(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
       if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at)};
     }
     return {batch.rows};
   }
 
   template <class Index, class Value>
-  double dot(const Row<Index, Value>& x, double extra) const {
+  bool dot(const Row<Index, Value>& x, double extra, double& raw) const {
+    const Weights w{w_.data(), w_.size()};
 #ifdef MISTAKEBOUND_X86
     if constexpr (std::is_same_v<Index, std::int32_t>) {
-      if (settings_.avx2) return dot_avx2(w_.data(), x, extra);
+      if (settings_.avx2) return x.ahead ? dot_avx2<true>(w, x, extra, raw) : dot_avx2<false>(w, x, extra, raw);
     }
 #endif
-    return dot_portable(w_.data(), x, extra);
-  }
-
-  // Whether a row needs a closer look: an index out of range, or a stored zero.
-  template <class Index, class Value>
-  bool irregular(const Row<Index, Value>& x) const {
-#ifdef MISTAKEBOUND_X86
-    if constexpr (std::is_same_v<Index, std::int32_t>) {
-      if (settings_.avx2 && settings_.width > 0) return irregular_avx2(x, static_cast<std::uint32_t>(settings_.width) - 1);
-    }
-#endif
-    return outside(x) || has_stored_zero(x);
-  }
-
-  template <class Index, class Value>
-  bool outside(const Row<Index, Value>& x) const {
-    using Unsigned = std::make_unsigned_t<Index>;
-    const Unsigned last = static_cast<Unsigned>(settings_.width) - 1;
-    Unsigned any = 0;  // its top bit: some index is below 0 or above the last
-    for (std::size_t k = 0; k < x.size; ++k) {
-      const auto i = static_cast<Unsigned>(x.index[k]);
-      any |= i | (last - i);
-    }
-    return any > std::numeric_limits<Unsigned>::max() / 2;
+    return x.ahead ? dot_portable<true>(w, x, extra, raw) : dot_portable<false>(w, x, extra, raw);
   }
 
   // A row with an index out of range is at fault; one with stored zeros is played without them, as a dense row would be.
@@ -416,19 +387,6 @@ class Play {
     fetch(x.value, x.size * sizeof(Value));
   }
 
-  // Asks for the weights that later rows will read; a wrong address does no harm, their indices are not checked yet.
-  template <class Index>
-  std::int64_t prefetch(const Index* index, std::int64_t from, std::int64_t to) const {
-    const auto want = [w = reinterpret_cast<std::uintptr_t>(w_.data())](Index i) {
-      __builtin_prefetch(reinterpret_cast<const void*>(w + sizeof(float) * static_cast<std::uintptr_t>(i)), 1);
-    };
-    for (; from + 8 <= to; from += 8) {
-      const Index* i = index + from;
-      want(i[0]), want(i[1]), want(i[2]), want(i[3]), want(i[4]), want(i[5]), want(i[6]), want(i[7]);
-    }
-    return from;
-  }
-
   // A dense row is the sparse one of its non-zeros, in column order.
   template <class Value, class Visit>
   Stop each_row(const Dense<Value>& batch, Visit visit) {
@@ -454,7 +412,7 @@ class Play {
 
   Rule rule_;
   Settings settings_;
-  FloatTable w_, z_;
+  Table<float> w_, z_;
   float bias_z_ = 0, bias_w_ = 0;
   Total total_;
   double peak_ = 0;

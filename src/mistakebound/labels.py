@@ -139,7 +139,10 @@ class Labels:
         """
         if self.settled or len(y) == 0:
             return
-        other = np.flatnonzero(~equal(y, y[0]))
+        for seen in (y[:1000], y):  # the other label seldom keeps one waiting
+            other = np.flatnonzero(~equal(seen, y[0]))
+            if len(other):
+                break
         first, second = plain(y[0]), [plain(label) for label in y[other[:1]]]
         if not self.signs and second:
             with suppress(StreamError):
