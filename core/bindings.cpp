@@ -99,6 +99,7 @@ class Engine {
     nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
     {
       nb::gil_scoped_release release;
+      const Playing playing(playing_);
       stop = visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); });
     }
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
@@ -132,7 +133,7 @@ class Engine {
   // Whether the positive label was predicted, before learning.
   bool learn_named(nb::handle x, int label) {
     const Borrowed example(*this, x);
-    const auto lock = lock_with_gil();
+    const auto lock = lock_with_gil([&] { example->own_names(); });  // others may change x meanwhile
     example->find_slots(names_);
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
@@ -152,7 +153,7 @@ class Engine {
   // (score, positive), without learning.
   nb::tuple score_named(nb::handle x) {
     const Borrowed example(*this, x);
-    const auto lock = lock_with_gil();
+    const auto lock = lock_with_gil([&] { example->own_names(); });  // others may change x meanwhile
     example->find_slots(names_);
     return visit([&](auto& play) -> nb::tuple {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
@@ -258,19 +259,40 @@ class Engine {
   }
 
   // Never wait for the lock while holding the GIL: its holder may be about to ask for the GIL. After a fork the lock may
-  // belong to a thread that the child does not have: it gets a new one.
-  std::unique_lock<std::mutex> lock_with_gil() {
+  // belong to a thread that the child does not have: it gets a new one. What that thread was doing is then half done.
+  template <class BeforeWaiting>
+  std::unique_lock<std::mutex> lock_with_gil(BeforeWaiting before_waiting) {
     if (forks_seen_ != forks) {
       new (&mutex_) std::mutex;
       forks_seen_ = forks;
+      torn_ = playing_;
     }
+    if (torn_)
+      throw std::runtime_error(
+          "this process was forked while another thread was inside run of this learner: the learner stopped half-way here "
+          "and cannot be used");
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
+      before_waiting();
       nb::gil_scoped_release release;
       lock.lock();
     }
     return lock;
   }
+  std::unique_lock<std::mutex> lock_with_gil() {
+    return lock_with_gil([] {});
+  }
+
+  class Playing {  // for as long as rounds are being played
+   public:
+    explicit Playing(bool& flag) : flag_(flag) { flag_ = true; }
+    ~Playing() { flag_ = false; }
+    Playing(const Playing&) = delete;
+    Playing& operator=(const Playing&) = delete;
+
+   private:
+    bool& flag_;
+  };
 
   nb::tuple counts_now() const {
     const Record& r = record();
@@ -355,6 +377,7 @@ class Engine {
   std::unique_ptr<NamedExample> spare_;
   std::mutex mutex_;
   int forks_seen_ = forks;
+  bool playing_ = false, torn_ = false;
 };
 
 template <class Index, class Value>

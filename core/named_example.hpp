@@ -41,6 +41,11 @@ class NamedExample {
 
   void find_slots(const Names& names) { names.find_all(name.data(), size, hash_.data(), slot.data()); }
 
+  // From now on the names need neither the example nor the GIL.
+  void own_names() {
+    for (std::size_t k = 0; k < size; ++k) name[k] = built_.emplace_back(name[k]);
+  }
+
   void clear() {
     size = 0;
     if (!built_.empty()) built_.clear();

@@ -140,14 +140,23 @@ class Play {
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
     record.expect(static_cast<std::size_t>(batch.rows));
-    const Stop stop = each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
-      bool positive = false;
-      const Fault fault = round(x, y[r], positive, at, [] {});
-      predictions[r] = positive ? 1 : 0;
-      return fault;
-    });
-    record.add_predictions(predictions, static_cast<std::size_t>(stop.row));
-    return stop;
+    const std::int64_t before = record.rounds;
+    const auto keep_predictions = [&] {
+      record.add_predictions(predictions, static_cast<std::size_t>(record.rounds - before));
+    };
+    try {
+      const Stop stop = each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+        bool positive = false;
+        const Fault fault = round(x, y[r], positive, at, [] {});
+        predictions[r] = positive ? 1 : 0;
+        return fault;
+      });
+      keep_predictions();
+      return stop;
+    } catch (...) {  // out of memory: the rounds before did happen
+      keep_predictions();
+      throw;
+    }
   }
 
   template <class Batch>
@@ -242,6 +251,7 @@ class Play {
     if constexpr (Rule::identity) {
       // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
       const auto y = static_cast<Value>(label);
+#pragma GCC unroll 8  // a loop this short ends before the processor can tell when
       for (std::size_t k = 0; k < x.size; ++k) {
         float& z = w[x.index[k]];
         z = static_cast<float>(static_cast<Value>(z) + y * x.value[k]);

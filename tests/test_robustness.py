@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -267,6 +267,75 @@ def test_fork() -> None:
         assert learner.ledger_.rounds == 50
         learner.run(rows[50:], y[50:])
         assert facts(learner) == theirs
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_fork_while_another_thread_learns() -> None:
+    """BUG: the child inherited a learner that stopped half-way through a round, and went on with it."""
+    isolated("""
+import mistakebound as mb, numpy as np, os, threading, time, warnings
+warnings.simplefilter("ignore")
+X = np.random.default_rng(0).standard_normal((300000, 30)); y = np.random.default_rng(1).choice([-1, 1], 300000)
+learner = mb.Perceptron(); learner.run(X[:10], y[:10])
+thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in range(5)]); thread.start()
+time.sleep(0.05)
+child = os.fork()
+if child == 0:
+    try:
+        learner.run(X[:10], y[:10])
+    except RuntimeError as error:
+        os._exit(7 if "forked while another thread" in str(error) else 8)
+    os._exit(9)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+thread.join()
+assert learner.ledger_.rounds == 10 + 5 * 300000
+""")
+
+
+def test_interleaved_named_runs_tell_their_own_mistakes() -> None:
+    """BUG: rounds that another thread plays in between were counted among the mistakes of a named run."""
+    X, y = stream(200)
+    learner, other = mb.Perceptron(classes=(0, 1)), dicts(X[100:])
+
+    def with_company() -> Iterator[Any]:
+        for x, another, label in zip(dicts(X[:100]), other, y[100:], strict=True):
+            yield x
+            learner.learn_one(another, label)
+
+    ledger = learner.run(with_company(), y[:100])
+    wrong = np.flatnonzero(np.asarray(ledger.predictions) != y[:100])
+    assert ledger.mistake_rounds.tolist() == wrong.tolist()
+    assert ledger.rounds == 100
+    assert ledger.mistakes == len(wrong)
+    assert not ledger.complete
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space")
+def test_out_of_memory_leaves_a_learner_whole() -> None:
+    """A round for which there is no memory left is as if it had not come; what was learned before still works."""
+    isolated("""
+import mistakebound as mb, resource
+learner = mb.BalancedWinnow(classes=(0, 1), keep_bytes=1 << 40)
+learner.learn_one({"a": 1.0}, 0)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (48 << 20), resource.RLIM_INFINITY))
+failed = 0
+for i in range(2_000_000):
+    try:
+        learner.learn_one({f"{i:09d}-{j}": 1.0 for j in range(50)}, i % 2)
+    except MemoryError:
+        failed += 1
+        if failed == 3:
+            break
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert failed == 3
+ledger = learner.ledger_
+assert ledger.rounds == len(ledger.predictions)
+assert ledger.mistakes == len(ledger.mistake_rounds) == len(ledger.kept)
+assert len(learner.weights_) + 1 == ledger.n
+learner.learn_one({"a": 1.0}, 1)
+assert learner.ledger_.rounds == ledger.rounds + 1
+""")
 
 
 def test_keep_bytes_bounds_what_is_kept() -> None:

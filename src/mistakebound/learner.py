@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -77,7 +76,7 @@ class Learner:
             self._learn_one(as_example(x), y)
         except ValueError as error:
             rounds = 0 if life is None else life.counts.rounds
-            self._life = life  # a bad first round begins nothing
+            self._forget(life)
             raise StreamError(str(error), round=rounds, ledger=self.ledger_) from None
 
     def _learn_one(self, x: Any, y: Any) -> None:
@@ -140,7 +139,7 @@ class Learner:
         ledger = life.ledger(trial.pair, played.before, played.after, played.positive)
         if played.words:
             if played.row == 0:
-                self._life = begun  # a bad first round begins nothing
+                self._forget(begun)
             unknown = played.row < len(codes) and codes[played.row] == 0
             words = trial.copy().objection(labels[played.row]) if unknown else played.words
             raise StreamError(words, round=played.row, ledger=ledger)
@@ -158,8 +157,8 @@ class Learner:
             try:
                 positive.append(self._named_round(x, label, told))
             except ValueError as error:  # noqa: PERF203 - to say which round it was
-                if not positive:
-                    self._life, self._labels = begun, settled
+                if not positive and self._forget(begun):
+                    self._labels = settled
                 ledger = self._own_ledger(before, positive, told)
                 raise StreamError(str(error), round=len(positive), ledger=ledger) from None
         return self._own_ledger(before, positive, told)
@@ -195,21 +194,25 @@ class Learner:
         return life.ledger(self._the_labels().pair, life.counts, own=np.zeros(0, np.bool_))
 
     def _own_ledger(self, before: Counts, positive: list[bool], told: list[int]) -> Ledger:
-        """Ledger of rounds that were played one by one; other threads' rounds in between are not among them."""
+        """Ledger of rounds that were played one by one, without those that other threads played in between.
+
+        Which examples were kept is then not told apart, so that no certificate is made from them; ``updates`` counts
+        those of all threads.
+        """
         predicted, truth = np.array(positive, np.bool_), np.array(told[: len(positive)], np.int8) > 0
         life = self._begun()
         now = life.counts
-        alone = now.rounds - before.rounds == len(positive)
+        if now.rounds - before.rounds == len(positive):
+            return life.ledger(self._the_labels().pair, before, now, predicted)
         own = Counts(
             before.rounds + len(positive),
             before.false_positives + int(np.sum(predicted & ~truth)),
             before.false_negatives + int(np.sum(truth & ~predicted)),
             now.updates,
-            now.to_keep,
+            now.to_keep + 1,
         )
-        if alone:
-            return life.ledger(self._the_labels().pair, before, now, predicted)
-        return life.ledger(self._the_labels().pair, before, replace(own, to_keep=now.to_keep + 1), predicted)
+        mistakes = np.flatnonzero(predicted != truth)
+        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes)
 
     # ------------------------------------------------------------------ what is known
 
@@ -250,6 +253,13 @@ class Learner:
             life = self._life
         life.require(width, type(self).__name__)
         return life
+
+    def _forget(self, before: Life | None) -> bool:
+        """A bad first round begins nothing, unless another thread has learned something meanwhile."""
+        with _STARTING:
+            if self._life is None or self._life.counts.rounds == 0:
+                self._life = before
+        return self._life is before
 
     def _new_life(self, width: int | None) -> Life:
         if not isinstance(self.keep_bytes, int) or self.keep_bytes < 0:

@@ -148,8 +148,12 @@ class Life:
         before: Counts = NO_ROUNDS,
         now: Counts | None = None,
         own: BoolArray | None = None,
+        mistakes: IntArray | None = None,
     ) -> Ledger:
-        """Ledger of the rounds from ``before`` to ``now``; ``own`` are their predictions, if the caller has them."""
+        """Ledger of the rounds from ``before`` to ``now``.
+
+        ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them.
+        """
         now = now or self.counts
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
@@ -158,7 +162,7 @@ class Life:
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(self, before, now, own),
+            source=EngineSource(self, before, now, own, mistakes),
         )
 
     def _unsound(self, rows: Positional, seen: Positional) -> str:
@@ -194,8 +198,10 @@ def flipped(counts: Counts) -> Counts:
 class EngineSource:
     """The larger parts of a ledger, read from the engine when they are asked for. The engine only ever appends."""
 
-    def __init__(self, life: Life, before: Counts, now: Counts, own: BoolArray | None) -> None:
-        self._life, self._before, self._now, self._own = life, before, now, own
+    def __init__(
+        self, life: Life, before: Counts, now: Counts, own: BoolArray | None, mistakes: IntArray | None
+    ) -> None:
+        self._life, self._before, self._now, self._own, self._mistakes = life, before, now, own, mistakes
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
@@ -207,6 +213,8 @@ class EngineSource:
 
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""
+        if self._mistakes is not None:
+            return self._mistakes
         before, now = self._before, self._now
         first = before.false_positives + before.false_negatives
         last = now.false_positives + now.false_negatives
