@@ -1,0 +1,99 @@
+// Some rows of a file, parsed: what a format writes and a learner reads. Knows neither Python nor files.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mistakebound {
+
+// Bytes that stay where they are until the arena is cleared.
+class Arena {
+ public:
+  std::string_view join(std::string_view a, std::string_view b, std::string_view c = {}) {
+    char* const to = take(a.size() + b.size() + c.size());
+    std::memcpy(to, a.data(), a.size());
+    std::memcpy(to + a.size(), b.data(), b.size());
+    if (!c.empty()) std::memcpy(to + a.size() + b.size(), c.data(), c.size());
+    return {to, a.size() + b.size() + c.size()};
+  }
+  std::string_view copy(std::string_view text) { return join(text, {}); }
+
+  void clear() {
+    if (blocks_.size() > 1) blocks_.erase(blocks_.begin() + 1, blocks_.end());
+    used_ = 0;
+    if (!blocks_.empty()) room_ = first_;
+  }
+
+ private:
+  static constexpr std::size_t first_ = std::size_t{1} << 16;
+
+  char* take(std::size_t bytes) {
+    if (blocks_.empty() || used_ + bytes > room_) {
+      room_ = bytes > first_ ? bytes : first_;
+      blocks_.push_back(std::make_unique<char[]>(room_));
+      used_ = 0;
+    }
+    char* const at = blocks_.back().get() + used_;
+    used_ += bytes;
+    return at;
+  }
+
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  std::size_t used_ = 0, room_ = 0;
+};
+
+// What is wrong with a line. Lines and columns (in bytes) count from 1.
+struct Bad {
+  std::int64_t line = 0, column = 0;
+  std::string what;
+};
+
+// Rows in CSR form. A positional format fills `index`, a named one `name`; the other stays empty.
+struct Chunk {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> index;
+  std::vector<std::string_view> name;  // into the text that was parsed, or into `arena`
+  std::vector<double> value;
+  std::vector<std::string_view> label;  // as written; empty where the line has none
+  std::vector<float> importance;        // 1 unless the format says otherwise
+  std::vector<std::string_view> tag;    // VW's, or empty
+  std::vector<std::int64_t> line;       // where each row begins
+  std::int32_t largest_index = -1;
+  Arena arena;
+
+  std::size_t rows() const { return label.size(); }
+  std::size_t row_begin() const { return static_cast<std::size_t>(indptr.back()); }
+
+  // A row is ended by this, or taken back; until then only `index`, `name` and `value` grow.
+  void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
+    indptr.push_back(static_cast<std::int64_t>(value.size()));
+    label.push_back(its_label);
+    importance.push_back(its_importance);
+    tag.push_back(its_tag);
+    line.push_back(its_line);
+  }
+  void drop_row() {
+    const std::size_t begin = row_begin();
+    value.resize(begin);
+    if (index.size() > begin) index.resize(begin);
+    if (name.size() > begin) name.resize(begin);
+  }
+
+  void clear() {
+    indptr.assign(1, 0);
+    index.clear();
+    name.clear();
+    value.clear();
+    label.clear();
+    importance.clear();
+    tag.clear();
+    line.clear();
+    largest_index = -1;
+    arena.clear();
+  }
+};
+
+}  // namespace mistakebound
