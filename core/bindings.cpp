@@ -17,6 +17,7 @@
 #include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
+#include "reading.hpp"
 
 using namespace nanobind::literals;
 
@@ -130,6 +131,56 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
+  // A chunk of named examples, as many rows as there are labels. Names are looked up row by row, for learning one row may
+  // give ids that the next one needs.
+  nb::tuple play_chunk(const Parsed& parsed, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
+    const Chunk& chunk = parsed.chunk;
+    if (!parsed.named || y.size() > chunk.rows() || predictions.size() != y.size())
+      throw nb::value_error("a chunk of named examples needs one label and one prediction a row");
+    Stop stop{0};
+    const auto lock = lock_with_gil();
+    nb::tuple before = counts_now();
+    {
+      nb::gil_scoped_release release;
+      const Playing playing(playing_);
+      const auto count_before = record().rounds;
+      record().expect(y.size());
+      stop = each_named(chunk, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+        bool positive = false;
+        const auto settle = [&] { give_slots(play, names, slots, x.size); };
+        const Fault fault = play.round(x, y.data()[r], positive, at, settle);
+        predictions.data()[r] = positive ? 1 : 0;
+        return fault;
+      });
+      record().add_predictions(predictions.data(), static_cast<std::size_t>(record().rounds - count_before));
+    }
+    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
+  }
+
+  nb::tuple score_chunk(const Parsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
+    const Chunk& chunk = parsed.chunk;
+    if (!parsed.named || out.size() != chunk.rows() || predictions.size() != out.size())
+      throw nb::value_error("a chunk of named examples needs one score and one prediction a row");
+    Stop stop{0};
+    const auto lock = lock_with_gil();
+    {
+      nb::gil_scoped_release release;
+      stop = each_named(chunk, chunk.rows(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
+        double raw = 0;
+        const Fault fault = play.score(x, raw, at);
+        out.data()[r] = play.normalised(raw);
+        predictions.data()[r] = play.is_positive(raw) ? 1 : 0;
+        return fault;
+      });
+    }
+    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
+  }
+
+  void grow_when_needed() {
+    const auto lock = lock_with_gil();
+    visit([](auto& play) { play.grow_when_needed(); });
+  }
+
   // Whether the positive label was predicted, before learning.
   bool learn_named(nb::handle x, int label) {
     const Borrowed example(*this, x);
@@ -139,9 +190,9 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       bool positive = false;
       std::size_t at = 0;
-      const auto settle = [&] { give_slots(play, *example); };
+      const auto settle = [&] { give_slots(play, example->name.data(), example->slot.data(), example->size); };
       play.record.expect(1);
-      Fault fault = repeated(*example, at);
+      Fault fault = repeated_names(play, *example, at);
       if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
       if (fault != Fault::none) blame(fault, *example, at);
       const std::uint8_t prediction = positive ? 1 : 0;
@@ -159,7 +210,7 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       double raw = 0;
       std::size_t at = 0;
-      Fault fault = repeated(*example, at);
+      Fault fault = repeated_names(play, *example, at);
       if (fault == Fault::none) fault = play.score(row, raw, at);
       if (fault != Fault::none) blame(fault, *example, at);
       return nb::make_tuple(play.normalised(raw), play.is_positive(raw));
@@ -341,28 +392,54 @@ class Engine {
   };
 
   // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
-  Fault repeated(const NamedExample& example, std::size_t& at) const {
-    if (!example.may_repeat || !visit([](const auto& play) { return play.needs_binary(); })) return Fault::none;
-    std::vector<std::string_view> sorted;
-    for (std::size_t k = 0; k < example.size; ++k) sorted.push_back(example.name[k]);
+  static Fault repeated(const std::string_view* names, std::size_t size, std::size_t& at) {
+    std::vector<std::string_view> sorted(names, names + size);
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return Fault::none;
-    for (at = 0; example.name[at] != *twice;) ++at;
+    for (at = 0; names[at] != *twice;) ++at;
     return Fault::repeated;
   }
 
   template <class Game>
-  void give_slots(Game& play, NamedExample& example) {
+  static Fault repeated_names(const Game& play, const NamedExample& example, std::size_t& at) {
+    if (!example.may_repeat || !play.needs_binary()) return Fault::none;
+    return repeated(example.name.data(), example.size, at);
+  }
+
+  template <class Game>
+  void give_slots(Game& play, const std::string_view* names, std::int32_t* slots, std::size_t size) {
     std::size_t unknown = 0;
-    for (std::size_t k = 0; k < example.size; ++k) unknown += example.slot[k] == 0 ? 1 : 0;
+    for (std::size_t k = 0; k < size; ++k) unknown += slots[k] == 0 ? 1 : 0;
     if (unknown == 0) return;
     play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
-    for (std::size_t k = 0; k < example.size; ++k) {
-      if (example.slot[k] != 0) continue;
-      example.slot[k] = static_cast<std::int32_t>(names_.insert(example.name[k]) + 1);
+    for (std::size_t k = 0; k < size; ++k) {
+      if (slots[k] != 0) continue;
+      slots[k] = static_cast<std::int32_t>(names_.insert(names[k]) + 1);
       play.resize(names_.size() + 1);
     }
+  }
+
+  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault.
+  template <class Round>
+  Stop each_named(const Chunk& chunk, std::size_t rows, Round round) {
+    std::vector<std::uint32_t> hashes;
+    std::vector<std::int32_t> slots;
+    return visit([&](auto& play) -> Stop {
+      for (std::size_t r = 0; r < rows; ++r) {
+        const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+        const std::size_t size = end - begin;
+        if (slots.size() < size) slots.resize(size), hashes.resize(size);
+        const std::string_view* const names = chunk.name.data() + begin;
+        names_.find_all(names, size, hashes.data(), slots.data());
+        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, size};
+        std::size_t at = 0;
+        Fault fault = play.needs_binary() ? repeated(names, size, at) : Fault::none;
+        if (fault == Fault::none) fault = round(play, r, x, names, slots.data(), at);
+        if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
+      }
+      return {static_cast<std::int64_t>(rows)};
+    });
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
@@ -433,6 +510,9 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
+      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert())
+      .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
+      .def("grow_when_needed", &Engine::grow_when_needed)
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
       .def("mistake_rounds", &Engine::mistake_rounds, "first"_a, "last"_a)
@@ -450,5 +530,43 @@ NB_MODULE(_core, m) {
                            nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]));
         self.restore(state);
       });
+  const auto view = [](const auto& numbers, nb::handle owner) {
+    using T = typename std::remove_cvref_t<decltype(numbers)>::value_type;
+    return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(numbers.data(), {numbers.size()}, owner));
+  };
+  nb::class_<Parsed>(m, "Chunk", "Some rows of a text, parsed.")
+      .def_ro("named", &Parsed::named)
+      .def_ro("consumed", &Parsed::consumed)
+      .def_ro("lines", &Parsed::lines)
+      .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })
+      .def_prop_ro("labels", [](const Parsed& self) {
+        nb::list all;
+        for (const std::string_view label : self.labels) all.append(nb::bytes(label.data(), label.size()));
+        return all;
+      })
+      .def_prop_ro("label_ids", [](const Parsed& self) { return nb::bytes(self.label_ids.data(), self.label_ids.size()); })
+      .def_prop_ro("bad", [](const Parsed& self) {
+        nb::list all;
+        for (std::size_t k = 0; k < self.bad.size(); ++k)
+          all.append(nb::make_tuple(self.bad_row[k], self.bad[k].line, self.bad[k].column,
+                                    nb::bytes(self.bad[k].what.data(), self.bad[k].what.size())));
+        return all;
+      })
+      .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
+      .def("line", [](const Parsed& self, std::size_t row) { return self.chunk.line.at(row); }, "row"_a)
+      .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
+      .def("tag", [](const Parsed& self, std::size_t row) {
+        return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
+      }, "row"_a)
+      .def("name", [](const Parsed& self, std::size_t at) {
+        return nb::bytes(self.chunk.name.at(at).data(), self.chunk.name.at(at).size());
+      }, "at"_a)
+      .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
+      .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
+      .def_prop_ro("value", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.value, self); });
+  nb::class_<Reader>(m, "Reader", "Parses text of one format.")
+      .def(nb::init<const std::string&, bool>(), "kind"_a, "zero_based"_a = false)
+      .def_prop_ro("named", &Reader::named)
+      .def("parse", &Reader::parse, nb::rv_policy::take_ownership, "text"_a, "last"_a, "most_bad"_a = 0);
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
 }

@@ -27,6 +27,7 @@ struct Settings {
   bool only_false_positives = false;     // Elimination never adds a variable
   bool named = false;                    // slot 0 then stands for every feature not named yet
   std::size_t width = 0;                 // positional: the number of features
+  bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
   bool avx2 = cpu_has_avx2();
 };
 
@@ -89,6 +90,16 @@ class Play {
     }
   }
 
+  // Positional: features beyond the width known so far come with the weight link(0). Round by round, not batch by batch:
+  // the normaliser of some rules counts the features.
+  void grow_when_needed() { settings_.growing = true; }
+  void widen(std::size_t width) {
+    if (width <= settings_.width) return;
+    reserve(width);
+    resize(width);
+    settings_.width = width;
+  }
+
   // One round. `settle` is called before x is learned or kept, so that new names can be given their slots.
   template <class Index, class Value, class Settle>
   Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Settle settle) {
@@ -114,8 +125,16 @@ class Play {
   // w·x + bias, in the written order; the value that is compared with the threshold.
   template <class Index, class Value>
   Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
-    if (!dot(x, settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0, raw)) [[unlikely]]
+    if (!dot(x, bias_term(), raw)) [[unlikely]]
       return Fault::irregular;
+    return checked(x, raw, at);
+  }
+
+  bool is_positive(double raw) const { return settings_.strict ? raw > settings_.threshold : raw >= settings_.threshold; }
+
+  // Whether a score may be used.
+  template <class Index, class Value>
+  Fault checked(const Row<Index, Value>& x, double raw, std::size_t& at) const {
     if constexpr (Rule::binary) {
       if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
     }
@@ -125,8 +144,6 @@ class Play {
       if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
     return Fault::overflow;
   }
-
-  bool is_positive(double raw) const { return settings_.strict ? raw > settings_.threshold : raw >= settings_.threshold; }
 
   // What is reported: divided by the normaliser where the rule has one.
   double normalised(double raw) const {
@@ -145,7 +162,7 @@ class Play {
       record.add_predictions(predictions, static_cast<std::size_t>(record.rounds - before));
     };
     try {
-      const Stop stop = each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      const Stop stop = each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
         bool positive = false;
         const Fault fault = round(x, y[r], positive, at, [] {});
         predictions[r] = positive ? 1 : 0;
@@ -161,9 +178,10 @@ class Play {
 
   template <class Batch>
   Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
-    return each_row(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+    return each_row<false>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
-      const Fault fault = score(x, raw, at);
+      Fault fault = score(x, raw, at);
+      if (fault == Fault::irregular && x.beyond) fault = score_beyond(x, raw, at);
       out[r] = normalised(raw);
       predictions[r] = is_positive(raw) ? 1 : 0;
       return fault;
@@ -337,22 +355,39 @@ class Play {
     return true;
   }
 
-  template <class Index, class Value, class Visit>
+  // A row that was looked at closely and has features beyond the width, which weigh link(0).
+  template <class Index, class Value>
+  Fault score_beyond(const Row<Index, Value>& x, double& raw, std::size_t& at) {
+    std::vector<float> w(x.size);
+    std::vector<Index> place(x.size);
+    for (std::size_t k = 0; k < x.size; ++k) {
+      const auto i = static_cast<std::size_t>(x.index[k]);
+      w[k] = i < settings_.width ? w_.data()[i] : weight(0);
+      place[k] = static_cast<Index>(k);
+    }
+    const Row<Index, Value> row{place.data(), x.value, x.size};
+    dot_portable<false>(Weights{w.data(), w.size()}, row, bias_term(), raw);
+    return checked(x, raw, at);
+  }
+
+  template <bool Learning, class Index, class Value, class Visit>
   Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
     for (std::int64_t r = 0; r < batch.rows; ++r) {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
       const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
-      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), ahead};
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), false, ahead};
       fetch_stream(x);
       std::size_t at = 0;
       Fault fault = visit(x, r, at);
       if (fault == Fault::irregular) [[unlikely]]
-        fault = closer_look(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
+        fault = closer_look<Learning>(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
       if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at)};
     }
     return {batch.rows};
   }
+
+  double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0; }
 
   template <class Index, class Value>
   bool dot(const Row<Index, Value>& x, double extra, double& raw) const {
@@ -365,25 +400,33 @@ class Play {
     return x.ahead ? dot_portable<true>(w, x, extra, raw) : dot_portable<false>(w, x, extra, raw);
   }
 
-  // A row with an index out of range is at fault; one with stored zeros is played without them, as a dense row would be.
-  template <class Index, class Value, class Visit>
-  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, Visit visit) const {
+  // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, as
+  // a dense row would be.
+  template <bool Learning, class Index, class Value, class Visit>
+  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, Visit visit) {
     using Unsigned = std::make_unsigned_t<Index>;
     std::vector<Index> index;
     std::vector<Value> value;
     std::vector<std::size_t> place;
+    std::size_t width = settings_.width;
     for (at = 0; at < x.size; ++at) {
-      if (static_cast<std::size_t>(static_cast<Unsigned>(x.index[at])) >= settings_.width) return Fault::index;
+      const auto i = static_cast<std::size_t>(static_cast<Unsigned>(x.index[at]));
+      if (i >= settings_.width && !(settings_.growing && i < widest)) return Fault::index;
       if (x.value[at] == 0) continue;
+      width = std::max(width, i + 1);
       index.push_back(x.index[at]);
       value.push_back(x.value[at]);
       place.push_back(at);
     }
+    if (Learning) widen(width);
     at = 0;
-    const Fault fault = visit(Row<Index, Value>{index.data(), value.data(), value.size()});
+    Row<Index, Value> row{index.data(), value.data(), value.size()};
+    row.beyond = width > settings_.width;
+    const Fault fault = visit(row);
     at = at < place.size() ? place[at] : 0;
     return fault;
   }
+  static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
 
   // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.
   template <class Index, class Value>
@@ -398,7 +441,7 @@ class Play {
   }
 
   // A dense row is the sparse one of its non-zeros, in column order.
-  template <class Value, class Visit>
+  template <bool Learning, class Value, class Visit>
   Stop each_row(const Dense<Value>& batch, Visit visit) {
     std::vector<std::int32_t> index(static_cast<std::size_t>(batch.width));
     std::vector<Value> value(static_cast<std::size_t>(batch.width));

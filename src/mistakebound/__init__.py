@@ -28,6 +28,7 @@ from mistakebound.ledger import Ledger
 if TYPE_CHECKING:
     from mistakebound import adversaries, bounds, experts, streams, theorems
     from mistakebound.certificate import Certificate, certify
+    from mistakebound.sources import Source
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ __all__ = [
     "NormalizedWinnow",
     "PNormPerceptron",
     "Perceptron",
+    "Source",
     "StreamError",
     "Winnow",
     "adversaries",
@@ -51,14 +53,14 @@ __all__ = [
 
 # Loaded when first used, so that importing stays quick and needs no scipy.
 _MODULES = frozenset({"adversaries", "bounds", "experts", "streams", "theorems"})
-_FROM_CERTIFICATE = frozenset({"Certificate", "certify"})
+_FROM_MODULES = {"Certificate": "certificate", "certify": "certificate", "Source": "sources"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"mistakebound.{name}")
-    if name in _FROM_CERTIFICATE:
-        return getattr(import_module("mistakebound.certificate"), name)
+    if name in _FROM_MODULES:
+        return getattr(import_module(f"mistakebound.{_FROM_MODULES[name]}"), name)
     message = f"module 'mistakebound' has no attribute {name!r}"
     raise AttributeError(message)
 

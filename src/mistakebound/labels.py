@@ -132,6 +132,15 @@ class Labels:
         none = np.zeros(len(y), np.int8)
         return np.asarray(sides.get(POSITIVE, none) - sides.get(NEGATIVE, none))
 
+    def encode_ids(self, texts: list[bytes], ids: bytes) -> SignArray:
+        """Like ``encode``, for labels that are given as places in a list of texts."""
+        labels = np.empty(len(texts), object)
+        labels[:] = [plain_label(text) for text in texts]
+        self.look_ahead(labels)
+        signs = np.zeros(256, np.int8)
+        signs[: len(labels)] = [self.signs.get(label, 0) for label in labels]
+        return signs[np.frombuffer(ids, np.uint8)]
+
     def look_ahead(self, y: AnyArray) -> None:
         """Settle the labels by the first two different ones of a batch, as far as they go.
 
@@ -156,6 +165,9 @@ class Labels:
         if self.settled:
             message = f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r}"
             raise StreamError(message)
+        if label is None:
+            message = "there is no label"
+            raise StreamError(message)
         if not isinstance(label, (bool, int, float)):
             message = f"label {label!r} alone does not tell which side is positive: pass classes=(negative, positive)"
             raise StreamError(message)
@@ -178,6 +190,20 @@ class Labels:
         else:
             self.negative = label
         return sign
+
+
+def plain_label(text: bytes) -> Any:
+    """A label as a file has it: a number if it is one, otherwise text; None if there is none.
+
+    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"")
+    (1, 0.5, 'spam', None)
+    """
+    if not text:
+        return None
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(text)
+    return text.decode(errors="replace")
 
 
 def equal(y: AnyArray, label: Any) -> AnyArray:

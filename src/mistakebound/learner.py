@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from mistakebound._core import Chunk
     from mistakebound.arrays import FloatArray
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
     from mistakebound.rules import Rule
+    from mistakebound.sources import Source
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = threading.Lock()
@@ -104,22 +106,48 @@ class Learner:
 
     # ------------------------------------------------------------------ a stream
 
-    def run(self, X: Any, y: Any) -> Ledger:
+    def run(self, X: Any, y: Any = None) -> Ledger:
         """Predict, then learn, over a whole stream in its order. Returns the ledger of these rounds.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix, DataFrame, or iterable of dicts, sets or lists of names
-            One example a round. The columns of a DataFrame are names here.
+        X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
+            One example a round. The columns of a DataFrame are names here. A Source brings its own labels.
         y : iterable
             One label a round.
         """
+        if hasattr(X, "parts"):  # a Source
+            before = NO_ROUNDS if self._life is None else self._life.counts
+            positive = [ledger.positive for ledger in self.run_parts(X)]
+            life = self._begun()
+            return life.ledger(self._the_labels().pair, before, own=np.concatenate([*positive, np.zeros(0, np.bool_)]))
         try:
             rows = read_rows(X)
         except StreamError as error:
             error.ledger = self._no_rounds()
             raise
         return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
+
+    def run_parts(self, source: Source) -> Iterator[Ledger]:
+        """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
+        rounds = 0
+        for part in source.parts():
+            life = self._start_with(part.chunk)
+            labels = self._the_labels().copy()
+            codes = labels.encode_ids(part.chunk.labels, part.chunk.label_ids[: part.rows])
+            played = life.play_part(part, codes)
+            if played.row > 0:
+                self._labels = labels
+            ledger = life.ledger(labels.pair, played.before, played.after, played.positive)
+            yield ledger
+            rounds += played.row
+            if played.row < part.rows:
+                unknown = codes[played.row] == 0
+                words = labels.objection(part.label(played.row)) if unknown else played.words
+                message = f"{part.where(played.row)}: {words}"
+                raise StreamError(message, round=rounds, ledger=self.ledger_)
+            if part.error:
+                raise StreamError(part.error, round=rounds, ledger=self.ledger_)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
         labels = as_labels(y)
@@ -254,6 +282,13 @@ class Learner:
         life.require(width, type(self).__name__)
         return life
 
+    def _start_with(self, chunk: Chunk) -> Life:
+        """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
+        if self._life is None and not chunk.named:
+            with _STARTING:
+                self._life = self._life or self._new_life(None, growing=True)
+        return self._start(None if chunk.named or self._life is None else self._life.width)
+
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
         with _STARTING:
@@ -261,7 +296,7 @@ class Learner:
                 self._life = before
         return self._life is before
 
-    def _new_life(self, width: int | None) -> Life:
+    def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
         if not isinstance(self.keep_bytes, int) or self.keep_bytes < 0:
             message = f"keep_bytes must be a whole number of at least 0, got {self.keep_bytes!r}"
             raise ValueError(message)
@@ -270,7 +305,7 @@ class Learner:
             message = "complements and conjunctions need to know all variables: use positional features"
             raise ValueError(message)
         rule = self._make_rule(None if width is None else reduction.slots(width))
-        return Life(rule, width, self.keep_bytes, reduction)
+        return Life(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
 
     def _begun(self) -> Life:
         """Return the life so far; before any input, one of no rounds that is not kept."""

@@ -132,9 +132,9 @@ class Ledger:
         """Rounds that changed the weights."""
         return self._counts.updates
 
-    @cached_property
-    def predictions(self) -> AnyArray:
-        """What was predicted in each round *before* learning from it, in the learner's labels."""
+    @property
+    def positive(self) -> BoolArray:
+        """Whether each prediction was the positive label."""
         positive = self._source.predictions()
         if positive is None:
             message = (
@@ -142,7 +142,12 @@ class Ledger:
                 "each run returns those of its own rounds, or raise keep_bytes"
             )
             raise ValueError(message)
-        return label_array(self.classes)[positive.astype(np.intp)]
+        return positive
+
+    @cached_property
+    def predictions(self) -> AnyArray:
+        """What was predicted in each round *before* learning from it, in the learner's labels."""
+        return label_array(self.classes)[self.positive.astype(np.intp)]
 
     @cached_property
     def mistake_rounds(self) -> IntArray:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.example import Positional
     from mistakebound.rules import Rule
+    from mistakebound.sources import Part
 
 NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 
@@ -62,9 +63,14 @@ class Life:
         With the parameters in force.
     width : int or None
         Number of features by position; None for features with names.
+    growing : bool
+        Whether more features by position may come than are known, as from a file.
     """
 
-    def __init__(self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction) -> None:
+    def __init__(
+        self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
+    ) -> None:
+        self.growing = growing
         self.rule = rule
         self.width = width
         self.named = width is None
@@ -80,6 +86,8 @@ class Life:
             0 if width is None else reduction.slots(width),
             keep_bytes,
         )
+        if growing:
+            self.engine.grow_when_needed()
 
     @property
     def counts(self) -> Counts:
@@ -92,9 +100,20 @@ class Life:
             has, got = ("names", "positions") if self.named else ("positions", "names")
             message = f"this {learner} knows its features by {has}; examples with {got} cannot be mixed in"
             raise StreamError(message)
-        if width != self.width:
+        if width != self.width and not self.growing:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
+
+    def play_part(self, part: Part, codes: SignArray) -> Played:
+        """Predict, then learn, the rows of a part of a file."""
+        chunk = part.chunk
+        if not self.named:
+            return self.play(Csr(chunk.indptr[: len(codes) + 1], chunk.index, chunk.value, chunk.width), codes)
+        out = np.empty(len(codes), np.uint8)
+        row, fault, position, before, after = self.engine.play_chunk(chunk, codes, out)
+        feature = f"feature {chunk.name(position).decode(errors='replace')!r}" if position >= 0 else ""
+        words = words_of(fault, feature, chunk.value[position] if fault in (3, 4, 6) else None) if fault else ""
+        return Played(out[:row].view(np.bool_), row, words, Counts(*before), Counts(*after))
 
     def play(self, rows: Positional, codes: SignArray) -> Played:
         """Predict, then learn, row by row."""

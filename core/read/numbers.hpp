@@ -1,0 +1,117 @@
+// Numbers from text: exact, and quick for the short ones that files are made of.
+#pragma once
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+namespace mistakebound {
+
+// m·10^e is exact in float64 for m below 2^53 and |e| up to 22: both factors are, and one operation rounds once.
+inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                           1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+inline constexpr std::uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+
+inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+
+// Reads the longest number at p, and returns what comes after it; p itself if there is none. A '+' may stand before it;
+// "inf" and "nan" are numbers here, for whoever wants to refuse them by name.
+inline const char* read_number_slowly(const char* p, const char* end, double& number) {
+  const char* from = p < end && *p == '+' && p + 1 < end && p[1] != '-' ? p + 1 : p;
+  const auto [after, error] = std::from_chars(from, end, number);
+  if (error == std::errc::invalid_argument) return p;
+  if (error == std::errc::result_out_of_range) {  // too large is infinite, too small is zero: as strtod has it
+    bool small = false;
+    for (const char* q = from; q < after; ++q)
+      if ((*q == 'e' || *q == 'E') && q + 1 < after && q[1] == '-') small = true;
+    const char* q = from + (*from == '-' ? 1 : 0);
+    if (!small && q + 1 < after && *q == '0' && q[1] == '.') small = true;  // 0.000...
+    number = small ? 0.0 : std::numeric_limits<double>::infinity();
+    if (*from == '-') number = -number;
+  }
+  return after;
+}
+
+inline const char* read_number(const char* p, const char* end, double& number) {
+  const char* q = p;
+  const bool negative = q < end && *q == '-';
+  q += negative ? 1 : 0;
+  std::uint64_t m = 0;
+  const char* const digits = q;
+  while (q < end && is_digit(*q)) m = 10 * m + static_cast<std::uint64_t>(*q++ - '0');
+  const auto whole = q - digits;
+  std::ptrdiff_t fraction = 0;
+  if (q < end && *q == '.') {
+    const char* const point = ++q;
+    while (q < end && is_digit(*q)) m = 10 * m + static_cast<std::uint64_t>(*q++ - '0');
+    fraction = q - point;
+  }
+  // 18 digits cannot overflow m; anything unusual is left to from_chars.
+  if (whole + fraction == 0 || whole + fraction > 18 || m >= (std::uint64_t{1} << 53) ||
+      (q < end && ((*q | 0x20) == 'e' || *q == '.')))
+    return read_number_slowly(p, end, number);
+  const double value = static_cast<double>(m) / powers_of_ten[fraction];
+  number = negative ? -value : value;
+  return q;
+}
+
+// Up to eight digits at once. A word of text holds its first letter in its lowest byte (little-endian).
+struct Digits {
+  std::uint64_t text;  // each byte less '0'
+  int count;           // how many of the first are digits, 0 to 8
+
+  explicit Digits(const char* p) {
+    std::memcpy(&text, p, sizeof text);
+    text ^= 0x3030303030303030ULL;
+    // The top bit of each byte that is above 9; a carry can only reach bytes after the first such one.
+    const std::uint64_t other = ((text + 0x7676767676767676ULL) | text) & 0x8080808080808080ULL;
+    count = other == 0 ? 8 : std::countr_zero(other) / 8;
+  }
+  std::uint64_t value() const {  // of the first `count`, which is at least 1
+    std::uint64_t v = text << (64 - 8 * count);  // missing digits are leading zeros
+    v = 10 * v + (v >> 8);                       // pairs, then pairs of pairs, then both halves
+    return ((v & 0x000000FF000000FFULL) * 0x000F424000000064ULL +
+            ((v >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL) >> 32;
+  }
+};
+inline constexpr std::ptrdiff_t readable = 32;  // how many bytes after p the quick ways may look at
+inline constexpr bool little_endian = std::endian::native == std::endian::little;
+
+// As read_number, for p with `readable` bytes after it: numbers of up to 7 digits before and 16 after the point.
+inline const char* read_number_quickly(const char* p, const char* end, double& number) {
+  const bool negative = *p == '-';
+  const char* q = p + (negative ? 1 : 0);
+  const Digits whole(q);
+  if (whole.count == 0 || whole.count == 8) return read_number(p, end, number);
+  std::uint64_t m = whole.value();
+  q += whole.count;
+  int fraction = 0;
+  if (*q == '.') {
+    const Digits first(++q);
+    if (first.count > 0) m = m * whole_powers[first.count] + first.value();
+    fraction = first.count;
+    if (first.count == 8) {
+      const Digits second(q + 8);
+      if (second.count == 8 || m >= 100000000) return read_number(p, end, number);
+      if (second.count > 0) m = m * whole_powers[second.count] + second.value();
+      fraction += second.count;
+    }
+    q += fraction;
+  }
+  if ((*q | 0x20) == 'e' || m >= (std::uint64_t{1} << 53)) return read_number(p, end, number);
+  const double value = static_cast<double>(m) / powers_of_ten[fraction];
+  number = negative ? -value : value;
+  return q;
+}
+
+// The whole text is one number.
+inline bool is_number(std::string_view text, double& number) {
+  const char* const end = text.data() + text.size();
+  return !text.empty() && read_number(text.data(), end, number) == end;
+}
+
+}  // namespace mistakebound

@@ -1,0 +1,97 @@
+// svmlight / libsvm:   label [qid:7] 3:0.5 7:1 ... [# comment]
+//
+// Indices count from 1 unless `zero_based`; they may come in any order, and one that is repeated means the sum.
+// Empty lines and lines of comment alone are no rows.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+
+#include "chunk.hpp"
+#include "numbers.hpp"
+
+namespace mistakebound {
+
+struct Svmlight {
+  static constexpr bool named = false;
+  static constexpr std::int64_t widest = (std::int64_t{1} << 31) - 2;
+  bool zero_based = false;
+
+  // One line, without its newline; `after` bytes can be read after it. False: `bad` says what is wrong, and the chunk is
+  // as before.
+  bool parse(std::string_view text, std::ptrdiff_t after, std::int64_t line, Chunk& chunk, Bad& bad) const {
+    if (little_endian && after >= readable) return parse_line<true>(text, line, chunk, bad);
+    return parse_line<false>(text, line, chunk, bad);
+  }
+
+ private:
+  template <bool Quick>
+  bool parse_line(std::string_view text, std::int64_t line, Chunk& chunk, Bad& bad) const {
+    const char *p = text.data(), *const begin = p, *end = p + text.size();
+    const auto fail = [&](const char* where, std::string what) {
+      bad = {line, where - begin + 1, std::move(what)};
+      chunk.drop_row();
+      return false;
+    };
+    p = skip_spaces(p, end);
+    if (p == end || *p == '#') return true;
+    double number;
+    const char* const label = p;
+    p = read_number(p, end, number);
+    if (p == label || !ends_token(p, end)) return fail(label, "the label must be a number" + got(label, end));
+    const std::string_view label_text(label, static_cast<std::size_t>(p - label));
+    if (!std::isfinite(number)) return fail(label, "the label is not finite");
+    const std::int64_t first = zero_based ? 0 : 1;
+    for (;;) {
+      p = skip_spaces(p, end);
+      if (p == end || *p == '#') break;
+      const char* const token = p;
+      std::int64_t index = 0;
+      if constexpr (Quick) {
+        if (const Digits digits(p); digits.count > 0) {
+          index = static_cast<std::int64_t>(digits.value());
+          p += digits.count;
+        }
+      }
+      while (p < end && is_digit(*p) && p - token < 18) index = 10 * index + (*p++ - '0');
+      if (p == token || p == end || *p != ':') {
+        if (end - token >= 4 && std::string_view(token, 4) == "qid:") {
+          p = token + 4;
+          while (p < end && is_digit(*p)) ++p;
+          if (p > token + 4 && ends_token(p, end)) continue;
+          return fail(token, "qid needs a whole number" + got(token, end));
+        }
+        return fail(token, "a feature is index:value" + got(token, end));
+      }
+      if (index < first || index > widest) return fail(token, index_words(index));
+      const char* const value = ++p;
+      p = Quick ? read_number_quickly(p, end, number) : read_number(p, end, number);
+      if (p == value || !ends_token(p, end)) return fail(value, "the value is not a number" + got(token, end));
+      if (!std::isfinite(number)) return fail(value, "the value is not finite" + got(token, end));
+      const auto slot = static_cast<std::int32_t>(index - first);
+      chunk.index.push_back(slot);
+      chunk.value.push_back(number);
+      if (slot > chunk.largest_index) chunk.largest_index = slot;
+    }
+    chunk.end_row(label_text, line);
+    return true;
+  }
+
+  static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+  static const char* skip_spaces(const char* p, const char* end) {
+    while (p < end && is_space(*p)) ++p;
+    return p;
+  }
+  static bool ends_token(const char* p, const char* end) { return p == end || is_space(*p) || *p == '#'; }
+  static std::string got(const char* token, const char* end) {
+    const char* p = token;
+    while (p < end && !is_space(*p) && p - token < 40) ++p;
+    return ", got '" + std::string(token, p) + "'";
+  }
+  std::string index_words(std::int64_t index) const {
+    if (index == 0) return "index 0: indices count from 1 here; if they count from 0, say --zero-based";
+    return "index " + std::to_string(index) + " is beyond the largest possible, " + std::to_string(widest);
+  }
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,233 @@
+"""Files as streams: found by content, read block by block, parsed in the core, in the order of the file."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from collections import deque
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from mistakebound._core import Reader
+from mistakebound.labels import plain_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
+
+    from mistakebound._core import Chunk
+
+BLOCK = 1 << 20
+"""Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
+
+GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of one file, parsed; ``rows`` of them are good, and after them comes ``error``, if there is one."""
+
+    chunk: Chunk
+    file: str
+    lines_before: int
+    rows: int
+    error: str = ""
+
+    def label(self, row: int) -> Any:
+        """Label of a row."""
+        known = self.chunk.labels
+        place = self.chunk.label_ids[row]
+        return plain_label(known[place]) if place < len(known) else "(one of very many)"
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        return f"{self.file}:{self.lines_before + self.chunk.line(row)}"
+
+
+class Source:
+    r"""One or several files as one stream of examples.
+
+    Parameters
+    ----------
+    files : path or iterable of paths
+        ``-`` is standard input. Compressed files (.gz, .zst) are told by their content, not by their name.
+    format : {"auto", "svmlight", "vw"}
+        "auto" looks at the beginning of the first file.
+    zero_based : bool
+        Whether svmlight indices count from 0 instead of 1.
+    skip_bad : int
+        How many bad lines to leave out before giving up. They are listed in ``skipped``.
+    threads : int
+        With 2 or more, that many blocks are parsed ahead while another one is learned; the result is the same.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "stream.svm"
+    >>> _ = file.write_text("+1 1:1 3:0.5\n-1 2:1\n")
+    >>> mb.Perceptron().run(mb.Source(file)).mistakes
+    1
+    """
+
+    def __init__(
+        self,
+        files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+        *,
+        format: str = "auto",  # noqa: A002 - the natural word
+        zero_based: bool = False,
+        skip_bad: int = 0,
+        threads: int = 2,
+    ) -> None:
+        self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
+        self.format = format
+        self.zero_based = zero_based
+        self.skip_bad = skip_bad
+        self.threads = threads
+        self.skipped: list[str] = []
+        self.bytes_read = 0
+
+    def parts(self) -> Iterator[Part]:
+        """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
+        self.skipped.clear()
+        self.bytes_read = 0
+        reader: Reader | None = None
+        for file in self.files:
+            lines = 0
+            with opened(file) as blocks:
+                for block in blocks:
+                    reader = reader or self._reader(block[0])
+                    for chunk in parsed(reader, chain([block], blocks), self.skip_bad, self.threads):
+                        yield self._part(chunk, file, lines)
+                        lines += chunk.lines
+
+    def _reader(self, beginning: Any) -> Reader:
+        kind = tell_format(bytes(beginning[:65536])) if self.format == "auto" else self.format
+        return Reader(kind, self.zero_based)
+
+    def _part(self, chunk: Chunk, file: str, lines_before: int) -> Part:
+        """The rows of a chunk, up to where one bad line too many comes."""
+        self.bytes_read += chunk.consumed
+        for row, line, column, what in chunk.bad:
+            message = f"{file}:{lines_before + line}:{column}: {what.decode(errors='replace')}"
+            if len(self.skipped) == self.skip_bad:
+                return Part(chunk, file, lines_before, row, message)
+            self.skipped.append(message)
+        return Part(chunk, file, lines_before, len(chunk))
+
+
+def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, threads: int) -> Iterator[Chunk]:
+    """Chunks in the order of the blocks. Several threads parse ahead; parsing does not hold Python's lock."""
+    if threads < 2:
+        for block, last in blocks:
+            yield reader.parse(block, last, most_bad)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - importing it takes a while
+
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[Chunk]] = deque()
+        for block, last in blocks:
+            ahead.append(pool.submit(reader.parse, block, last, most_bad))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+
+
+@contextmanager
+def opened(file: str) -> Iterator[Iterator[tuple[Any, bool]]]:
+    """Blocks of whole lines of a file, and whether each is the last."""
+    if file == "-":
+        yield cut(sys.stdin.buffer)
+        return
+    with Path(file).open("rb") as raw:
+        start = raw.read(4)
+        raw.seek(0)
+        if start.startswith(GZIP):
+            import gzip  # noqa: PLC0415 - seldom needed
+
+            with gzip.open(raw) as unpacked:
+                yield cut(unpacked)
+        elif start.startswith(ZSTD):
+            yield cut(zstd(raw))
+        elif os.fstat(raw.fileno()).st_size == 0 or not raw.seekable():
+            yield cut(raw)
+        else:
+            # Not closed here: chunks that somebody still holds point into it.
+            yield slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def zstd(raw: IO[bytes]) -> Any:
+    """A reader of a .zst file; needs the package zstandard."""
+    try:
+        import zstandard  # noqa: PLC0415 - optional
+    except ImportError:
+        message = "reading .zst files needs the package zstandard: pip install 'mistakebound[files]'"
+        raise ModuleNotFoundError(message) from None
+    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
+
+
+def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
+    """Blocks of a file in memory. Pages are given back once they are read: memory does not grow with the file."""
+    whole = memoryview(mapped)
+    begin, size, given_back = 0, len(whole), 0
+    while begin < size:
+        end = min(begin + BLOCK, size)
+        if end < size:
+            newline = mapped.rfind(b"\n", begin, end)
+            if newline < 0:
+                newline = mapped.find(b"\n", end)
+            end = size if newline < 0 else newline + 1
+        yield whole[begin:end], end == size
+        begin = end
+        done = (begin - 32 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely learned
+        if done > given_back and hasattr(mapped, "madvise"):
+            mapped.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
+            given_back = done
+
+
+def cut(stream: Any) -> Iterator[tuple[bytes, bool]]:
+    """Blocks of whole lines of something that can only be read."""
+    rest = b""
+    while block := stream.read(BLOCK):
+        newline = block.rfind(b"\n") + 1
+        if newline:
+            yield rest + block[:newline], False
+            rest = block[newline:]
+        else:
+            rest += block
+    if rest:
+        yield rest, True
+
+
+def tell_format(beginning: bytes) -> str:
+    """Say what a text is by its first line that is not empty."""
+    for line in beginning.split(b"\n"):
+        text = line.split(b"#")[0].strip()
+        if not text:
+            continue
+        if b"|" in text:
+            return "vw"
+        label, *pairs = text.split()
+        if _is_number(label) and all(_is_pair(pair) for pair in pairs[:20]):
+            return "svmlight"
+        shown = line[:60].decode(errors="replace")
+        message = f"the format is not known by its beginning {shown!r}: svmlight or vw, say which"
+        raise ValueError(message)
+    return "svmlight"
+
+
+def _is_pair(text: bytes) -> bool:
+    index, colon, value = text.partition(b":")
+    return bool(colon) and (index.isdigit() or index == b"qid") and _is_number(value)
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

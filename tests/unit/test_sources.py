@@ -1,0 +1,367 @@
+"""Files: each format against its description and a trusted reader, any cutting into blocks, and broken lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mistakebound as mb
+from mistakebound import sources
+from mistakebound._core import Reader
+
+
+def rows_of(text: str | bytes, format_: str, *, zero_based: bool = False, most_bad: int = 0) -> list[tuple[Any, ...]]:
+    """(label, {feature: value}) of each row; a repeated feature is listed with the sum."""
+    data = text.encode() if isinstance(text, str) else text
+    chunk = Reader(format_, zero_based).parse(data, True, most_bad)
+    rows = []
+    for row in range(len(chunk)):
+        x: dict[Any, float] = {}
+        for at in range(chunk.indptr[row], chunk.indptr[row + 1]):
+            feature = chunk.name(at).decode() if chunk.named else int(chunk.index[at])
+            x[feature] = x.get(feature, 0) + float(chunk.value[at])
+        rows.append((chunk.labels[chunk.label_ids[row]].decode(), x))
+    return rows
+
+
+def bad_of(text: str, format_: str) -> tuple[int, int, str]:
+    """(line, column, what is wrong) of the first bad line."""
+    ((_, line, column, what),) = Reader(format_).parse(text.encode(), True).bad
+    return line, column, what.decode()
+
+
+# ---------------------------------------------------------------- svmlight
+
+
+def test_svmlight_by_hand() -> None:
+    """Labels as written, qid and comments left out, empty lines no rows, indices from 1."""
+    text = "+1 1:0.5 3:-2 # a comment 5:1\n\n# only a comment\n-1 qid:7 2:1e-3\r\n0\t4:.5\n7.5"
+    assert rows_of(text, "svmlight") == [("+1", {0: 0.5, 2: -2.0}), ("-1", {1: 1e-3}), ("0", {3: 0.5}), ("7.5", {})]
+    assert rows_of("1 0:2 5:3", "svmlight", zero_based=True) == [("1", {0: 2.0, 5: 3.0})]
+    assert rows_of("1 3:1 2:1 3:2", "svmlight") == [("1", {2: 3.0, 1: 1.0})]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "words"),
+    [
+        ("1 1:1\nspam 1:1", 2, 1, "label must be a number, got 'spam'"),
+        ("1 0:1", 1, 3, "--zero-based"),
+        ("1 2147483648:1", 1, 3, "beyond the largest"),
+        ("1 99999999999999999999:1", 1, 3, "index:value"),
+        ("1 -1:1", 1, 3, "index:value"),
+        ("1 1:x", 1, 5, "not a number, got '1:x'"),
+        ("1 1:", 1, 5, "not a number"),
+        ("1 1:1.5.2", 1, 5, "not a number"),
+        ("1 1:nan", 1, 5, "not finite"),
+        ("1 1:1e999", 1, 5, "not finite"),
+        ("nan 1:1", 1, 1, "not finite"),
+        ("1 1", 1, 3, "index:value"),
+        ("1 1: 2", 1, 5, "not a number"),
+        ("1 qid:x 1:1", 1, 3, "qid"),
+        ("1 1:1 |f", 1, 7, "index:value"),
+    ],
+)
+def test_bad_svmlight(text: str, line: int, column: int, words: str) -> None:
+    """A broken line is named by line and column, and says what was expected."""
+    found = bad_of(text, "svmlight")
+    assert found[:2] == (line, column)
+    assert words in found[2]
+
+
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda v: f"{v:.6g}"),
+    st.integers(-(10**20), 10**20).map(str),
+    st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{0,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True),
+    st.sampled_from(["+1", "+1.5", "-0", "0.0000", "1e-400", "0." + "0" * 400 + "1", "-1e-999", "1.e3", ".5", "5."]),
+)
+
+
+@given(st.lists(numbers, min_size=1, max_size=8), st.integers(0, 40))
+def test_numbers_are_exact(texts: list[str], padding: int) -> None:
+    """Every number is what Python's float makes of it, near the end of the text and far from it."""
+    line = "1 " + " ".join(f"{i + 1}:{text}" for i, text in enumerate(texts)) + "\n" + "#" * padding
+    wanted = [float(text) for text in texts]
+    chunk = Reader("svmlight").parse(line.encode(), True)
+    if not np.isfinite(wanted).all():
+        assert chunk.bad
+        return
+    assert chunk.value.tobytes() == np.array(wanted).tobytes()
+
+
+def svmlight_text(rng: random.Random, rows: int) -> str:
+    """A valid file with all that the format allows, as scikit-learn's reader understands it too."""
+    lines = []
+    for _ in range(rows):
+        indices = sorted(rng.sample(range(1, 200), rng.randrange(0, 12)))
+        make = rng.choice(
+            [lambda: f"{rng.random():.6g}", lambda: repr(rng.gauss(0, 1e5)), lambda: str(rng.randrange(9))]
+        )
+        pairs = (" " * rng.randrange(1, 3)).join(f"{i}:{make()}" for i in indices)
+        comment = rng.choice(["", "", " # a comment", "#x"])
+        lines.append(f"{rng.choice(['1', '-1', '+1', '1.0'])} {rng.choice(['', 'qid:3 '])}{pairs}{comment}")
+        if rng.random() < 0.1:
+            lines.append(rng.choice(["", "# nothing", "   "]))
+    return rng.choice(["\n", "\r\n"]).join(lines) + rng.choice(["", "\n"])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_svmlight_as_scikit_learn_reads_it(seed: int) -> None:
+    """The same matrix, bit for bit, and the same labels."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    text = svmlight_text(random.Random(seed), 60)
+    X, y = datasets.load_svmlight_file(io.BytesIO(text.encode()), n_features=200, zero_based=False)
+    chunk = Reader("svmlight").parse(text.encode(), True)
+    assert chunk.bad == []
+    assert chunk.indptr.tolist() == X.indptr.tolist()
+    assert chunk.index.tolist() == X.indices.tolist()
+    assert chunk.value.tobytes() == X.data.tobytes()
+    assert [float(chunk.labels[i]) for i in chunk.label_ids] == y.tolist()
+
+
+# ---------------------------------------------------------------- VW text
+
+
+def test_vw_by_hand() -> None:
+    """Labels, importance, base, tags, namespaces with weights, values, and bare names."""
+    text = (
+        "1 | price:.23 sqft:.25 age:.05 2006\n"
+        "-1 2 'second_house | price:.18 sqft:.15\n"
+        "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |\n"
+        "1 tag| a\n"
+        "\n"
+        "| unlabelled\n"
+        "1 |ns a:0 b"
+    )
+    assert rows_of(text, "vw") == [
+        ("1", {"price": 0.23, "sqft": 0.25, "age": 0.05, "2006": 1.0}),
+        ("-1", {"price": 0.18, "sqft": 0.15}),
+        ("0", {"h^price": 1.0, "h^roof": 2.0, "g^x": 0.5}),
+        ("1", {"a": 1.0}),
+        ("", {"unlabelled": 1.0}),
+        ("1", {"ns^b": 1.0}),
+    ]
+    chunk = Reader("vw").parse(text.encode(), True)
+    assert [chunk.tag(row) for row in range(6)] == [b"", b"second_house", b"third", b"tag", b"", b""]
+    assert [chunk.importance(row) for row in range(6)] == [1, 2, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ("spam | a", 1, "label must be a number, got 'spam'"),
+        ("1 x | a", 3, "importance weight must be a number"),
+        ("1 -2 | a", 3, "not negative"),
+        ("1 2 3 4 | a", 7, "at most a label"),
+        ("1 2 3", 6, "no bar"),
+        ("1 | a:x", 7, "'a' is not a number"),
+        ("1 | a:inf", 7, "'a' is not finite"),
+        ("1 | :3", 5, "without a name"),
+        ("1 |n:x a", 6, "namespace's weight"),
+        ("1 | a:1:2", 8, "after a feature comes a space"),
+        ("1 |n:1e300 a:1e300", 12, "not finite"),
+        ("1 'tag more | a", 8, "after the tag comes a bar"),
+    ],
+)
+def test_bad_vw(text: str, column: int, words: str) -> None:
+    """A broken line is named by line and column, and says what was expected."""
+    found = bad_of("1 | fine\n" + text, "vw")
+    assert found[:2] == (2, column)
+    assert words in found[2]
+
+
+# ---------------------------------------------------------------- files
+
+
+@pytest.fixture(params=["svmlight", "vw"])
+def stream_file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A file of 300 rows that can be learned to some degree."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "stream"
+    bar = "| " if request.param == "vw" else ""
+    lines = []
+    for _ in range(300):
+        x = sorted(rng.choice(50, 6, replace=False) + 1)
+        pairs = " ".join(f"{i}:{v:.3g}" for i, v in zip(x, rng.random(6), strict=True))
+        lines.append(f"{1 if x[0] < 6 else -1} {bar}{pairs}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def outcome(source: mb.Source) -> tuple[Any, ...]:
+    """All that learning from a source leaves behind."""
+    learner = mb.BalancedWinnow(update_margin=0.01)
+    ledger = learner.run(source)
+    weights = learner.weights_
+    found = weights if isinstance(weights, dict) else weights.tolist()
+    return ledger.predictions.tolist(), ledger.mistakes, ledger.n, found
+
+
+def test_blocks_threads_and_packing_do_not_matter(stream_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread or several, any size of block, packed, cut into two files, or by standard input: the same result."""
+    whole = outcome(mb.Source(stream_file))
+    data = stream_file.read_bytes()
+    packed, first, second = (stream_file.with_name(name) for name in ("packed", "first", "second"))
+    packed.write_bytes(gzip.compress(data))
+    at = data.index(b"\n", 4000) + 1
+    first.write_bytes(data[:at])
+    second.write_bytes(data[at:-1])  # a last line without a newline is a line
+    for block in (1, 50, 1000, 1 << 20):
+        monkeypatch.setattr(sources, "BLOCK", block)
+        for threads in (1, 2, 3):
+            assert outcome(mb.Source(stream_file, threads=threads)) == whole
+        assert outcome(mb.Source(packed)) == whole
+        assert outcome(mb.Source([first, second])) == whole
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert outcome(mb.Source("-")) == whole
+
+
+def test_zst(stream_file: Path) -> None:
+    """A .zst file is told by its content."""
+    zstandard = pytest.importorskip("zstandard")
+    packed = stream_file.with_name("packed")
+    packed.write_bytes(zstandard.compress(stream_file.read_bytes()))
+    assert outcome(mb.Source(packed)) == outcome(mb.Source(stream_file))
+
+
+def test_a_file_is_its_matrix(tmp_path: Path) -> None:
+    """Learning from a file is learning from the matrix that it holds."""
+    rng = np.random.default_rng(1)
+    X = np.round(rng.standard_normal((200, 9)), 3) * (rng.random((200, 9)) < 0.5)
+    y = np.where(X[:, 0] - X[:, 1] >= 0, 1, -1)
+    X[0, 8] = 1
+    path = tmp_path / "m.svm"
+    path.write_text(
+        "\n".join(
+            f"{t} " + " ".join(f"{i + 1}:{v!r}" for i, v in enumerate(x.tolist())) for x, t in zip(X, y, strict=True)
+        )
+    )
+    mine, theirs = mb.Perceptron(), mb.Perceptron()
+    ledger, expected = mine.run(mb.Source(path)), theirs.run(X, y)
+    assert ledger.predictions.tolist() == expected.predictions.tolist()
+    assert np.asarray(mine.weights_).tolist() == np.asarray(theirs.weights_).tolist()
+    assert mine.certify().to_json() == theirs.certify().to_json()
+
+
+def test_bad_lines_stop_or_are_listed(stream_file: Path) -> None:
+    """The rounds before a bad line stay learned; with skip_bad it is left out and listed; nothing is repaired."""
+    lines = stream_file.read_text().splitlines()
+    good = outcome(mb.Source(stream_file))
+    broken = [*lines[:100], "broken", *lines[100:200], "1 | a:b:c" if "|" in lines[0] else "1 a:b", *lines[200:]]
+    path = stream_file.with_name("broken")
+    path.write_text("\n".join(broken))
+    learner = mb.Perceptron()
+    with pytest.raises(mb.StreamError, match=r"round 100: .*broken:101:1: .*label") as caught:
+        learner.run(mb.Source(path))
+    assert caught.value.round == caught.value.ledger.rounds == learner.ledger_.rounds == 100
+    source = mb.Source(path, skip_bad=2)
+    assert outcome(source) == good
+    assert [where.split(" ")[0].split(":")[1] for where in source.skipped] == ["101", "202"]
+    learner = mb.Perceptron()
+    with pytest.raises(mb.StreamError, match=r"broken:202:"):
+        learner.run(mb.Source(path, skip_bad=1))
+    assert learner.ledger_.rounds == 200
+
+
+def test_labels_of_files(tmp_path: Path) -> None:
+    """Numbers are compared as numbers; a third label and a missing one stop at their line."""
+    path = tmp_path / "labels"
+    path.write_text("1 1:1\n1.0 1:1\n+1 1:1\n0 2:1\n")
+    learner = mb.Perceptron()
+    assert learner.run(mb.Source(path)).rounds == 4
+    assert learner.predict_one([1.0, 0.0]) == 1
+    for text, words in (("1 1:1\n2 1:1\n3 1:1\n", "third"), ("1 | a\n| a\n", "no label")):
+        path.write_text(text)
+        with pytest.raises(mb.StreamError, match=rf"labels:{3 if words == 'third' else 2}: .*{words}"):
+            mb.Perceptron().run(mb.Source(path))
+
+
+def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
+    """What a rule does not allow stops at its line."""
+    path = tmp_path / "x"
+    path.write_text("1 | a b\n0 | c:2\n")
+    with pytest.raises(mb.StreamError, match=r"x:2: feature 'c' is 2.0; this rule needs"):
+        mb.Winnow(threshold=4.0).run(mb.Source(path))
+    path.write_text("1 1:1\n0 2:0.5\n")
+    with pytest.raises(mb.StreamError, match=r"x:2: feature 1 is 0.5; this rule needs"):
+        mb.Winnow(threshold=4.0).run(mb.Source(path))
+
+
+def test_files_that_are_no_streams(tmp_path: Path) -> None:
+    """Unknown formats and missing files are told; an empty file is an empty stream."""
+    path = tmp_path / "what"
+    path.write_text("hello, world\n")
+    with pytest.raises(ValueError, match="format is not known by its beginning 'hello, world'"):
+        mb.Perceptron().run(mb.Source(path))
+    with pytest.raises(FileNotFoundError):
+        mb.Perceptron().run(mb.Source(tmp_path / "absent"))
+    path.write_text("")
+    assert mb.Perceptron().run(mb.Source(path)).rounds == 0
+
+
+# ---------------------------------------------------------------- anything at all
+
+
+def mangled(seeds: list[bytes], count: int) -> Iterator[bytes]:
+    """Valid text with bytes changed, doubled, cut out and put in."""
+    rng = random.Random(0)
+    pieces = [
+        b":",
+        b"|",
+        b" ",
+        b"\n",
+        b"\r",
+        b"#",
+        b"-",
+        b"+",
+        b".",
+        b"e",
+        b"nan",
+        b"inf",
+        b"\0",
+        b"\xff",
+        b"'",
+        b"9" * 30,
+    ]
+    for _ in range(count):
+        text = bytearray(rng.choice(seeds))
+        for _ in range(rng.randrange(1, 6)):
+            at = rng.randrange(len(text) + 1)
+            kind = rng.randrange(4)
+            if kind == 0:
+                text[at:at] = rng.choice(pieces)
+            elif kind == 1:
+                del text[at : at + rng.randrange(5)]
+            elif kind == 2 and at < len(text):
+                text[at] = rng.randrange(256)
+            else:
+                text[at:at] = text[max(0, at - 8) : at]
+        yield bytes(text)
+
+
+@pytest.mark.parametrize("format_", ["svmlight", "vw"])
+def test_fuzz(format_: str) -> None:
+    """Whatever the bytes are: no crash, a consistent chunk, and every line is a row, bad, or empty."""
+    bar = b"| " if format_ == "vw" else b""
+    seeds = [
+        b"1 " + bar + b"1:0.5 2:1e-3 77:12345678.875\n-1 " + bar + b"3:1\n",
+        b"+1 2 'tag|ns:2 a:1 b c|d e:0.1\n" if bar else b"1 qid:3 1:1 # c\n\n-1 2:.5",
+    ]
+    reader = Reader(format_)
+    for text in mangled(seeds, 20_000):
+        chunk = reader.parse(text, True, 1000)
+        assert chunk.consumed == len(text)
+        assert len(chunk) + len(chunk.bad) <= chunk.lines == text.count(b"\n") + (not text.endswith(b"\n"))
+        assert len(chunk.indptr) == len(chunk) + 1
+        assert chunk.indptr[-1] == len(chunk.value)
+        assert np.isfinite(chunk.value).all()
+        assert all(1 <= line <= chunk.lines for _, line, _, _ in chunk.bad)
