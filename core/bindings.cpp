@@ -71,8 +71,9 @@ class Engine {
 
  public:
   Engine(const std::string& rule, double parameter, double threshold, bool strict, double update_margin, double bias,
-         bool named, std::size_t width, std::size_t limit_bytes) {
-    Settings s{threshold, strict, update_margin, bias, rule == "elimination", named, width};
+         bool named, std::size_t width, std::size_t limit_bytes, bool growing)
+      : rule_(rule), parameter_(parameter) {
+    Settings s{threshold, strict, update_margin, bias, rule == "elimination", named, width, growing};
     if (rule == "perceptron")
       play_.emplace(std::in_place_type<Play<Perceptron>>, Perceptron{}, s);
     else if (rule == "winnow")
@@ -88,7 +89,6 @@ class Engine {
     else
       throw nb::value_error(("unknown rule " + rule).c_str());
     record().limit_bytes = limit_bytes;
-    settings_ = nb::make_tuple(rule, parameter, threshold, strict, update_margin, bias, named, width, limit_bytes);
   }
 
   template <class Batch>
@@ -176,10 +176,6 @@ class Engine {
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
   }
 
-  void grow_when_needed() {
-    const auto lock = lock_with_gil();
-    visit([](auto& play) { play.grow_when_needed(); });
-  }
 
   // Whether the positive label was predicted, before learning.
   bool learn_named(nb::handle x, int label) {
@@ -261,7 +257,10 @@ class Engine {
     const auto lock = lock_with_gil();
     return visit([&](const auto& play) {
       const Record& r = play.record;
-      return nb::make_tuple(settings_, names_now(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
+      const Settings& s = play.settings();
+      const nb::tuple settings = nb::make_tuple(rule_, parameter_, s.threshold, s.strict, s.update_margin, s.bias, s.named,
+                                                s.width, r.limit_bytes, s.growing);
+      return nb::make_tuple(settings, names_now(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
                             play.total().sum, play.total().rest, play.peak(), counts_now(),
                             to_numpy(r.predictions, 0, r.predictions.size()),
                             to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()),
@@ -449,7 +448,8 @@ class Engine {
   }
 
   std::optional<AnyPlay> play_;
-  nb::tuple settings_;
+  std::string rule_;
+  double parameter_;
   Names names_;
   std::unique_ptr<NamedExample> spare_;
   std::mutex mutex_;
@@ -499,9 +499,9 @@ NB_MODULE(_core, m) {
   fault_type = PyErr_NewException("mistakebound._core.Fault", PyExc_ValueError, nullptr);
   m.attr("Fault") = nb::handle(fault_type);
   nb::class_<Engine> engine(m, "Engine", "One rule's play: weights, names, and the record of what happened.");
-  engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t>(),
+  engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
-             "limit_bytes"_a);
+             "limit_bytes"_a, "growing"_a = false);
   add_csr<std::int32_t, float>(engine);
   add_csr<std::int32_t, double>(engine);
   add_csr<std::int64_t, float>(engine);
@@ -512,7 +512,6 @@ NB_MODULE(_core, m) {
       .def("score_named", &Engine::score_named, "x"_a)
       .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert())
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
-      .def("grow_when_needed", &Engine::grow_when_needed)
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
       .def("mistake_rounds", &Engine::mistake_rounds, "first"_a, "last"_a)
@@ -527,7 +526,7 @@ NB_MODULE(_core, m) {
         const auto s = nb::cast<nb::tuple>(state[0]);
         new (&self) Engine(nb::cast<std::string>(s[0]), nb::cast<double>(s[1]), nb::cast<double>(s[2]), nb::cast<bool>(s[3]),
                            nb::cast<double>(s[4]), nb::cast<double>(s[5]), nb::cast<bool>(s[6]),
-                           nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]));
+                           nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]));
         self.restore(state);
       });
   const auto view = [](const auto& numbers, nb::handle owner) {

@@ -92,7 +92,6 @@ class Play {
 
   // Positional: features beyond the width known so far come with the weight link(0). Round by round, not batch by batch:
   // the normaliser of some rules counts the features.
-  void grow_when_needed() { settings_.growing = true; }
   void widen(std::size_t width) {
     if (width <= settings_.width) return;
     reserve(width);

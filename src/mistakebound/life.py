@@ -85,9 +85,8 @@ class Life:
             width is None,
             0 if width is None else reduction.slots(width),
             keep_bytes,
+            growing,
         )
-        if growing:
-            self.engine.grow_when_needed()
 
     @property
     def counts(self) -> Counts:

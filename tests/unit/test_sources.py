@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import pickle
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -223,6 +224,27 @@ def test_blocks_threads_and_packing_do_not_matter(stream_file: Path, monkeypatch
         assert outcome(mb.Source([first, second])) == whole
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert outcome(mb.Source("-")) == whole
+
+
+def test_a_copy_goes_on_as_the_original(stream_file: Path) -> None:
+    """BUG: a learner whose features by position had grown came out of pickle with the width that it began with."""
+    for make in (mb.Perceptron, mb.BalancedWinnow, lambda: mb.Winnow(threshold=9.0)):
+        learner = make()
+        text = stream_file.read_text().replace("|", " |") if make in (mb.Perceptron, mb.BalancedWinnow) else ""
+        text = text or "1 1:1 3:1\n0 2:1\n1 7:1\n"
+        stream_file.write_text(text)
+        learner.run(mb.Source(stream_file))
+        twin = pickle.loads(pickle.dumps(learner))
+        with stream_file.open("a") as file:
+            file.write("1 | a 900:2\n" if "|" in text else "1 900:1\n")
+        assert (
+            learner.run(mb.Source(stream_file)).predictions.tolist()
+            == twin.run(mb.Source(stream_file)).predictions.tolist()
+        )
+        assert learner.ledger_.n == twin.ledger_.n
+        assert np.array_equal(
+            list(np.asarray(learner.weights_, object).ravel()), list(np.asarray(twin.weights_, object).ravel())
+        )
 
 
 def test_zst(stream_file: Path) -> None:
