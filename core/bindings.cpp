@@ -159,13 +159,13 @@ class Engine {
 
   nb::tuple score_chunk(const Parsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
     const Chunk& chunk = parsed.chunk;
-    if (!parsed.named || out.size() != chunk.rows() || predictions.size() != out.size())
+    if (!parsed.named || out.size() > chunk.rows() || predictions.size() != out.size())
       throw nb::value_error("a chunk of named examples needs one score and one prediction a row");
     Stop stop{0};
     const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      stop = each_named(chunk, chunk.rows(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
+      stop = each_named(chunk, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
         double raw = 0;
         const Fault fault = play.score(x, raw, at);
         out.data()[r] = play.normalised(raw);

@@ -14,9 +14,9 @@ class Arena {
  public:
   std::string_view join(std::string_view a, std::string_view b, std::string_view c = {}) {
     char* const to = take(a.size() + b.size() + c.size());
-    std::memcpy(to, a.data(), a.size());
-    std::memcpy(to + a.size(), b.data(), b.size());
-    if (!c.empty()) std::memcpy(to + a.size() + b.size(), c.data(), c.size());
+    char* at = to;
+    for (const std::string_view each : {a, b, c})
+      if (!each.empty()) at = static_cast<char*>(std::memcpy(at, each.data(), each.size())) + each.size();
     return {to, a.size() + b.size() + c.size()};
   }
   std::string_view copy(std::string_view text) { return join(text, {}); }

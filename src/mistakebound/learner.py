@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mistakebound._core import Chunk
-    from mistakebound.arrays import FloatArray
+    from mistakebound.arrays import AnyArray, FloatArray
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
     from mistakebound.rules import Rule
@@ -118,9 +118,13 @@ class Learner:
         """
         if hasattr(X, "parts"):  # a Source
             before = NO_ROUNDS if self._life is None else self._life.counts
-            positive = [ledger.positive for ledger in self.run_parts(X)]
-            life = self._begun()
-            return life.ledger(self._the_labels().pair, before, own=np.concatenate([*positive, np.zeros(0, np.bool_)]))
+            positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
+            for part in self.run_parts(X):
+                positive.append(part.positive)
+                mistakes.append(part.mistake_rounds + rounds)
+                rounds += part.rounds
+            own = np.concatenate(positive)
+            return self._begun().ledger(self._the_labels().pair, before, own=own, mistakes=np.concatenate(mistakes))
         try:
             rows = read_rows(X)
         except StreamError as error:
@@ -138,8 +142,8 @@ class Learner:
             played = life.play_part(part, codes)
             if played.row > 0:
                 self._labels = labels
-            ledger = life.ledger(labels.pair, played.before, played.after, played.positive)
-            yield ledger
+            mistakes = np.flatnonzero(played.positive != (codes[: played.row] > 0))
+            yield life.ledger(labels.pair, played.before, played.after, played.positive, mistakes)
             rounds += played.row
             if played.row < part.rows:
                 unknown = codes[played.row] == 0
@@ -148,6 +152,19 @@ class Learner:
                 raise StreamError(message, round=rounds, ledger=self.ledger_)
             if part.error:
                 raise StreamError(part.error, round=rounds, ledger=self.ledger_)
+
+    def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
+        """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
+        rounds = 0
+        for part in source.parts():
+            scores, positive, words = self._start_with(part.chunk).score_part(part)
+            yield scores, self._the_labels().decode_all(positive)
+            rounds += len(scores)
+            if words:
+                message = f"{part.where(len(scores))}: {words}"
+                raise StreamError(message, round=rounds)
+            if part.error:
+                raise StreamError(part.error, round=rounds)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
         labels = as_labels(y)

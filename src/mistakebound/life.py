@@ -114,6 +114,21 @@ class Life:
         words = words_of(fault, feature, chunk.value[position] if fault in (3, 4, 6) else None) if fault else ""
         return Played(out[:row].view(np.bool_), row, words, Counts(*before), Counts(*after))
 
+    def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
+        """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
+        chunk, rows = part.chunk, part.rows
+        out, positive = np.empty(rows), np.empty(rows, np.uint8)
+        if self.named:
+            row, fault, position = self.engine.score_chunk(chunk, out, positive)
+            feature = f"feature {chunk.name(position).decode(errors='replace')!r}" if position >= 0 else ""
+        else:
+            row, fault, position = self.engine.score_csr(
+                chunk.indptr[: rows + 1], chunk.index, chunk.value, out, positive
+            )
+            feature = f"feature {chunk.index[position]}" if position >= 0 else ""
+        words = words_of(fault, feature, chunk.value[position] if fault in (3, 4, 6) else None) if fault else ""
+        return out[:row], positive[:row].view(np.bool_), words
+
     def play(self, rows: Positional, codes: SignArray) -> Played:
         """Predict, then learn, row by row."""
         seen = self.reduction.rows(rows)

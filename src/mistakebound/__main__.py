@@ -1,0 +1,5 @@
+"""``python -m mistakebound`` is the command ``mistakebound``."""
+
+from mistakebound.cli import main
+
+main()
