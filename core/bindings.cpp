@@ -17,6 +17,7 @@
 #include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
+#include "read_bindings.hpp"
 
 using namespace nanobind::literals;
 
@@ -451,4 +452,5 @@ NB_MODULE(_core, m) {
         self.restore(state);
       });
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
+  bind_tables(m);
 }

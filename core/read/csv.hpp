@@ -36,25 +36,22 @@ class Table {
   std::size_t record_end(std::string_view text, bool last) const { return end_of_record(text, options_.separator, last); }
 
   // A record without any field: `parse` passes over it, and it cannot begin a table.
-  bool blank(std::string_view record) const {
-    record = bare_record(record, 1);
-    return record.empty() || (options_.separator == ' ' && record.find_first_not_of(' ') == std::string_view::npos);
-  }
+  bool blank(std::string_view record, std::int64_t line) const { return has_no_field(bare_record(record, line)); }
 
   // From the first record, the columns: their names if it is a header, else how many there are (c1, c2, ...). A column
   // that has an empty name in the header is called by its number, too.
   void begin(std::string_view first_record) {
     columns_.clear();
-    if (blank(first_record)) throw std::invalid_argument("the table begins with an empty line");
+    if (blank(first_record, 1)) throw std::invalid_argument("the table begins with an empty line");
     Fields fields(bare_record(first_record, 1), options_.separator);
     std::string scratch;
     for (Field field; fields.next(field);) {
       std::string name(options_.header ? unquoted(field, scratch) : std::string_view());
-      if (name.empty()) name = "c" + std::to_string(columns_.size() + 1);
+      if (name.empty()) name = std::string(1, 'c').append(std::to_string(columns_.size() + 1));
       if (utf8_fault(name) != std::string_view::npos)
-        throw std::invalid_argument("the name of column " + std::to_string(columns_.size() + 1) + " is not UTF-8");
+        throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1));
       if (std::find(columns_.begin(), columns_.end(), name) != columns_.end())
-        throw std::invalid_argument("two columns are called '" + name + "'");
+        throw std::invalid_argument(quoted(name) + " is the name of two columns");
       columns_.push_back(std::move(name));
     }
     if (fields.fault() != nullptr)
@@ -68,7 +65,7 @@ class Table {
   // over several lines), and the chunk is as before. A blank record is no row and not bad.
   bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const std::string_view bare = bare_record(record, line);
-    if (blank(bare)) return true;
+    if (has_no_field(bare)) return true;
     const auto fail = [&](const char* at, std::string what) {
       chunk.drop_row();
       bad = {line, at - record.data() + 1, std::move(what)};
@@ -85,9 +82,8 @@ class Table {
         return fail(bare.data() + field.begin, "more fields than the " + std::to_string(c) + " columns");
       const std::size_t before = row.size();
       if (std::string what = add_field(field, c, row, label); !what.empty()) {
-        const std::size_t utf8 = utf8_fault(field.text);
-        const bool in_text = what == not_utf8;
-        return fail(in_text ? field.text.data() + utf8 : bare.data() + field.begin, std::move(what));
+        const char* const at = what == not_utf8 ? field.text.data() + utf8_fault(field.text) : bare.data() + field.begin;
+        return fail(at, std::move(what));
       }
       if (!interact_.empty()) spans.push_back({before, row.size()});
     }
@@ -111,6 +107,10 @@ class Table {
   };
   static constexpr std::string_view not_utf8 = "not UTF-8";
 
+  bool has_no_field(std::string_view bare) const {
+    return bare.empty() || (options_.separator == ' ' && bare.find_first_not_of(' ') == std::string_view::npos);
+  }
+
   bool is_missing(std::string_view text) const {
     return std::find(options_.missing.begin(), options_.missing.end(), text) != options_.missing.end();
   }
@@ -125,7 +125,7 @@ class Table {
     if (plan.role == Role::plain) {
       double value = 0;
       const Kind kind = read_number(text, value);
-      if (kind == Kind::not_finite) return "'" + std::string(text) + "' in column '" + columns_[c] + "' is not finite";
+      if (kind == Kind::not_finite) return quoted(text) + " in column " + quoted(columns_[c]) + " is not finite";
       if (kind == Kind::number) return value == 0 || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
     }
     if (utf8_fault(text) != std::string_view::npos) return std::string(not_utf8);
@@ -133,7 +133,7 @@ class Table {
       label = field.has_doubled ? row.arena().join(text, "") : text;
     } else if (plan.role == Role::text) {
       row.begin_text();
-      if (!words_.add(text, plan.equals, plan.tilde, row)) return "a word of column '" + columns_[c] + "' is given twice";
+      if (!words_.add(text, plan.equals, plan.tilde, row)) return "a word of column " + quoted(columns_[c]) + " is given twice";
     } else {
       const std::string_view name = row.arena().join(plan.equals, text);
       if (!row.add(name, 1)) return twice(name);
@@ -147,14 +147,14 @@ class Table {
         const double value = row.chunk().value[i] * row.chunk().value[k];
         if (value == 0) continue;  // a product too small for a double
         const std::string_view name = row.arena().join(row.chunk().name[i], "*", row.chunk().name[k]);
-        if (!std::isfinite(value)) return "'" + std::string(name) + "' is not finite";
+        if (!std::isfinite(value)) return quoted(name) + " is not finite";
         if (!row.add(name, value)) return twice(name);
       }
     }
     return {};
   }
 
-  static std::string twice(std::string_view name) { return "'" + std::string(name) + "' is given twice"; }
+  static std::string twice(std::string_view name) { return quoted(name) + " is given twice"; }
 
   void plan() {
     plan_.assign(columns_.size(), Plan{});
@@ -171,9 +171,9 @@ class Table {
       const std::pair pair(find(first), find(second));
       for (const std::size_t c : {pair.first, pair.second})
         if (plan_[c].role == Role::label || plan_[c].role == Role::ignored)
-          throw std::invalid_argument("column '" + columns_[c] + "' has no features that could interact");
+          throw std::invalid_argument(quoted(columns_[c]) + " has no features that could interact");
       if (pair.first == pair.second || std::find(interact_.begin(), interact_.end(), pair) != interact_.end())
-        throw std::invalid_argument("'" + first + "' and '" + second + "' cannot interact with themselves or twice");
+        throw std::invalid_argument(quoted(first) + " and " + quoted(second) + " cannot interact with themselves or twice");
       interact_.push_back(pair);
     }
     // A name begins with its column, up to the first = * or ~. Two names of a row can only be equal if a column's own
@@ -185,7 +185,7 @@ class Table {
 
   void assign(const std::string& name, Role role) {
     Role& now = plan_[find(name)].role;
-    if (now != Role::plain && now != role) throw std::invalid_argument("column '" + name + "' is declared in two ways");
+    if (now != Role::plain && now != role) throw std::invalid_argument(quoted(name) + " is declared in two ways");
     now = role;
   }
 
@@ -197,8 +197,8 @@ class Table {
     if (const auto read = std::from_chars(name.data(), end, number); read.ec == std::errc() && read.ptr == end)
       if (number >= 1 && number <= columns_.size()) return number - 1;
     std::string all;
-    for (const std::string& column : columns_) all += (all.empty() ? "" : ", ") + column;
-    throw std::invalid_argument("no column '" + name + "'; there are: " + all);
+    for (const std::string& column : columns_) all.append(all.empty() ? "" : ", ").append(column);
+    throw std::invalid_argument(quoted(name) + " is no column; there are: " + all);
   }
 
   TableOptions options_;

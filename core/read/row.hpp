@@ -26,6 +26,9 @@ inline std::string_view bare_record(std::string_view record, std::int64_t line) 
   return record;
 }
 
+// For messages. (gcc 12 warns, wrongly, of a literal put before a temporary string: so none is.)
+inline std::string quoted(std::string_view name) { return std::string(1, '\'').append(name).append("'"); }
+
 // Bytes of the UTF-8 character at `at`, 0 if there is none: no overlong form, no surrogate, nothing above U+10FFFF.
 inline std::size_t utf8_size(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t k) { return at + k < text.size() ? static_cast<unsigned char>(text[at + k]) : 0u; };

@@ -50,3 +50,29 @@ class Engine:
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
 
 def has_avx2() -> bool: ...
+
+# The formats, for tests: rows are (label, features, line), what is bad is (line, column in bytes, what).
+def parse_table(
+    text: bytes,
+    *,
+    separator: str = ",",
+    header: bool = True,
+    label: str = "",
+    ignore: list[str] = ...,
+    text_columns: list[str] = ...,
+    categorical: list[str] = ...,
+    words: int = 1,
+    letters: int = 0,
+    interact: list[tuple[str, str]] = ...,
+    missing: list[str] | None = None,
+) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
+def parse_json_lines(
+    text: bytes,
+    *,
+    label: str = "",
+    ignore: list[str] = ...,
+    text_keys: list[str] = ...,
+    words: int = 1,
+    letters: int = 0,
+) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
+def sniff_table(beginning: bytes) -> tuple[str, bool]: ...
