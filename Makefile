@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/*) $(shell find src -name '*.py' -o -name '*.pyi')
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
 
 .PHONY: demo test lint sanitize bench clean
 

@@ -1,6 +1,8 @@
 // The only file that knows Python: an Engine is one rule's play, its names and its lock.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +19,7 @@
 #include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
+#include "read_bindings.hpp"
 #include "reading.hpp"
 
 using namespace nanobind::literals;
@@ -565,7 +568,17 @@ NB_MODULE(_core, m) {
       .def_prop_ro("value", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.value, self); });
   nb::class_<Reader>(m, "Reader", "Parses text of one format.")
       .def(nb::init<const std::string&, bool>(), "kind"_a, "zero_based"_a = false)
+      .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
+                  "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0,
+                  "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
+                  "header"_a = nb::none())
+      .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
+                  "words"_a = 1, "letters"_a = 0)
       .def_prop_ro("named", &Reader::named)
-      .def("parse", &Reader::parse, nb::rv_policy::take_ownership, "text"_a, "last"_a, "most_bad"_a = 0);
+      .def_prop_ro("columns", &Reader::columns)
+      // The names of a table's columns are the reader's own: it lives for as long as a chunk does.
+      .def("parse", &Reader::parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
+           "most_bad"_a = 0, "first"_a = false);
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
+  bind_tables(m);
 }

@@ -4,6 +4,8 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +13,8 @@
 #include <vector>
 
 #include "read/chunk.hpp"
+#include "read/csv.hpp"
+#include "read/jsonl.hpp"
 #include "read/svmlight.hpp"
 #include "read/vw.hpp"
 
@@ -47,58 +51,133 @@ struct Parsed {
   }
 };
 
+using Strings = std::vector<std::string>;
+
 class Reader {
  public:
-  Reader(const std::string& format, bool zero_based) {
-    if (format == "svmlight")
+  Reader(const std::string& kind, bool zero_based) {
+    if (kind == "svmlight")
       format_ = Svmlight{zero_based};
-    else if (format == "vw")
+    else if (kind == "vw")
       format_ = VwText{};
     else
-      throw nb::value_error(("unknown format " + format).c_str());
+      throw nb::value_error(("unknown format " + kind + ": svmlight, vw, table or json").c_str());
   }
 
-  bool named() const {
-    return std::visit([](const auto& format) { return format.named; }, format_);
+  // A table; what is not told is found by its beginning, which holds at least the first record.
+  static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
+                      int letters, std::vector<std::pair<std::string, std::string>> interact,
+                      std::optional<std::string> separator, std::optional<bool> header) {
+    std::string_view start(beginning.c_str(), beginning.size());
+    formats::TableOptions options = formats::Table::sniff(start);
+    options.label = std::move(label);
+    options.ignore = std::move(ignore);
+    options.text = std::move(text);
+    options.categorical = std::move(categorical);
+    options.words = words;
+    options.letters = letters;
+    options.interact = std::move(interact);
+    if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
+    if (separator) options.separator = separator->front();
+    if (header) options.header = *header;
+    const bool has_header = options.header;
+    auto made = std::make_shared<formats::Table>(std::move(options));
+    std::int64_t line = 1;
+    while (!start.empty()) {
+      const std::size_t size = made->record_end(start, true);
+      if (!made->blank(start.substr(0, size), line++)) break;
+      start.remove_prefix(size);
+    }
+    made->begin(start.substr(0, made->record_end(start, true)));
+    return Reader(std::move(made), has_header);
+  }
+
+  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters) {
+    return Reader(std::make_shared<formats::JsonLines>(
+        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters}));
+  }
+
+  bool named() const { return !std::holds_alternative<Svmlight>(format_); }
+  Strings columns() const {
+    const auto* table = std::get_if<TableReader>(&format_);
+    return table == nullptr ? Strings() : table->table->columns();
   }
 
   // Parses all records that are whole; with `last`, also one that ends without a newline. Rows before a bad record and
-  // after it are kept: the caller decides what a bad one means, and wants no more than `most_bad` of them. Several threads
-  // may parse with one reader. (Python owns what is returned.)
-  Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad) const {
+  // after it are kept: the caller decides what a bad one means, and wants no more than `most_bad` of them. `first`: a
+  // header may come. Several threads may parse with one reader. (Python owns what is returned.)
+  Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad, bool first) const {
     auto parsed = std::make_unique<Parsed>();
     const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(buffer);
     parsed->text = nb::borrow(buffer);
     parsed->named = named();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
-    std::visit([&](const auto& format) { each_line(format, text, last, most_bad, *parsed); }, format_);
+    std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
     parsed->number_labels();
     return parsed.release();
   }
 
  private:
+  struct TableReader {
+    std::shared_ptr<const formats::Table> table;
+    bool header;
+
+    std::size_t record_end(std::string_view text, bool last) const { return table->record_end(text, last); }
+    bool parse(std::string_view record, std::ptrdiff_t, std::int64_t line, Chunk& chunk, Bad& bad) const {
+      return table->parse(record, line, chunk, bad);
+    }
+    bool skips(std::string_view record, std::int64_t line) const { return header && !table->blank(record, line); }
+  };
+  struct JsonReader {
+    std::shared_ptr<const formats::JsonLines> lines;
+
+    std::size_t record_end(std::string_view text, bool last) const { return lines->record_end(text, last); }
+    bool parse(std::string_view record, std::ptrdiff_t, std::int64_t line, Chunk& chunk, Bad& bad) const {
+      return lines->parse(record, line, chunk, bad);
+    }
+  };
+
+  Reader(std::shared_ptr<const formats::Table> table, bool header) : format_(TableReader{std::move(table), header}) {}
+  explicit Reader(std::shared_ptr<const formats::JsonLines> lines) : format_(JsonReader{std::move(lines)}) {}
+
   template <class Format>
-  static void each_line(const Format& format, std::string_view text, bool last, std::size_t most_bad, Parsed& parsed) {
+  static void each_record(const Format& format, std::string_view text, bool last, std::size_t most_bad, bool first,
+                          Parsed& parsed) {
     std::size_t at = 0;
     Bad bad;
-    while (at < text.size()) {
-      const std::size_t newline = text.find('\n', at);
-      if (newline == std::string_view::npos && !last) break;
-      const std::size_t end = std::min(newline, text.size());
-      ++parsed.lines;
-      const auto after = static_cast<std::ptrdiff_t>(text.size() - end);
-      if (!format.parse(text.substr(at, end - at), after, parsed.lines, parsed.chunk, bad)) {
+    while (at < text.size() && parsed.bad.size() <= most_bad) {
+      std::string_view record = text.substr(at);
+      std::int64_t lines = 1;
+      if constexpr (requires { format.record_end(record, last); }) {
+        record = record.substr(0, format.record_end(record, last));
+        lines = std::count(record.begin(), record.end(), '\n');
+        if (record.empty()) break;
+        at += record.size();
+      } else {
+        const std::size_t newline = record.find('\n');
+        if (newline == std::string_view::npos && !last) break;
+        record = record.substr(0, newline);
+        at = std::min(at + record.size() + 1, text.size());
+      }
+      const std::int64_t line = parsed.lines + 1;
+      parsed.lines += std::max<std::int64_t>(lines, 1);
+      if constexpr (requires { format.skips(record, line); }) {
+        if (first && format.skips(record, line)) {
+          first = false;
+          continue;
+        }
+      }
+      const auto after = text.data() + text.size() - (record.data() + record.size());
+      if (!format.parse(record, after, line, parsed.chunk, bad)) {
         parsed.bad.push_back(bad);
         parsed.bad_row.push_back(static_cast<std::int64_t>(parsed.chunk.rows()));
       }
-      at = std::min(end + 1, text.size());
-      if (parsed.bad.size() > most_bad) break;
     }
     parsed.consumed = at;
   }
 
-  std::variant<Svmlight, VwText> format_;
+  std::variant<Svmlight, VwText, TableReader, JsonReader> format_;
 };
 
 }  // namespace mistakebound

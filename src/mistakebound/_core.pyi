@@ -1,5 +1,6 @@
 """The compiled twin of mistakebound.reference: one loop, every linear rule."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from mistakebound.arrays import AnyArray, FloatArray, IntArray, SignArray
@@ -89,6 +90,52 @@ class Reader:
     def __init__(self, kind: str, zero_based: bool = False) -> None: ...
     @property
     def named(self) -> bool: ...
-    def parse(self, text: Any, last: bool, most_bad: int = 0) -> Chunk: ...
+    @staticmethod
+    def table(
+        beginning: bytes,
+        *,
+        label: str = "",
+        ignore: Sequence[str] = (),
+        text: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        words: int = 1,
+        letters: int = 0,
+        interact: Sequence[tuple[str, str]] = (),
+        separator: str | None = None,
+        header: bool | None = None,
+    ) -> Reader: ...
+    @staticmethod
+    def json(
+        label: str = "label", *, ignore: Sequence[str] = (), text: Sequence[str] = (), words: int = 1, letters: int = 0
+    ) -> Reader: ...
+    @property
+    def columns(self) -> list[str]: ...
+    def parse(self, text: Any, last: bool, most_bad: int = 0, first: bool = False) -> Chunk: ...
 
 def has_avx2() -> bool: ...
+
+# The formats, for tests: rows are (label, features, line), what is bad is (line, column in bytes, what).
+def parse_table(
+    text: bytes,
+    *,
+    separator: str = ",",
+    header: bool = True,
+    label: str = "",
+    ignore: list[str] = ...,
+    text_columns: list[str] = ...,
+    categorical: list[str] = ...,
+    words: int = 1,
+    letters: int = 0,
+    interact: list[tuple[str, str]] = ...,
+    missing: list[str] | None = None,
+) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
+def parse_json_lines(
+    text: bytes,
+    *,
+    label: str = "",
+    ignore: list[str] = ...,
+    text_keys: list[str] = ...,
+    words: int = 1,
+    letters: int = 0,
+) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
+def sniff_table(beginning: bytes) -> tuple[str, bool]: ...

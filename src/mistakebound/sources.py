@@ -55,8 +55,14 @@ class Source:
     ----------
     files : path or iterable of paths
         ``-`` is standard input. Compressed files (.gz, .zst) are told by their content, not by their name.
-    format : {"auto", "svmlight", "vw"}
-        "auto" looks at the beginning of the first file.
+    format : {"auto", "svmlight", "vw", "table", "json"}
+        A table is CSV, TSV, or separated by semicolons or spaces; json is one object a line. "auto" looks at the
+        beginning of the first file.
+    label : str, optional
+        Column (name, or number from 1) or dotted JSON key of the label. JSON's is "label" unless told.
+    table : dict, optional
+        More about tables and JSON: ``ignore``, ``text`` and ``categorical`` (lists of columns), ``words`` and ``letters``
+        (n-grams of a text), and of tables ``interact`` (pairs of columns), ``separator``, ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
@@ -78,12 +84,16 @@ class Source:
         files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         format: str = "auto",  # noqa: A002 - the natural word
+        label: str | None = None,
+        table: dict[str, Any] | None = None,
         zero_based: bool = False,
         skip_bad: int = 0,
         threads: int = 2,
     ) -> None:
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
+        self.label = label
+        self.table = table or {}
         self.zero_based = zero_based
         self.skip_bad = skip_bad
         self.threads = threads
@@ -100,13 +110,26 @@ class Source:
             with opened(file) as blocks:
                 for block in blocks:
                     reader = reader or self._reader(block[0])
-                    for chunk in parsed(reader, chain([block], blocks), self.skip_bad, self.threads):
+                    # A record of a table may go on over several lines, so its blocks are not independent.
+                    ahead = parsed_one_by_one if reader.columns else parsed
+                    for chunk in ahead(reader, chain([block], blocks), self.skip_bad, self.threads):
                         yield self._part(chunk, file, lines)
                         lines += chunk.lines
 
     def _reader(self, beginning: Any) -> Reader:
-        kind = tell_format(bytes(beginning[:65536])) if self.format == "auto" else self.format
+        start = bytes(beginning[:65536])
+        kind = tell_format(start) if self.format == "auto" else self.format
+        if kind == "table":
+            return Reader.table(bytes(beginning), **self._told(self.label or ""))
+        if kind == "json":
+            return Reader.json(**self._told(self.label or "label"))
+        if self.label is not None or self.table:
+            message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
+            raise ValueError(message)
         return Reader(kind, self.zero_based)
+
+    def _told(self, label: str) -> dict[str, Any]:
+        return {"label": label, **self.table}
 
     def _part(self, chunk: Chunk, file: str, lines_before: int) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
@@ -117,6 +140,30 @@ class Source:
                 return Part(chunk, file, lines_before, row, message)
             self.skipped.append(message)
         return Part(chunk, file, lines_before, len(chunk))
+
+
+LONGEST = 64 << 20
+"""A record of a table that is longer has surely lost a closing quote."""
+
+
+def parsed_one_by_one(
+    reader: Reader,
+    blocks: Iterable[tuple[Any, bool]],
+    most_bad: int,
+    threads: int,  # noqa: ARG001 - as for `parsed`
+) -> Iterator[Chunk]:
+    """Chunks of blocks whose last record may end in the next one."""
+    rest, first = b"", True
+    for block, last in chain(blocks, [(b"", True)]):
+        text = rest + bytes(block) if rest else block
+        if last and not len(text):
+            break
+        chunk = reader.parse(text, last, most_bad, first)
+        rest, first = bytes(text[chunk.consumed :]) if len(chunk.bad) <= most_bad else b"", False
+        if len(rest) > LONGEST:
+            message = f"a record of more than {LONGEST >> 20} MB: is a closing quote missing?"
+            raise ValueError(message)
+        yield chunk
 
 
 def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, threads: int) -> Iterator[Chunk]:
@@ -204,19 +251,24 @@ def cut(stream: Any) -> Iterator[tuple[bytes, bool]]:
 
 
 def tell_format(beginning: bytes) -> str:
-    """Say what a text is by its first line that is not empty."""
+    """Say what a text is by its first line that is not empty.
+
+    >>> [tell_format(line) for line in (b"+1 3:0.5", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
+    ['svmlight', 'vw', 'json', 'table']
+    """
     for line in beginning.split(b"\n"):
-        text = line.split(b"#")[0].strip()
-        if not text:
+        text = line.split(b" #")[0].strip()
+        if not text or text.startswith(b"#"):
             continue
-        if b"|" in text:
-            return "vw"
-        label, *pairs = text.split()
-        if _is_number(label) and all(_is_pair(pair) for pair in pairs[:20]):
+        if text.startswith(b"{"):
+            return "json"
+        words = text.split()
+        if _is_number(words[0]) and all(_is_pair(pair) for pair in words[1:20]) and (len(words) > 1 or b"," not in text):
             return "svmlight"
-        shown = line[:60].decode(errors="replace")
-        message = f"the format is not known by its beginning {shown!r}: svmlight or vw, say which"
-        raise ValueError(message)
+        before, bar, _ = text.partition(b"|")
+        if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):
+            return "vw"
+        return "table"
     return "svmlight"
 
 

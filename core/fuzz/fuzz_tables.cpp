@@ -1,0 +1,159 @@
+// Mutated tables and JSON lines, fed to the parsers; any broken promise aborts. By hand, from the repository:
+//   g++ -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore core/fuzz/fuzz_tables.cpp
+//   ./a.out SEED COUNT
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "read/csv.hpp"
+#include "read/jsonl.hpp"
+
+using namespace mistakebound;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
+
+void demand(bool promise, const char* what, std::string_view input) {
+  if (promise) return;
+  std::fprintf(stderr, "%s\n%.*s\n", what, static_cast<int>(input.size()), input.data());
+  std::abort();
+}
+
+const std::vector<std::string> tables = {
+    "\xEF\xBB\xBFlabel,a,b,text\r\n1,2.5,x,\"Free, \"\"now\"\"!\"\r\n0,-1e3,y,call me\r\n0,,?,na\xC3\xAFve caf\xC3\xA9\r\n",
+    "a;b;c\n1;2;3\n\"x\ny\";\"\";z\n\n1e999;1e-999;+7\n",
+    "ham\tGo until \"jurong\" point\nspam\t\"FREE\" entry\nham\t\"unclosed quote\nham\t\"closed\"\n",
+    " 1 1 1 \"a b\" 3 1 data_5\n 0 1  2 1 3 inf data_6\n 1 1 1 nan 3 1 data_7 \n",
+    "a=x,a,a~b,a*b\n1,x,2,3\n0,x,2,3\n4,y,1e200,1e200\n",
+};
+const std::vector<std::string> objects = {
+    "{\"y\":\"spam\",\"a\":{\"b\":1.5,\"c\":[1,0,\"x\",{\"d\":true}]},\"t\":\"Win $100 now! now\"}\n",
+    "{\"y\":1,\"t\":[\"one two\",\"two\"],\"k\\u00e9y\":\"\\ud83d\\ude00\\n\",\"n\":null,\"f\":false}\r\n\n",
+    "{\"y\":true,\"a.b\":-0.5e-3,\"a\":{\"b\":0},\"s\":\"caf\xC3\xA9\",\"e\":{},\"l\":[[1],[[2]]]}\n",
+    "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+    "]]]]]]]]]]]]]]]}\n{\"y\":1e400}\n",
+};
+const std::vector<std::string> pieces = {
+    "\"", "\"\"", ",", "\n", "\r\n", "\t", " ", ";", "{", "}", "[", "]", ":", "\\", "\\u", "\\ud800", "\\udc00", "0", "-", "1e999",
+    "inf", "nan", "true", "null", "\xEF\xBB\xBF", "\xC3", "\xED\xA0\x80", "\xF0\x9F\x98\x80", "a", "\"a\":", "=", "*", "~", "\\\"",
+};
+
+std::string mutate(const std::vector<std::string>& seeds, Random& random) {
+  std::string text = seeds[below(random, seeds.size())];
+  for (std::size_t times = below(random, 6); times > 0; --times) {
+    const std::size_t at = below(random, text.size() + 1), size = std::min(below(random, 12), text.size() - at);
+    switch (below(random, 6)) {
+      case 0: text.erase(at, size); break;
+      case 1: text.insert(at, pieces[below(random, pieces.size())]); break;
+      case 2: text.insert(below(random, text.size() + 1), std::string(text, at, size)); break;
+      case 3: text.resize(at); break;
+      case 4: text.insert(at, seeds[below(random, seeds.size())]); break;
+      default:
+        if (at < text.size()) text[at] = static_cast<char>(random());
+    }
+  }
+  return text;
+}
+
+void check_row(const Chunk& chunk, std::string_view input) {
+  demand(chunk.name.size() == chunk.value.size() && chunk.row_begin() == chunk.value.size(), "sizes differ", input);
+  const auto begin = static_cast<std::size_t>(chunk.indptr[chunk.rows() - 1]);
+  std::vector<std::string_view> names(chunk.name.begin() + static_cast<std::ptrdiff_t>(begin), chunk.name.end());
+  std::sort(names.begin(), names.end());
+  demand(std::adjacent_find(names.begin(), names.end()) == names.end(), "a name is in a row twice", input);
+  for (std::size_t k = begin; k < chunk.value.size(); ++k) {
+    demand(std::isfinite(chunk.value[k]) && chunk.value[k] != 0, "a value is zero or not finite", input);
+    demand(formats::utf8_fault(chunk.name[k]) == std::string_view::npos, "a name is not UTF-8", input);
+  }
+  demand(formats::utf8_fault(chunk.label.back()) == std::string_view::npos, "a label is not UTF-8", input);
+}
+
+// The first records of `input`, each from memory of exactly its size. `first` may take a record for itself.
+template <class Format, class First>
+void feed(const Format& format, std::string_view input, Random& random, First first) {
+  Chunk chunk;
+  std::vector<std::unique_ptr<char[]>> held;
+  std::int64_t line = 1;
+  for (std::string_view rest = input; !rest.empty(); ++line) {
+    const std::size_t size = format.record_end(rest, true);
+    demand(size > 0 && size <= rest.size(), "no record", input);
+    const std::size_t early = format.record_end(rest.substr(0, below(random, rest.size() + 1)), false);
+    demand(early == 0 || early == size, "a record ends elsewhere when more is known", input);
+    held.push_back(std::make_unique<char[]>(size));
+    std::copy_n(rest.data(), size, held.back().get());
+    const std::string_view record(held.back().get(), size);
+    rest.remove_prefix(size);
+    if (first(record, line)) continue;
+    const std::size_t rows = chunk.rows(), names = chunk.name.size();
+    Bad bad;
+    const bool good = format.parse(record, line, chunk, bad);
+    if (chunk.rows() > rows) {
+      demand(good && chunk.rows() == rows + 1, "a bad row was kept", input);
+      check_row(chunk, input);
+    } else {
+      demand(chunk.name.size() == names && chunk.value.size() == names, "a bad row left something", input);
+      const auto past = static_cast<std::int64_t>(size) + 1;
+      demand(good || (bad.line == line && bad.column >= 1 && bad.column <= past && !bad.what.empty()), "a bad `bad`", input);
+    }
+  }
+}
+
+void table(const std::string& input, Random& random) {
+  formats::TableOptions options = formats::Table::sniff(input);
+  if (below(random, 4) == 0) options.separator = ",;\t |"[below(random, 5)];
+  if (below(random, 4) == 0) options.header = !options.header;
+  const auto column = [&] { return std::to_string(1 + below(random, 4)); };
+  if (below(random, 2) == 0) options.label = column();
+  if (below(random, 3) == 0) options.text.push_back(column());
+  if (below(random, 6) == 0) options.ignore.push_back(column());
+  if (below(random, 6) == 0) options.categorical.push_back(column());
+  if (below(random, 3) == 0) options.interact.emplace_back(column(), column());
+  if (below(random, 6) == 0) options.missing.clear();
+  options.words = static_cast<int>(below(random, 4));
+  options.letters = static_cast<int>(below(random, 4));
+  const bool header = options.header;
+  formats::Table format(std::move(options));
+  bool begun = false;
+  try {
+    feed(format, input, random, [&](std::string_view record, std::int64_t line) {
+      if (begun || format.blank(record, line)) return false;
+      format.begin(record);
+      begun = true;
+      return header;
+    });
+  } catch (const std::invalid_argument&) {  // columns that are not there, or a header that is none
+    demand(!begun, "parse threw", input);
+  }
+}
+
+void json(const std::string& input, Random& random) {
+  formats::JsonOptions options;
+  if (below(random, 2) == 0) options.label = "y";
+  if (below(random, 2) == 0) options.text = {"t", "a.c"};
+  if (below(random, 4) == 0) options.ignore = {"a.b", "e"};
+  options.words = static_cast<int>(below(random, 4));
+  options.letters = static_cast<int>(below(random, 4));
+  feed(formats::JsonLines(std::move(options)), input, random, [](std::string_view, std::int64_t) { return false; });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
+  const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
+  for (unsigned long long k = 0; k < count; ++k) {
+    table(mutate(tables, random), random);
+    json(mutate(objects, random), random);
+  }
+  std::printf("%llu tables and %llu JSON texts\n", count, count);
+}

@@ -1,0 +1,212 @@
+// Tables: a record a row, a field a feature. Knows neither Python nor files.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "read/chunk.hpp"
+#include "read/fields.hpp"
+#include "read/row.hpp"
+#include "read/sniff.hpp"
+#include "read/words.hpp"
+
+namespace mistakebound::formats {
+
+// What a field becomes. A missing mark: nothing. In a column that was not declared, a field that is a number as a whole:
+// the feature `column` with that value (nothing if zero); any other field: the feature `column=field`, 1. A declared
+// category is `column=field` whatever it looks like; a text is its words (words.hpp). Then, for each two columns that
+// interact, each two of their features once more: `a=x*b=y`, with the product of the values. The label is kept as
+// written, and is empty where a missing mark stands.
+//
+// The names of numbers are views of this table's own strings: it must stay where it is for as long as the chunk is used.
+class Table {
+ public:
+  explicit Table(TableOptions options) : options_(std::move(options)), words_(options_.words, options_.letters) {
+    if (options_.separator == '"' || options_.separator == '\n' || options_.separator == '\r')
+      throw std::invalid_argument("a quote or a newline separates no fields");
+  }
+
+  static TableOptions sniff(std::string_view beginning) { return Sniffer::sniff(beginning); }
+
+  // Bytes of the first whole record with its newline; 0 if it is not all there and more may come.
+  std::size_t record_end(std::string_view text, bool last) const { return end_of_record(text, options_.separator, last); }
+
+  // A record without any field: `parse` passes over it, and it cannot begin a table.
+  bool blank(std::string_view record, std::int64_t line) const { return has_no_field(bare_record(record, line)); }
+
+  // From the first record, the columns: their names if it is a header, else how many there are (c1, c2, ...). A column
+  // that has an empty name in the header is called by its number, too.
+  void begin(std::string_view first_record) {
+    columns_.clear();
+    if (blank(first_record, 1)) throw std::invalid_argument("the table begins with an empty line");
+    Fields fields(bare_record(first_record, 1), options_.separator);
+    std::string scratch;
+    for (Field field; fields.next(field);) {
+      std::string name(options_.header ? unquoted(field, scratch) : std::string_view());
+      if (name.empty()) name = std::string(1, 'c').append(std::to_string(columns_.size() + 1));
+      if (utf8_fault(name) != std::string_view::npos)
+        throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1));
+      if (std::find(columns_.begin(), columns_.end(), name) != columns_.end())
+        throw std::invalid_argument(quoted(name) + " is the name of two columns");
+      columns_.push_back(std::move(name));
+    }
+    if (fields.fault() != nullptr)
+      throw std::invalid_argument(std::string(fields.fault()) + " in the first line, at byte " + std::to_string(fields.at() + 1));
+    plan();
+  }
+
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // Adds the record as a row. False: `bad` says what is wrong and where (its column counts the bytes of the record, also
+  // over several lines), and the chunk is as before. A blank record is no row and not bad.
+  bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
+    const std::string_view bare = bare_record(record, line);
+    if (has_no_field(bare)) return true;
+    const auto fail = [&](const char* at, std::string what) {
+      chunk.drop_row();
+      bad = {line, at - record.data() + 1, std::move(what)};
+      return false;
+    };
+    Row row(chunk, names_may_meet_);
+    static thread_local std::vector<Span> spans;  // of each column's features, for the interactions
+    spans.clear();
+    std::string_view label;
+    std::size_t c = 0;
+    Fields fields(bare, options_.separator);
+    for (Field field; fields.next(field); ++c) {
+      if (c == columns_.size())
+        return fail(bare.data() + field.begin, "more fields than the " + std::to_string(c) + " columns");
+      const std::size_t before = row.size();
+      if (std::string what = add_field(field, c, row, label); !what.empty()) {
+        const char* const at = what == not_utf8 ? field.text.data() + utf8_fault(field.text) : bare.data() + field.begin;
+        return fail(at, std::move(what));
+      }
+      if (!interact_.empty()) spans.push_back({before, row.size()});
+    }
+    if (fields.fault() != nullptr) return fail(bare.data() + fields.at(), fields.fault());
+    if (c < columns_.size())
+      return fail(bare.data() + bare.size(), std::to_string(c) + " fields, but " + std::to_string(columns_.size()) + " columns");
+    for (const auto& [a, b] : interact_)
+      if (std::string what = add_products(spans[a], spans[b], row); !what.empty()) return fail(bare.data(), std::move(what));
+    chunk.end_row(label, line);
+    return true;
+  }
+
+ private:
+  enum class Role { plain, label, ignored, text, categorical };
+  struct Plan {
+    Role role = Role::plain;
+    std::string equals, tilde;  // `column=` and `column~`
+  };
+  struct Span {
+    std::size_t begin, end;
+  };
+  static constexpr std::string_view not_utf8 = "not UTF-8";
+
+  bool has_no_field(std::string_view bare) const {
+    return bare.empty() || (options_.separator == ' ' && bare.find_first_not_of(' ') == std::string_view::npos);
+  }
+
+  bool is_missing(std::string_view text) const {
+    return std::find(options_.missing.begin(), options_.missing.end(), text) != options_.missing.end();
+  }
+
+  // What is wrong with the field, or nothing. (An empty string allocates nothing.)
+  std::string add_field(const Field& field, std::size_t c, Row& row, std::string_view& label) const {
+    const Plan& plan = plan_[c];
+    static thread_local std::string scratch;
+    if (plan.role == Role::ignored) return {};
+    const std::string_view text = unquoted(field, scratch);
+    if (is_missing(text)) return {};
+    if (plan.role == Role::plain) {
+      double value = 0;
+      const Kind kind = read_number(text, value);
+      if (kind == Kind::not_finite) return quoted(text) + " in column " + quoted(columns_[c]) + " is not finite";
+      if (kind == Kind::number) return value == 0 || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
+    }
+    if (utf8_fault(text) != std::string_view::npos) return std::string(not_utf8);
+    if (plan.role == Role::label) {
+      label = field.has_doubled ? row.arena().join(text, "") : text;
+    } else if (plan.role == Role::text) {
+      row.begin_text();
+      if (!words_.add(text, plan.equals, plan.tilde, row)) return "a word of column " + quoted(columns_[c]) + " is given twice";
+    } else {
+      const std::string_view name = row.arena().join(plan.equals, text);
+      if (!row.add(name, 1)) return twice(name);
+    }
+    return {};
+  }
+
+  std::string add_products(Span a, Span b, Row& row) const {
+    for (std::size_t i = a.begin; i < a.end; ++i) {
+      for (std::size_t k = b.begin; k < b.end; ++k) {
+        const double value = row.chunk().value[i] * row.chunk().value[k];
+        if (value == 0) continue;  // a product too small for a double
+        const std::string_view name = row.arena().join(row.chunk().name[i], "*", row.chunk().name[k]);
+        if (!std::isfinite(value)) return quoted(name) + " is not finite";
+        if (!row.add(name, value)) return twice(name);
+      }
+    }
+    return {};
+  }
+
+  static std::string twice(std::string_view name) { return quoted(name) + " is given twice"; }
+
+  void plan() {
+    plan_.assign(columns_.size(), Plan{});
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      plan_[c].equals = columns_[c] + "=";
+      plan_[c].tilde = columns_[c] + "~";
+    }
+    if (!options_.label.empty()) assign(options_.label, Role::label);
+    for (const std::string& name : options_.ignore) assign(name, Role::ignored);
+    for (const std::string& name : options_.text) assign(name, Role::text);
+    for (const std::string& name : options_.categorical) assign(name, Role::categorical);
+    interact_.clear();
+    for (const auto& [first, second] : options_.interact) {
+      const std::pair pair(find(first), find(second));
+      for (const std::size_t c : {pair.first, pair.second})
+        if (plan_[c].role == Role::label || plan_[c].role == Role::ignored)
+          throw std::invalid_argument(quoted(columns_[c]) + " has no features that could interact");
+      if (pair.first == pair.second || std::find(interact_.begin(), interact_.end(), pair) != interact_.end())
+        throw std::invalid_argument(quoted(first) + " and " + quoted(second) + " cannot interact with themselves or twice");
+      interact_.push_back(pair);
+    }
+    // A name begins with its column, up to the first = * or ~. Two names of a row can only be equal if a column's own
+    // name has one of these; without them no row need be searched.
+    names_may_meet_ = std::any_of(columns_.begin(), columns_.end(), [](const std::string& name) {
+      return name.find_first_of("=*~") != std::string::npos;
+    });
+  }
+
+  void assign(const std::string& name, Role role) {
+    Role& now = plan_[find(name)].role;
+    if (now != Role::plain && now != role) throw std::invalid_argument(quoted(name) + " is declared in two ways");
+    now = role;
+  }
+
+  std::size_t find(const std::string& name) const {
+    const auto found = std::find(columns_.begin(), columns_.end(), name);
+    if (found != columns_.end()) return static_cast<std::size_t>(found - columns_.begin());
+    std::size_t number = 0;
+    const char* const end = name.data() + name.size();
+    if (const auto read = std::from_chars(name.data(), end, number); read.ec == std::errc() && read.ptr == end)
+      if (number >= 1 && number <= columns_.size()) return number - 1;
+    std::string all;
+    for (const std::string& column : columns_) all.append(all.empty() ? "" : ", ").append(column);
+    throw std::invalid_argument(quoted(name) + " is no column; there are: " + all);
+  }
+
+  TableOptions options_;
+  Words words_;
+  std::vector<std::string> columns_;
+  std::vector<Plan> plan_;
+  std::vector<std::pair<std::size_t, std::size_t>> interact_;
+  bool names_may_meet_ = false;
+};
+
+}  // namespace mistakebound::formats

@@ -1,0 +1,114 @@
+// A record of a table, cut into fields by RFC 4180, and where such a record ends.
+#pragma once
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "read/row.hpp"
+
+namespace mistakebound::formats {
+
+// A quote is special only where a field begins. Elsewhere it is a character like any other.
+//   , and ;   strictly RFC 4180: separators, newlines and doubled quotes may stand between the quotes.
+//   space     likewise; a run of spaces is one separator, and those at both ends of a line are none.
+//   tab       tab-separated text is seldom quoted but often holds quotes, so a record is one line, and a field that
+//             begins with a quote but does not close just before a tab or the line's end is taken as it stands.
+struct Field {
+  std::string_view text;    // without the quotes around it
+  std::size_t begin = 0;    // where it stands in the record, its quote included
+  bool has_doubled = false;  // "" stands in it for "
+};
+
+// Where the quote that closes the one at `open` stands, or npos.
+inline std::size_t closing_quote(std::string_view text, std::size_t open, bool& has_doubled) {
+  for (std::size_t at = open + 1;; at += 2) {
+    at = text.find('"', at);
+    if (at == std::string_view::npos || at + 1 >= text.size() || text[at + 1] != '"') return at;
+    has_doubled = true;
+  }
+}
+
+class Fields {
+ public:
+  // A record without its newline.
+  Fields(std::string_view record, char separator) : record_(record), separator_(separator) {}
+
+  // False at the end, or where the record is broken: then `fault` says how and `at` where.
+  bool next(Field& field) {
+    if (separator_ == ' ') {
+      at_ = std::min(record_.find_first_not_of(' ', at_), record_.size());
+      more_ = at_ < record_.size();
+    }
+    if (!more_) return false;
+    field = Field{{}, at_, false};
+    if (at_ < record_.size() && record_[at_] == '"') {
+      const std::size_t close = closing_quote(record_, at_, field.has_doubled);
+      const bool closes = close != std::string_view::npos;
+      if (closes && (close + 1 == record_.size() || record_[close + 1] == separator_)) {
+        field.text = record_.substr(at_ + 1, close - at_ - 1);
+        go_past(close + 1);
+        return true;
+      }
+      if (separator_ != '\t') {
+        fault_ = closes ? "text after a closing quote" : "a quote that is not closed";
+        if (closes) at_ = close + 1;
+        return false;
+      }
+      field.has_doubled = false;
+    }
+    const std::size_t end = std::min(record_.find(separator_, at_), record_.size());
+    field.text = record_.substr(at_, end - at_);
+    go_past(end);
+    return true;
+  }
+
+  const char* fault() const { return fault_; }
+  std::size_t at() const { return at_; }
+
+ private:
+  void go_past(std::size_t end) {
+    more_ = end < record_.size();
+    at_ = more_ ? end + 1 : end;
+  }
+
+  std::string_view record_;
+  std::size_t at_ = 0;
+  char separator_;
+  bool more_ = true;
+  const char* fault_ = nullptr;
+};
+
+// The text of a field as it was before it was quoted; in `scratch` if it had to be written anew.
+inline std::string_view unquoted(const Field& field, std::string& scratch) {
+  if (!field.has_doubled) return field.text;
+  scratch.clear();
+  for (std::size_t at = 0; at < field.text.size(); ++at) {
+    scratch.push_back(field.text[at]);
+    if (field.text[at] == '"') ++at;
+  }
+  return scratch;
+}
+
+// Bytes of the first record with its newline; 0 if the text does not hold it to its end and more may come.
+inline std::size_t end_of_record(std::string_view text, char separator, bool last) {
+  const std::size_t incomplete = last ? text.size() : 0;
+  const std::size_t newline = text.find('\n');
+  const std::string_view first_line = text.substr(0, newline);
+  if (separator == '\t' || first_line.find('"') == std::string_view::npos)
+    return newline == std::string_view::npos ? incomplete : newline + 1;
+  const char ends[] = {separator, '\n'};
+  for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
+    if (text[at] == '"') {
+      bool has_doubled = false;
+      at = closing_quote(text, at, has_doubled);
+      if (at == std::string_view::npos) return incomplete;
+    }
+    at = text.find_first_of(std::string_view(ends, 2), at);
+    if (at == std::string_view::npos) return incomplete;
+    if (text[at++] == '\n') return at;
+    while (separator == ' ' && at < text.size() && text[at] == ' ') ++at;
+  }
+  return incomplete;
+}
+
+}  // namespace mistakebound::formats

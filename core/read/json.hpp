@@ -1,0 +1,280 @@
+// One JSON object, read strictly by RFC 8259 and flattened to named features.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "read/chunk.hpp"
+#include "read/row.hpp"
+#include "read/words.hpp"
+
+namespace mistakebound::formats {
+
+// Keys are dotted paths: `a.b` is the b of the object at a, `a.0` the first element of the array at a.
+struct JsonOptions {
+  std::string label;                      // empty: no key is the label
+  std::vector<std::string> ignore, text;  // what lies below an ignored key is ignored, too
+  int words = 1, letters = 0;             // of a text, see words.hpp
+};
+
+// One object while it is read. A number is the feature `path` (nothing if zero), true is 1, false and null are nothing, a
+// string is the feature `path=string`, 1, and so is each string of an array; other elements of arrays have their number
+// in the path. A text (or an array of strings at its path) gives its words. The label is kept as written, a string
+// without its escapes; null is no label.
+class JsonReader {
+ public:
+  JsonReader(const JsonOptions& options, const Words& words, std::string_view text, Chunk& chunk)
+      : options_(options), words_(words), text_(text), row_(chunk, true) {}
+
+  bool read() {
+    path().clear();
+    if (const std::size_t fault = utf8_fault(text_); fault != std::string_view::npos) return fail(fault, "not UTF-8");
+    if (!blank_then('{')) return fail(at_, "expected an object");
+    if (!object(Role::plain, 1)) return false;
+    skip_blanks();
+    return at_ == text_.size() || fail(at_, "text after the object");
+  }
+
+  std::string_view label() const { return label_; }
+  std::size_t where() const { return where_; }
+  const std::string& what() const { return what_; }
+
+ private:
+  enum class Role { plain, label, ignored, text };
+  static constexpr int deepest = 64;
+
+  // The path so far and a string without its escapes: kept from row to row, and so per thread.
+  static std::string& path() {
+    static thread_local std::string path;
+    return path;
+  }
+  static std::string& scratch() {
+    static thread_local std::string scratch;
+    return scratch;
+  }
+
+  bool fail(std::size_t where, std::string what) {
+    where_ = where;
+    what_ = std::move(what);
+    return false;
+  }
+  bool fail_twice(std::size_t where, std::string_view name) { return fail(where, quoted(name) + " is given twice"); }
+
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
+  bool blank_then(char c) {
+    skip_blanks();
+    return peek() == c;
+  }
+
+  // What is asked of the path that has just grown. All below an ignored key stays ignored, but for the label.
+  Role role(Role above) const {
+    if (!options_.label.empty() && path() == options_.label) return Role::label;
+    if (above == Role::ignored) return above;
+    const auto holds = [](const std::vector<std::string>& keys) {
+      return std::find(keys.begin(), keys.end(), path()) != keys.end();
+    };
+    return holds(options_.ignore) ? Role::ignored : holds(options_.text) ? Role::text : Role::plain;
+  }
+
+  bool object(Role above, int depth) {
+    if (depth > deepest) return fail(at_, "nested deeper than 64");
+    ++at_;
+    if (blank_then('}')) return ++at_, true;
+    const std::size_t before = path().size();
+    for (;;) {
+      if (!blank_then('"')) return fail(at_, "expected a key");
+      std::string_view key;
+      const std::size_t begin = at_;
+      if (!string(key)) return false;
+      if (depth > 1) path() += '.';
+      path() += key;
+      const bool in_record = key.data() == text_.data() + begin + 1;
+      plain_name_ = depth == 1 && in_record ? key : std::string_view();
+      if (!blank_then(':')) return fail(at_, "expected ':'");
+      ++at_;
+      if (!value(role(above), depth, true)) return false;
+      path().resize(before);
+      if (blank_then('}')) return ++at_, true;
+      if (peek() != ',') return fail(at_, "expected ',' or '}'");
+      ++at_;
+    }
+  }
+
+  bool array(Role above, int depth) {
+    if (depth > deepest) return fail(at_, "nested deeper than 64");
+    ++at_;
+    if (blank_then(']')) return ++at_, true;
+    if (above == Role::text) row_.begin_text();
+    const std::size_t before = path().size();
+    for (std::size_t number = 0;; ++number) {
+      Role its = above;
+      if (!blank_then('"')) {
+        path() += '.';
+        path() += std::to_string(number);
+        plain_name_ = {};
+        its = role(above);
+      }
+      if (!value(its, depth, false)) return false;
+      path().resize(before);
+      if (blank_then(']')) return ++at_, true;
+      if (peek() != ',') return fail(at_, "expected ',' or ']'");
+      ++at_;
+    }
+  }
+
+  bool value(Role role, int depth, bool begins_text) {
+    skip_blanks();
+    const std::size_t begin = at_;
+    const char c = peek();
+    if (c == '{' || c == '[') {
+      if (role == Role::label) return fail(begin, "the label is neither a string nor a number");
+      return c == '{' ? object(role, depth + 1) : array(role, depth + 1);
+    }
+    if (c == '"') {
+      std::string_view text;
+      if (!string(text)) return false;
+      if (role == Role::label) return give_label(begin, text);
+      if (role == Role::text && begins_text) row_.begin_text();
+      return add_string(role, begin, text);
+    }
+    if (c == '-' || is_digit(c)) {
+      double value = 0;
+      if (!number(value)) return false;
+      if (role == Role::label) return give_label(begin, text_.substr(begin, at_ - begin));
+      return value == 0 || add(role, begin, value);
+    }
+    for (const std::string_view word : {"true", "false", "null"}) {
+      if (text_.substr(at_, word.size()) != word) continue;
+      at_ += word.size();
+      if (role == Role::label) return give_label(begin, word == "null" ? "" : word);
+      return word != "true" || add(role, begin, 1);
+    }
+    return fail(at_, "expected a value");
+  }
+
+  bool give_label(std::size_t begin, std::string_view text) {
+    if (std::exchange(has_label_, true)) return fail_twice(begin, options_.label);
+    label_ = text.data() == scratch().data() ? row_.arena().join(text, "") : text;
+    return true;
+  }
+
+  bool add(Role role, std::size_t begin, double value) {
+    if (role == Role::ignored) return true;
+    const std::string_view name = plain_name_.data() != nullptr ? plain_name_ : row_.arena().join(path(), "");
+    return row_.add(name, value) || fail_twice(begin, name);
+  }
+
+  bool add_string(Role role, std::size_t begin, std::string_view text) {
+    if (role == Role::ignored) return true;
+    if (role == Role::text) {
+      const std::string_view equals = row_.arena().join(path(), "="), tilde = row_.arena().join(path(), "~");
+      return words_.add(text, equals, tilde, row_) || fail(begin, "a word of " + quoted(path()) + " is given twice");
+    }
+    const std::string_view name = row_.arena().join(path(), "=", text);
+    return row_.add(name, 1) || fail_twice(begin, name);
+  }
+
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  bool digits() {
+    const std::size_t begin = at_;
+    while (is_digit(peek())) ++at_;
+    return at_ > begin;
+  }
+  bool number(double& value) {
+    const std::size_t begin = at_;
+    if (peek() == '-') ++at_;
+    if (peek() == '0') {
+      ++at_;
+    } else if (!digits()) {
+      return fail(at_, "expected a digit");
+    }
+    if (peek() == '.' && (++at_, !digits())) return fail(at_, "expected a digit");
+    if (peek() == 'e' || peek() == 'E') {
+      ++at_;
+      if (peek() == '+' || peek() == '-') ++at_;
+      if (!digits()) return fail(at_, "expected a digit");
+    }
+    const std::string_view written = text_.substr(begin, at_ - begin);
+    return read_number(written, value) == Kind::number || fail(begin, quoted(written) + " is not finite");
+  }
+
+  // What stands between the quotes: a view of the record or, if it has escapes, of the scratch.
+  bool string(std::string_view& out) {
+    const std::size_t begin = ++at_;
+    bool escaped = false;
+    for (std::size_t copied = begin;;) {
+      while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
+        ++at_;
+      if (at_ == text_.size()) return fail(begin - 1, "a string that is not closed");
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return fail(at_, "a control character in a string");
+      if (!escaped && text_[at_] == '"') {
+        out = text_.substr(begin, at_++ - begin);
+        return true;
+      }
+      if (!std::exchange(escaped, true)) scratch().clear();
+      scratch().append(text_, copied, at_ - copied);
+      if (text_[at_++] == '"') {
+        out = scratch();
+        return true;
+      }
+      if (!escape()) return false;
+      copied = at_;
+    }
+  }
+
+  bool escape() {
+    static constexpr std::string_view letters = "\"\\/bfnrt", meant = "\"\\/\b\f\n\r\t";
+    const std::size_t backslash = at_ - 1;
+    if (const std::size_t k = letters.find(peek()); k != std::string_view::npos) {
+      ++at_;
+      scratch() += meant[k];
+      return true;
+    }
+    std::uint32_t code = 0, low = 0;
+    if (!hex4(code)) return fail(backslash, "an escape that JSON does not have");
+    if (code >= 0xD800 && code <= 0xDFFF) {
+      const bool pair = code < 0xDC00 && peek() == '\\' && (++at_, hex4(low)) && low >= 0xDC00 && low <= 0xDFFF;
+      if (!pair) return fail(backslash, "half of a surrogate pair");
+      code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    }
+    append_utf8(code);
+    return true;
+  }
+
+  bool hex4(std::uint32_t& code) {  // uXXXX
+    if (peek() != 'u' || text_.size() - at_ < 5) return false;
+    const char* const end = text_.data() + at_ + 5;
+    const auto read = std::from_chars(end - 4, end, code, 16);
+    at_ += 5;
+    return read.ec == std::errc() && read.ptr == end;
+  }
+
+  void append_utf8(std::uint32_t code) {
+    const auto put = [](std::uint32_t byte) { scratch() += static_cast<char>(byte); };
+    if (code < 0x80) return put(code);
+    if (code < 0x800) return put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
+    if (code < 0x10000) {
+      put(0xE0 | code >> 12);
+    } else {
+      put(0xF0 | code >> 18);
+      put(0x80 | (code >> 12 & 0x3F));
+    }
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+
+  const JsonOptions& options_;
+  const Words& words_;
+  std::string_view text_, label_, plain_name_;  // the last: a path that is one key without escapes, as it stands in the record
+  Row row_;
+  std::size_t at_ = 0, where_ = 0;
+  bool has_label_ = false;
+  std::string what_;
+};
+
+}  // namespace mistakebound::formats

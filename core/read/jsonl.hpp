@@ -1,0 +1,43 @@
+// JSON lines: an object a row. Knows neither Python nor files.
+#pragma once
+#include <string_view>
+#include <utility>
+
+#include "read/chunk.hpp"
+#include "read/json.hpp"
+#include "read/row.hpp"
+#include "read/words.hpp"
+
+namespace mistakebound::formats {
+
+class JsonLines {
+ public:
+  explicit JsonLines(JsonOptions options) : options_(std::move(options)), words_(options_.words, options_.letters) {}
+
+  // Bytes of the first whole line with its newline; 0 if it is not all there and more may come.
+  std::size_t record_end(std::string_view text, bool last) const {
+    const std::size_t newline = text.find('\n');
+    return newline != std::string_view::npos ? newline + 1 : last ? text.size() : 0;
+  }
+
+  // Adds the object as a row. False: `bad` says what is wrong and where, and the chunk is as before. A blank line is no
+  // row and not bad.
+  bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
+    const std::string_view bare = bare_record(record, line);
+    if (bare.find_first_not_of(" \t\r") == std::string_view::npos) return true;
+    JsonReader reader(options_, words_, bare, chunk);
+    if (reader.read()) {
+      chunk.end_row(reader.label(), line);
+      return true;
+    }
+    chunk.drop_row();
+    bad = {line, bare.data() - record.data() + static_cast<std::int64_t>(reader.where()) + 1, reader.what()};
+    return false;
+  }
+
+ private:
+  JsonOptions options_;
+  Words words_;
+};
+
+}  // namespace mistakebound::formats

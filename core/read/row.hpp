@@ -1,0 +1,196 @@
+// What the formats with named features share: valid UTF-8, numbers, and a row that takes no name twice.
+#pragma once
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "read/chunk.hpp"
+
+namespace mistakebound::formats {
+
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+// A record without the newline that ends it; the mark only opens the first line of a file.
+inline std::string_view bare_record(std::string_view record, std::int64_t line) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  if (line == 1 && record.starts_with(byte_order_mark)) record.remove_prefix(byte_order_mark.size());
+  return record;
+}
+
+// For messages. (gcc 12 warns, wrongly, of a literal put before a temporary string: so none is.)
+inline std::string quoted(std::string_view name) { return std::string(1, '\'').append(name).append("'"); }
+
+// Bytes of the UTF-8 character at `at`, 0 if there is none: no overlong form, no surrogate, nothing above U+10FFFF.
+inline std::size_t utf8_size(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t k) { return at + k < text.size() ? static_cast<unsigned char>(text[at + k]) : 0u; };
+  const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0u) == 0x80u; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
+    return follows(1) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
+    return follows(1) && follows(2) && follows(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+// Where the first byte that is no UTF-8 stands, or npos. Eight ASCII bytes are passed over at a time.
+inline std::size_t utf8_fault(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    std::uint64_t eight;
+    if (at + sizeof eight <= text.size()) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if ((eight & 0x8080808080808080u) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
+    const std::size_t size = utf8_size(text, at);
+    if (size == 0) return at;
+    at += size;
+  }
+  return std::string_view::npos;
+}
+
+enum class Kind { number, not_finite, other };
+
+// from_chars says of 1e999 and of 1e-999 alike that they are out of range; only the first is not finite.
+inline bool overflows(std::string_view number) {
+  const std::size_t e = number.find_first_of("eE");
+  const std::string_view digits = number.substr(0, e);
+  const std::size_t point = std::min(digits.find('.'), digits.size()), first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) return false;
+  std::int64_t exponent = 0;
+  if (e != std::string_view::npos) {
+    std::string_view written = number.substr(e + 1);
+    if (written.starts_with('+')) written.remove_prefix(1);
+    const auto read = std::from_chars(written.data(), written.data() + written.size(), exponent);
+    if (read.ec != std::errc()) return !written.starts_with('-');  // too long for an integer of 64 bits
+  }
+  const auto before_point = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  return exponent > -before_point;
+}
+
+// Whether all of the text is a number, as from_chars reads it, after an optional '+'.
+inline Kind read_number(std::string_view text, double& value) {
+  if (text.starts_with('+')) {
+    text.remove_prefix(1);
+    if (text.starts_with('-')) return Kind::other;
+  }
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (text.empty() || read.ptr != end || read.ec == std::errc::invalid_argument) return Kind::other;
+  if (read.ec == std::errc::result_out_of_range) {
+    if (overflows(text)) return Kind::not_finite;
+    value = 0;
+  }
+  return std::isfinite(value) ? Kind::number : Kind::not_finite;
+}
+
+// The names of one row so far. Kept from row to row (and so per thread): to forget them costs nothing.
+class Seen {
+ public:
+  void forget(std::size_t first) {
+    first_ = first;
+    count_ = 0;
+    if (++stamp_ == 0) {
+      slots_.assign(slots_.size(), Slot{});
+      stamp_ = 1;
+    }
+  }
+
+  // The field that gave the name before, or `none` and the name is noted as the next one of the chunk.
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t note(const std::vector<std::string_view>& names, std::string_view name, std::uint32_t field) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+    std::size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].stamp == stamp_; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && names[first_ + slots_[at].position] == name) return slots_[at].field;
+    slots_[at] = {stamp_, hash, static_cast<std::uint32_t>(names.size() - first_), field};
+    ++count_;
+    return none;
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t stamp = 0, hash = 0, position = 0, field = 0;
+  };
+
+  void grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.stamp != stamp_) continue;
+      std::size_t at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].stamp == stamp_) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(64);
+  std::size_t first_ = 0, count_ = 0;
+  std::uint32_t stamp_ = 0;
+};
+
+// The row that is being written to a chunk.
+class Row {
+ public:
+  // Without `check` the caller vouches that no two calls of `add` bring the same name; texts are looked after anyway.
+  Row(Chunk& chunk, bool check) : chunk_(chunk), seen_(scratch()), check_(check) {
+    if (check_) seen_.forget(chunk_.name.size());
+  }
+
+  Chunk& chunk() { return chunk_; }
+  Arena& arena() { return chunk_.arena; }
+  std::size_t size() const { return chunk_.name.size(); }
+
+  // False if the row has the name already.
+  bool add(std::string_view name, double value) {
+    if (check_ && seen_.note(chunk_.name, name, not_text_) != Seen::none) return false;
+    push(name, value);
+    return true;
+  }
+
+  // A text may say a word again and again: it counts once. False if something other than this text gave the name.
+  void begin_text() {
+    ++text_;
+    if (!check_) seen_.forget(chunk_.name.size());
+  }
+  bool add_word(std::string_view name) {
+    const std::uint32_t before = seen_.note(chunk_.name, name, text_);
+    if (before == Seen::none) push(name, 1);
+    return before == Seen::none || before == text_;
+  }
+
+ private:
+  static Seen& scratch() {
+    static thread_local Seen seen;
+    return seen;
+  }
+  void push(std::string_view name, double value) {
+    chunk_.name.push_back(name);
+    chunk_.value.push_back(value);
+  }
+
+  static constexpr std::uint32_t not_text_ = 0;
+  Chunk& chunk_;
+  Seen& seen_;
+  std::uint32_t text_ = not_text_;
+  bool check_;
+};
+
+}  // namespace mistakebound::formats
