@@ -207,7 +207,7 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(type(keeping) is bool, "whether it keeps mistakes is neither true nor false")
     numbers = [_decode_one(number) for number in fields(sums, *SUMS)]  # but for the first, any of them may overflow
     need(all(type(number) is float for number in numbers), "its sums are not real numbers")
-    need(abs(numbers[0]) <= np.finfo(np.float32).max, "the sum of its constant feature is not a finite float32")
+    need(abs(numbers[0]) <= float(np.finfo(np.float32).max), "the sum of its constant feature is not a finite float32")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
     like = _construct(kind, parameters)
     try:
@@ -244,6 +244,8 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts.as_tuple()) >= 0 and rounds < 2**62, "a count is out of range")
     need(max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates), "counts disagree")
+    learned = counts.false_positives if life.rule.id == "elimination" else counts.to_keep  # it never adds a variable
+    need(counts.updates == learned, "counts disagree")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite")
 
     predictions, mistake_rounds = has["predictions"], has["mistake_rounds"]
