@@ -14,7 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import StreamError
+from mistakebound.errors import ModelError, StreamError
 from mistakebound.learners import (
     BalancedWinnow,
     Elimination,
@@ -22,6 +22,7 @@ from mistakebound.learners import (
     Perceptron,
     PNormPerceptron,
     Winnow,
+    load,
 )
 from mistakebound.ledger import Ledger
 
@@ -37,6 +38,7 @@ __all__ = [
     "Certificate",
     "Elimination",
     "Ledger",
+    "ModelError",
     "NormalizedWinnow",
     "PNormPerceptron",
     "Perceptron",
@@ -47,6 +49,7 @@ __all__ = [
     "bounds",
     "certify",
     "experts",
+    "load",
     "streams",
     "theorems",
 ]

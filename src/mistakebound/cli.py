@@ -7,17 +7,19 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.labels import plain_label
 
 if TYPE_CHECKING:
-    from mistakebound.ledger import Ledger
+    from collections.abc import Iterator
+
     from mistakebound.learners import LinearLearner
+    from mistakebound.ledger import Ledger
 
 LEARNERS: dict[str, str] = {
     "perceptron": "Perceptron",
@@ -35,7 +37,7 @@ INTERRUPTED = 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Online learning that proves how few mistakes it makes.
+    r"""Online learning that proves how few mistakes it makes.
 
     \b
     Examples:
@@ -50,16 +52,43 @@ def main() -> None:
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
 
 
+READING = (
+    click.option(
+        "--format", "format", default="auto", help="svmlight, vw, table or json; told by the content otherwise."
+    ),
+    click.option("--label", metavar="COLUMN", help="Column (name, or number from 1) or JSON key of the label."),
+    click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
+    click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),
+    click.option("--letters", type=int, metavar="N", help="Of a text, also runs of N characters."),
+    click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of categories, also if numbers."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
+    click.option("--interact", multiple=True, metavar="A,B", help="Features of column A times those of column B."),
+    click.option("--separator", metavar="CHAR", help="What separates the columns of a table."),
+    click.option("--header/--no-header", default=None, help="Whether a table begins with the names of its columns."),
+    click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
+    click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
+    click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
+)
+READING_NAMES = ("format", "label", "zero_based", "skip_bad", "threads")
+TABLE_NAMES = ("text", "words", "letters", "categorical", "ignore", "interact", "separator", "header")
+
+
 def reading(command: Any) -> Any:
     """Add the options that say how files are read."""
-    for option in (
-        click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
-        click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
-        click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
-        click.option("--format", "format_", default="auto", help="svmlight or vw; told by the content if not given."),
-    ):
+    for option in reversed(READING):
         command = option(command)
     return command
+
+
+def source_of(files: tuple[str, ...], options: dict[str, Any]) -> mb.Source:
+    """The files, to be read as the options say, which are taken out of the others."""
+    told = {name: options.pop(name) for name in TABLE_NAMES}
+    told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
+    if any(len(pair) != 2 for pair in told["interact"]):
+        message = "--interact takes two columns: A,B"
+        raise click.UsageError(message)
+    table = {name: value for name, value in told.items() if value not in (None, (), [])}
+    return mb.Source(files, table=table, **{name: options.pop(name) for name in READING_NAMES})
 
 
 @main.command()
@@ -71,10 +100,13 @@ def reading(command: Any) -> Any:
 @click.option("--p", type=float, help="p of the p-norm Perceptron.")
 @click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
-@click.option("--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it.")
+@click.option(
+    "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
+)
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -88,13 +120,9 @@ def run(
     predictions: str | None,
     certify: bool,
     as_json: bool,
-    format_: str,
-    zero_based: bool,
-    skip_bad: int,
-    threads: int,
-    **parameters: float | None,
+    **options: Any,
 ) -> None:
-    """Predict, then learn, each line of FILE in turn, and show the mistakes.
+    r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
 
     \b
     The table has a line at rounds 1, 2, 4, 8, ...:
@@ -103,33 +131,23 @@ def run(
 
     FILE is svmlight or VW text, plain, .gz or .zst; - is standard input. Ctrl-C ends with the summary, and saves.
     """
+    source = source_of(files, options)
     with told():
-        model = mb.load(load_from) if load_from else make(learner, parameters, keep=certify or save_to is not None)
-        source = mb.Source(files, format=format_, zero_based=zero_based, skip_bad=skip_bad, threads=threads)
+        model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
         table = Table(quiet=as_json)
-        start = time.perf_counter()
-        stopped: BaseException | None = None
         with written(predictions) as out:
-            try:
-                for _ in range(passes):
-                    for part in model.run_parts(source):
-                        table.add(part, time.perf_counter() - start)
-                        if out:
-                            out.writelines(f"{label}\n" for label in part.predictions.tolist())
-            except (KeyboardInterrupt, ValueError) as reason:
-                stopped = reason
-        summary = table.end(time.perf_counter() - start)
+            stopped = learn(model, source, passes, table, out)
         if save_to:
             model.save(save_to)
         certificate = model.certify() if certify else None
         if as_json:
-            more = {"learner": learner, "skipped": source.skipped, "stopped": str(stopped) if stopped else None}
+            more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
             found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-            click.echo(json.dumps(summary | more | found))
+            click.echo(json.dumps(table.totals() | more | found))
         else:
             for line in source.skipped:
                 click.echo(f"skipped {line}", err=True)
-            click.echo(f"\n{summary['mistakes']:,} mistakes in {summary['rounds']:,} rounds ({summary['rate']:.4f})")
+            click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
             if certificate:
                 click.echo(str(certificate))
     if isinstance(stopped, KeyboardInterrupt):
@@ -138,20 +156,34 @@ def run(
         raise click.ClickException(str(stopped))
 
 
+def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, out: Any) -> BaseException | None:
+    """Learn from the source, and return what ended it before its end, if anything did."""
+    try:
+        for _ in range(passes):
+            for part in model.run_parts(source):
+                table.add(part)
+                if out:
+                    out.writelines(f"{label}\n" for label in part.predictions.tolist())
+    except (KeyboardInterrupt, ValueError) as reason:
+        return reason
+    finally:
+        table.end()
+    return None
+
+
 @main.command()
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option("--scores", is_flag=True, help="Write the score after each label.")
 @reading
-def predict(
-    model: str, files: tuple[str, ...], *, scores: bool, format_: str, zero_based: bool, skip_bad: int, threads: int
-) -> None:
+def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     """Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing."""
+    source = source_of(files, options)
     with told():
-        source = mb.Source(files, format=format_, zero_based=zero_based, skip_bad=skip_bad, threads=threads)
         for numbers, labels in mb.load(model).score_parts(source):
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
-            click.echo("\n".join(f"{label}\t{score:.6g}" if scores else f"{label}" for label, score in pairs))
+            lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
+            click.echo("".join(lines), nl=False)
 
 
 @main.command()
@@ -202,7 +234,9 @@ def version() -> None:
     """Show the version."""
     from mistakebound._core import has_avx2  # noqa: PLC0415
 
-    click.echo(f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})")
+    click.echo(
+        f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})"
+    )
 
 
 class Table:
@@ -211,41 +245,48 @@ class Table:
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
         self.rounds = self.mistakes = self.false_positives = self.false_negatives = 0
-        self.next, self.last, self.shown = 1, (0, 0), False
+        self.start, self.seconds = time.perf_counter(), 0.0
+        self.next, self.last = 1, (0, 0)
 
-    def add(self, part: Ledger, seconds: float) -> None:
+    def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and show the lines that fall into it."""
+        self.seconds = time.perf_counter() - self.start
         while self.next <= self.rounds + part.rounds:
             mistakes = int((part.mistake_rounds < self.next - self.rounds).sum())
-            self._show(self.next, self.mistakes + mistakes, (self.rounds + part.rounds) / seconds)
+            self._show(self.next, self.mistakes + mistakes, self.rounds + part.rounds)
             self.next *= 2
         self.rounds += part.rounds
         self.mistakes += part.mistakes
         self.false_positives += part.false_positives
         self.false_negatives += part.false_negatives
 
-    def end(self, seconds: float) -> dict[str, Any]:
-        """Show the last line, and return the totals."""
+    def end(self) -> None:
+        """Show the last line."""
+        self.seconds = time.perf_counter() - self.start
         if self.rounds > self.last[0]:
-            self._show(self.rounds, self.mistakes, self.rounds / seconds)
-        rate = self.mistakes / self.rounds if self.rounds else 0.0
-        names = ("rounds", "mistakes", "false_positives", "false_negatives")
-        return {name: getattr(self, name) for name in names} | {"rate": rate, "seconds": seconds}
+            self._show(self.rounds, self.mistakes, self.rounds)
 
-    def _show(self, rounds: int, mistakes: int, speed: float) -> None:
+    def totals(self) -> dict[str, Any]:
+        """Return what was counted, for machines."""
+        names = ("rounds", "mistakes", "false_positives", "false_negatives", "seconds")
+        return {name: getattr(self, name) for name in names} | {"rate": self.mistakes / max(self.rounds, 1)}
+
+    def _show(self, rounds: int, mistakes: int, done: int) -> None:
         if self.quiet:
             return
-        if not self.shown:
+        if not self.last[0]:
             click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'examples/s':>12}")
-            self.shown = True
         since = (mistakes - self.last[1]) / (rounds - self.last[0])
+        speed = done / max(self.seconds, 1e-9)
         click.echo(f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {speed:>12,.0f}")
         self.last = (rounds, mistakes)
 
 
-def make(learner: str, parameters: dict[str, float | None], *, keep: bool) -> LinearLearner:
+def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
     """A learner by its name, with the parameters that were given."""
     given = {name: value for name, value in parameters.items() if value is not None}
+    if "classes" in given:
+        given["classes"] = tuple(plain_label(text.encode()) for text in given["classes"].split(","))
     kind = getattr(mb, LEARNERS[learner])
     takes = inspect.signature(kind).parameters
     for name in given:

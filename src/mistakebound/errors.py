@@ -1,4 +1,4 @@
-"""What went wrong in a stream, in words that name the round and the feature."""
+"""What went wrong: in a stream, in words that name the round and the feature; or with a file that holds a model."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ class StreamError(ValueError):
 
 class CellError(StreamError, TypeError):
     """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
+
+
+class ModelError(ValueError):
+    """A file that holds no sound model, or a learner that no file can hold; names the file and the reason."""
 
 
 def words_of(fault: int, feature: str, value: object = None) -> str:

@@ -166,7 +166,7 @@ class Labels:
             message = f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r}"
             raise StreamError(message)
         if label is None:
-            message = "there is no label"
+            message = "there is no label (of a table, tell which column it is: --label NAME or NUMBER)"
             raise StreamError(message)
         if not isinstance(label, (bool, int, float)):
             message = f"label {label!r} alone does not tell which side is positive: pass classes=(negative, positive)"

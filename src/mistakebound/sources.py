@@ -61,8 +61,8 @@ class Source:
     label : str, optional
         Column (name, or number from 1) or dotted JSON key of the label. JSON's is "label" unless told.
     table : dict, optional
-        More about tables and JSON: ``ignore``, ``text`` and ``categorical`` (lists of columns), ``words`` and ``letters``
-        (n-grams of a text), and of tables ``interact`` (pairs of columns), ``separator``, ``header``.
+        More about tables and JSON: ``ignore`` and ``text`` (lists of columns), ``words`` and ``letters`` (n-grams of a
+        text), and of tables ``categorical`` columns, ``interact`` (pairs of columns), ``separator`` and ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
@@ -108,19 +108,18 @@ class Source:
         for file in self.files:
             lines = 0
             with opened(file) as blocks:
-                for block in blocks:
-                    reader = reader or self._reader(block[0])
-                    # A record of a table may go on over several lines, so its blocks are not independent.
-                    ahead = parsed_one_by_one if reader.columns else parsed
-                    for chunk in ahead(reader, chain([block], blocks), self.skip_bad, self.threads):
-                        yield self._part(chunk, file, lines)
-                        lines += chunk.lines
+                first = list(beginning(blocks))
+                reader = reader or self._reader(b"".join(block for block, _ in first))
+                # A record of a table may go on over several lines, so its blocks are not independent.
+                parse = parsed_one_by_one if reader.columns else parsed
+                for chunk in parse(reader, chain(first, blocks), self.skip_bad, self.threads):
+                    yield self._part(chunk, file, lines)
+                    lines += chunk.lines
 
-    def _reader(self, beginning: Any) -> Reader:
-        start = bytes(beginning[:65536])
+    def _reader(self, start: bytes) -> Reader:
         kind = tell_format(start) if self.format == "auto" else self.format
         if kind == "table":
-            return Reader.table(bytes(beginning), **self._told(self.label or ""))
+            return Reader.table(start, **self._told(self.label or ""))
         if kind == "json":
             return Reader.json(**self._told(self.label or "label"))
         if self.label is not None or self.table:
@@ -142,6 +141,17 @@ class Source:
         return Part(chunk, file, lines_before, len(chunk))
 
 
+def beginning(blocks: Iterator[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
+    """As many of the first blocks as it takes to tell what a file is."""
+    seen = 0
+    for block in blocks:
+        yield block
+        seen += len(block[0])
+        if seen >= ENOUGH:
+            return
+
+
+ENOUGH = 1 << 16
 LONGEST = 64 << 20
 """A record of a table that is longer has surely lost a closing quote."""
 
@@ -263,7 +273,11 @@ def tell_format(beginning: bytes) -> str:
         if text.startswith(b"{"):
             return "json"
         words = text.split()
-        if _is_number(words[0]) and all(_is_pair(pair) for pair in words[1:20]) and (len(words) > 1 or b"," not in text):
+        if (
+            _is_number(words[0])
+            and all(_is_pair(pair) for pair in words[1:20])
+            and (len(words) > 1 or b"," not in text)
+        ):
             return "svmlight"
         before, bar, _ = text.partition(b"|")
         if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):

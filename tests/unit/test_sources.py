@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
+import json
 import pickle
 import random
 from collections.abc import Iterator
@@ -294,6 +296,34 @@ def test_bad_lines_stop_or_are_listed(stream_file: Path) -> None:
     assert learner.ledger_.rounds == 200
 
 
+def test_tables_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same examples as CSV, as TSV, as JSON and as dicts; blocks that cut a quoted field in two change nothing."""
+    rng = np.random.default_rng(2)
+    colours, rows = ["red", "blue, dark", 'green "deep"', "two\nlines"], []
+    for _ in range(120):
+        colour, size = colours[rng.integers(4)], int(rng.integers(1, 9))
+        rows.append({"colour": colour, "size": size, "label": "yes" if colour == "red" or size > 6 else "no"})
+    learner = mb.Perceptron(classes=("no", "yes"))
+    learner.run([{"colour": row["colour"], "size": row["size"]} for row in rows], [row["label"] for row in rows])
+    csv_file, json_file = tmp_path / "a", tmp_path / "b"
+    with csv_file.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ["colour", "size", "label"])
+        writer.writeheader()
+        writer.writerows(rows)
+    json_file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for block in (1, 37, 1 << 20):
+        monkeypatch.setattr(sources, "BLOCK", block)
+        for source in (mb.Source(csv_file, label="label"), mb.Source(csv_file, label="3"), mb.Source(json_file)):
+            twin = mb.Perceptron(classes=None if block > 1000 else ("no", "yes"))
+            assert twin.run(source).mistakes == learner.ledger_.mistakes
+            assert twin.weights_ == learner.weights_
+    bad = csv_file.read_text() + '"red",1\n'
+    csv_file.write_text(bad)
+    line = bad.count("\n")
+    with pytest.raises(mb.StreamError, match=rf"a:{line}:8: 2 fields, but 3 columns"):
+        mb.Perceptron().run(mb.Source(csv_file, label="label"))
+
+
 def test_labels_of_files(tmp_path: Path) -> None:
     """Numbers are compared as numbers; a third label and a missing one stop at their line."""
     path = tmp_path / "labels"
@@ -322,8 +352,13 @@ def test_files_that_are_no_streams(tmp_path: Path) -> None:
     """Unknown formats and missing files are told; an empty file is an empty stream."""
     path = tmp_path / "what"
     path.write_text("hello, world\n")
-    with pytest.raises(ValueError, match="format is not known by its beginning 'hello, world'"):
+    with pytest.raises(ValueError, match="no label .*--label NAME"):
         mb.Perceptron().run(mb.Source(path))
+    with pytest.raises(ValueError, match="unknown format wav"):
+        mb.Perceptron().run(mb.Source(path, format="wav"))
+    path.write_text("1 1:1\n")
+    with pytest.raises(ValueError, match="tables and JSON lines only"):
+        mb.Perceptron().run(mb.Source(path, label="x"))
     with pytest.raises(FileNotFoundError):
         mb.Perceptron().run(mb.Source(tmp_path / "absent"))
     path.write_text("")

@@ -1,0 +1,171 @@
+"""One JSON object and some arrays in one file that is written whole or not at all, and read with suspicion.
+
+The file is a safetensors file: 8 bytes with the length of the header (little-endian), the header in JSON, then the
+tensors side by side. The header's ``__metadata__`` has two entries: ``sha256``, over the whole file but for its own 64
+digits, and ``mistakebound``, the JSON object as text. Its ``format`` is the version of everything else: a later one may
+change all but the magic, the place of the digest, and ``format`` itself.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from mistakebound.arrays import AnyArray
+
+FORMAT = 1
+
+# By hand, not by the package safetensors: that one takes a key that comes twice, and gives a digest no fixed place.
+MAGIC = b'{"__metadata__":{"sha256":"'
+DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
+DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
+COPY = "load another copy, or train anew"
+
+
+def need(sound: Any, otherwise: str) -> None:
+    """Refuse a model, saying why."""
+    if not sound:
+        raise ModelError(otherwise)
+
+
+def fields(said: Any, *names: str) -> list[Any]:
+    """Return the values of a JSON object that must have these names and no others."""
+    need(isinstance(said, dict) and set(said) == set(names), f"it should say {', '.join(names)}, and nothing else")
+    return [said[name] for name in names]
+
+
+# ---------------------------------------------------------------------- bytes
+
+
+def pack(said: dict[str, Any], tensors: dict[str, AnyArray]) -> list[bytes]:
+    """Return the file in parts. Tensors come widest first, so that each begins at a multiple of its own size."""
+    known = {dtype: name for name, dtype in DTYPES.items()}
+    text = json.dumps({"format": FORMAT, **said}, allow_nan=False)
+    header: dict[str, Any] = {"__metadata__": {"sha256": "0" * 64, "mistakebound": text}}
+    end = 0
+    for name, tensor in tensors.items():
+        begin, end = end, end + tensor.nbytes
+        header[name] = {"dtype": known[tensor.dtype.str], "shape": [len(tensor)], "data_offsets": [begin, end]}
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    head = len(encoded).to_bytes(8, "little") + encoded
+    parts = [head, *(tensor.tobytes() for tensor in tensors.values())]
+    digest = _digest(head[: DIGEST.start], head[DIGEST.stop :], *parts[1:])
+    return [head[: DIGEST.start] + digest + head[DIGEST.stop :], *parts[1:]]
+
+
+def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the JSON object without its format, and all of the expected tensors (name: dtype), or none of them."""
+    need(data, f"the file is empty: {COPY}")
+    need(data[8:].startswith(MAGIC), "this is not a model that mistakebound saved, or only the first bytes of one")
+    length = int.from_bytes(data[:8], "little")
+    need(length <= len(data) - 8, f"the header should have {length} bytes, but only {len(data) - 8} follow: {COPY}")
+    view = memoryview(data)
+    intact = _digest(view[: DIGEST.start], view[DIGEST.stop :]) == data[DIGEST]
+    need(intact, f"the SHA-256 does not match, so the file was altered or cut short: {COPY}")
+    header = _parse(data[8 : 8 + length])
+    said = _parse(fields(header.pop("__metadata__"), "sha256", "mistakebound")[1])
+    version = said.pop("format", None)
+    need(type(version) is int and version >= 1, f"{version!r} is no format of a model")
+    need(version <= FORMAT, f"written by a newer mistakebound (format {version}); this one reads up to {FORMAT}")
+    need(length % 8 == 0, "the header does not end at a multiple of 8 bytes")
+    need(not header or list(header) == list(expected), f"its tensors should be {', '.join(expected)}")
+    tensors, end = {}, 0
+    for name, described in header.items():
+        dtype, shape, offsets = fields(described, "dtype", "shape", "data_offsets")
+        need(dtype == expected[name], f"tensor {name} should have the dtype {expected[name]}")
+        need(is_list_of(int, shape) and len(shape) == 1 and shape[0] >= 0, f"tensor {name} should have one dimension")
+        begin, end = end, end + shape[0] * np.dtype(DTYPES[dtype]).itemsize
+        need(is_list_of(int, offsets) and offsets == [begin, end], f"tensor {name} lies in the wrong place")
+        need(8 + length + end <= len(data), f"tensor {name} lies beyond the end of the file")
+        tensor: AnyArray = np.frombuffer(data, DTYPES[dtype], shape[0], 8 + length + begin)
+        tensors[name] = tensor.astype(tensor.dtype.newbyteorder("="), copy=False)
+    need(8 + length + end == len(data), "there is more in the file than its tensors")
+    return said, tensors
+
+
+def is_list_of(kind: type, values: Any) -> bool:
+    """Whether this is a list with members of exactly this type (True is no int)."""
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def _digest(*parts: bytes | memoryview) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest().encode()
+
+
+def _parse(text: Any) -> dict[str, Any]:
+    """JSON whose top is an object. RecursionError: brackets nested too deep."""
+    need(isinstance(text, bytes | str), "its metadata are no text")
+    try:
+        parsed = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_constant)
+    except ModelError:
+        raise
+    except (ValueError, RecursionError) as error:
+        reason = f"its header is no JSON: {error}"
+        raise ModelError(reason) from None
+    need(isinstance(parsed, dict), "its header is no JSON object")
+    found: dict[str, Any] = parsed
+    return found
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    need(len(found) == len(pairs), "a key comes twice in its header")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    need(False, f"its header has {name}, which is no JSON")
+
+
+# ---------------------------------------------------------------------- files
+
+
+def replace(path: Path, parts: Iterable[bytes]) -> None:
+    """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
+    unfinished = path.parent / f".{os.urandom(8).hex()}.unfinished.mb"
+    try:
+        with unfinished.open("xb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            with suppress(FileNotFoundError):
+                shutil.copymode(path, unfinished)  # who may read the old file may read the new one
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)  # noqa: PTH105 - os, like fsync
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut. Some systems and file systems cannot, and need no telling."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,148 @@
+"""The command line, as a person at a terminal has it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mistakebound as mb
+from mistakebound.cli import LEARNERS, main
+
+
+def call(*words: Any, fails: int = 0, text: str | None = None) -> str:
+    """Output of a command, which must end with this exit code; errors are among it."""
+    result = CliRunner().invoke(main, [str(word) for word in words], input=text)
+    assert result.exit_code == fails, result.output
+    return result.output
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    """A stream of 100 rows in svmlight: the label is whether feature 1 is there."""
+    rng = np.random.default_rng(0)
+    rows = [sorted(rng.choice(8, 3, replace=False) + 1) for _ in range(100)]
+    path = tmp_path / "stream.svm"
+    path.write_text("".join(f"{1 if 1 in x else 0} " + " ".join(f"{i}:1" for i in x) + "\n" for x in rows))
+    return path
+
+
+def test_run_shows_what_the_ledger_says(stream: Path) -> None:
+    """A line at 1, 2, 4, ... and at the end, whose numbers are those of the learner itself."""
+    ledger = mb.Perceptron().run(mb.Source(stream))
+    curve = ledger.mistake_curve
+    lines = [line.split() for line in call("run", stream, "--learner", "perceptron").splitlines()]
+    assert lines[0] == ["rounds", "mistakes", "rate", "since", "examples/s"]
+    before = 0
+    for line, rounds in zip(lines[1:], (1, 2, 4, 8, 16, 32, 64, 100), strict=False):
+        mistakes = int(curve[rounds - 1])
+        since = (mistakes - (int(curve[before - 1]) if before else 0)) / (rounds - before)
+        assert line[:4] == [str(rounds), str(mistakes), f"{mistakes / rounds:.4f}", f"{since:.4f}"]
+        before = rounds
+    assert lines[-1][:5] == [str(ledger.mistakes), "mistakes", "in", "100", "rounds,"]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_runs(learner: str, stream: Path) -> None:
+    """As JSON, with the counts of the learner; Winnow needs a threshold, for a file does not tell its width."""
+    more = ["--threshold", 8] if learner == "winnow" else []
+    found = json.loads(call("run", stream, "--learner", learner, "--json", *more))
+    assert found["rounds"] == 100
+    assert found["mistakes"] == found["false_positives"] + found["false_negatives"]
+    assert found["stopped"] == ""
+
+
+def test_save_predict_weights_and_going_on(stream: Path, tmp_path: Path) -> None:
+    """A model goes on as if never stopped, and tells its predictions and its weights."""
+    half, rest, model = (tmp_path / name for name in ("half", "rest", "model.mb"))
+    lines = stream.read_text().splitlines(keepends=True)
+    half.write_text("".join(lines[:50]))
+    rest.write_text("".join(lines[50:]))
+    whole = json.loads(call("run", stream, "--json", "--save", tmp_path / "whole.mb"))
+    first = json.loads(call("run", half, "--json", "--save", model))
+    second = json.loads(call("run", rest, "--json", "--load", model, "--save", model))
+    assert first["mistakes"] + second["mistakes"] == whole["mistakes"]
+    assert call("weights", model) == call("weights", tmp_path / "whole.mb")
+    assert call("weights", model).split()[1] == "0"  # feature 1 of the file is number 0 here, and decides
+    predicted = call("predict", model, stream).split()
+    scored = [line.split("\t") for line in call("predict", model, stream, "--scores").splitlines()]
+    assert predicted == [label for label, _ in scored]
+    assert all((float(score) >= 0) == (label == "1") for label, score in scored)
+    learner = mb.load(model)
+    assert predicted[:5] == [
+        str(learner.predict_one([float(f" {i}:" in line) for i in range(1, 9)])) for line in lines[:5]
+    ]
+    wider = call("predict", model, "-", text="1 1:1 900:5\n")
+    assert wider == call("predict", model, "-", text="1 1:1\n")  # what was never seen weighs nothing
+    assert mb.load(model).ledger_.n == learner.ledger_.n
+
+
+def test_predictions_and_certificate(stream: Path, tmp_path: Path) -> None:
+    """The predictions made before learning, and the certificate of the learner."""
+    learner = mb.BalancedWinnow(update_margin=0.01)
+    ledger = learner.run(mb.Source(stream))
+    found = json.loads(call("run", stream, "--json", "--certify", "--predictions", tmp_path / "p"))
+    assert found["certificate"] == json.loads(learner.certify().to_json())
+    assert (tmp_path / "p").read_text().split() == [str(label) for label in ledger.predictions.tolist()]
+
+
+def test_tables(tmp_path: Path) -> None:
+    """From a CSV to a saved model and predictions, with text and categories named all the way through."""
+    path, model = tmp_path / "mail.csv", tmp_path / "m.mb"
+    path.write_text("id,subject,kind\n1,win money now,spam\n2,lunch now,ham\n3,money money,spam\n4,lunch money,ham\n")
+    options = ["--label", "kind", "--text", "subject", "--ignore", "id"]
+    found = json.loads(call("run", path, *options, "--save", model, "--json", "--learner", "perceptron", "--passes", 5))
+    assert found["rounds"] == 20
+    assert call("predict", model, path, *options).split() == ["spam", "ham", "spam", "ham"]
+    assert {line.split("=")[1] for line in call("weights", model).splitlines()} == {"win", "money", "now", "lunch"}
+    assert "--label" in call("run", path, fails=1)
+    assert "'nothing' is no column; there are: id, subject, kind" in call("run", path, "--label", "nothing", fails=1)
+    assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
+
+
+def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
+    """One line, exit code 1 or 2, and the rounds before stay counted and saved."""
+    assert "No such file" in call("run", tmp_path / "absent", fails=1)
+    assert "--eta is not a parameter of perceptron" in call(
+        "run", stream, "--learner", "perceptron", "--eta", 1, fails=2
+    )
+    with stream.open("a") as file:
+        file.write("1 broken\n")
+    output = call("run", stream, "--save", tmp_path / "m.mb", fails=1)
+    assert "stream.svm:101:3: a feature is index:value, got 'broken'" in output
+    assert mb.load(tmp_path / "m.mb").ledger_.rounds == 100
+    assert "skipped" in call("run", stream, "--skip-bad", 1)
+    (tmp_path / "m.mb").write_bytes(b"nonsense")
+    assert "m.mb" in call("predict", tmp_path / "m.mb", stream, fails=1)
+
+
+def test_bound() -> None:
+    """Formulas by the names of their theorems."""
+    assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
+    assert "novikoff" in call("bound")
+    assert "no theorem 'x'" in call("bound", "x", fails=2)
+    assert "missing a required argument" in call("bound", "halving", fails=2)
+    assert "--name value" in call("bound", "halving", 3, fails=2)
+    assert "Error: " in call("bound", "halving", "--n", 0, fails=1)
+
+
+def test_version_and_module() -> None:
+    """``python -m mistakebound`` is the same command."""
+    found = subprocess.run(
+        [sys.executable, "-m", "mistakebound", "version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == call("version")
+    assert found.stdout.startswith(f"mistakebound {mb.__version__} ")
+
+
+def test_help_names_every_command() -> None:
+    """And each command explains itself."""
+    for name in main.commands:
+        assert name in call("--help")
+        assert "Usage" in call(name, "--help")
