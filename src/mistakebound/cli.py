@@ -57,6 +57,8 @@ READING = (
         "--format", "format", default="auto", help="svmlight, vw, table or json; told by the content otherwise."
     ),
     click.option("--label", metavar="COLUMN", help="Column (name, or number from 1) or JSON key of the label."),
+    click.option("--labels", metavar="FILE", help="Labels in a file of their own, one a line."),
+    click.option("--positive", metavar="LABEL", help="This label against all others."),
     click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
     click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),
     click.option("--letters", type=int, metavar="N", help="Of a text, also runs of N characters."),
@@ -69,7 +71,7 @@ READING = (
     click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
     click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
 )
-READING_NAMES = ("format", "label", "zero_based", "skip_bad", "threads")
+READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
 TABLE_NAMES = ("text", "words", "letters", "categorical", "ignore", "interact", "separator", "header")
 
 
@@ -132,6 +134,8 @@ def run(
     FILE is svmlight or VW text, plain, .gz or .zst; - is standard input. Ctrl-C ends with the summary, and saves.
     """
     source = source_of(files, options)
+    if source.positive is not None:
+        options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
         table = Table(quiet=as_json)

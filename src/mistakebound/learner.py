@@ -138,7 +138,7 @@ class Learner:
         for part in source.parts():
             life = self._start_with(part.chunk)
             labels = self._the_labels().copy()
-            codes = labels.encode_ids(part.chunk.labels, part.chunk.label_ids[: part.rows])
+            codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])
             played = life.play_part(part, codes)
             if played.row > 0:
                 self._labels = labels

@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,13 +35,16 @@ class Part:
     file: str
     lines_before: int
     rows: int
-    error: str = ""
+    error: str
+    labels: list[bytes]
+    """The different ones."""
+    label_ids: bytes
+    """Of each row, its place among them."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
-        known = self.chunk.labels
-        place = self.chunk.label_ids[row]
-        return plain_label(known[place]) if place < len(known) else "(one of very many)"
+        place = self.label_ids[row]
+        return plain_label(self.labels[place]) if place < len(self.labels) else "(one of very many)"
 
     def where(self, row: int) -> str:
         """File and line of a row."""
@@ -60,6 +63,10 @@ class Source:
         beginning of the first file.
     label : str, optional
         Column (name, or number from 1) or dotted JSON key of the label. JSON's is "label" unless told.
+    labels : path, optional
+        A file of its own for the labels, one a line.
+    positive : str, optional
+        This label against all others, which become "not" it.
     table : dict, optional
         More about tables and JSON: ``ignore`` and ``text`` (lists of columns), ``words`` and ``letters`` (n-grams of a
         text), and of tables ``categorical`` columns, ``interact`` (pairs of columns), ``separator`` and ``header``.
@@ -85,6 +92,8 @@ class Source:
         *,
         format: str = "auto",  # noqa: A002 - the natural word
         label: str | None = None,
+        labels: str | os.PathLike[str] | None = None,
+        positive: str | None = None,
         table: dict[str, Any] | None = None,
         zero_based: bool = False,
         skip_bad: int = 0,
@@ -93,6 +102,8 @@ class Source:
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
         self.label = label
+        self.labels = labels
+        self.positive = positive
         self.table = table or {}
         self.zero_based = zero_based
         self.skip_bad = skip_bad
@@ -105,6 +116,7 @@ class Source:
         self.skipped.clear()
         self.bytes_read = 0
         reader: Reader | None = None
+        told = None if self.labels is None else label_lines(os.fspath(self.labels))
         for file in self.files:
             lines = 0
             with opened(file) as blocks:
@@ -113,8 +125,11 @@ class Source:
                 # A record of a table may go on over several lines, so its blocks are not independent.
                 parse = parsed_one_by_one if reader.columns else parsed
                 for chunk in parse(reader, chain(first, blocks), self.skip_bad, self.threads):
-                    yield self._part(chunk, file, lines)
+                    yield self._part(chunk, file, lines, told)
                     lines += chunk.lines
+        if told is not None and next(told, None) is not None:
+            message = f"{self.labels}: there are more labels than examples"
+            raise ValueError(message)
 
     def _reader(self, start: bytes) -> Reader:
         kind = tell_format(start) if self.format == "auto" else self.format
@@ -130,15 +145,37 @@ class Source:
     def _told(self, label: str) -> dict[str, Any]:
         return {"label": label, **self.table}
 
-    def _part(self, chunk: Chunk, file: str, lines_before: int) -> Part:
+    def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
         self.bytes_read += chunk.consumed
+        rows, error = len(chunk), ""
         for row, line, column, what in chunk.bad:
             message = f"{file}:{lines_before + line}:{column}: {what.decode(errors='replace')}"
             if len(self.skipped) == self.skip_bad:
-                return Part(chunk, file, lines_before, row, message)
+                rows, error = row, message
+                break
             self.skipped.append(message)
-        return Part(chunk, file, lines_before, len(chunk))
+        labels, ids = (chunk.labels, chunk.label_ids) if told is None else numbered(islice(told, rows))
+        if len(ids) < rows:
+            rows, error = len(ids), f"{self.labels}: there are fewer labels than examples"
+        if self.positive is not None:
+            wanted = self.positive.encode()
+            labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
+        return Part(chunk, file, lines_before, rows, error, labels, ids)
+
+
+def label_lines(file: str) -> Iterator[bytes]:
+    """The lines of a file of labels, without spaces around them."""
+    with opened(file) as blocks:
+        for block, _ in blocks:
+            yield from (line.strip() for line in bytes(block).splitlines())
+
+
+def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:
+    """The different labels, and the place of each among them; 255 for all beyond what two classes could be."""
+    places: dict[bytes, int] = {}
+    ids = bytes(places.setdefault(label, min(len(places), 255)) for label in labels)
+    return list(places)[:255], ids
 
 
 def beginning(blocks: Iterator[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:

@@ -337,6 +337,32 @@ def test_labels_of_files(tmp_path: Path) -> None:
             mb.Perceptron().run(mb.Source(path))
 
 
+def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels from another file, however both are cut; one label against all others."""
+    path, labels = tmp_path / "x", tmp_path / "y"
+    path.write_text("1.5 2\n3 4.5\n0 1\n")
+    labels.write_text("a\nb\nc\n")
+    options: dict[str, Any] = {"labels": labels, "positive": "b"}
+    for block in (1, 1 << 20):
+        monkeypatch.setattr(sources, "BLOCK", block)
+        learner = mb.Perceptron(classes=("not b", "b"))
+        ledger = learner.run(mb.Source(path, **options))
+        assert ledger.rounds == 3
+        told = [
+            p if right else {"b": "not b", "not b": "b"}[p]
+            for p, right in zip(ledger.predictions.tolist(), ~np.isin(range(3), ledger.mistake_rounds), strict=True)
+        ]
+        assert told == ["not b", "b", "not b"]
+    labels.write_text("a\nb\n")
+    learner = mb.Perceptron(classes=("a", "b"))
+    with pytest.raises(mb.StreamError, match="fewer labels than examples"):
+        learner.run(mb.Source(path, labels=labels))
+    assert learner.ledger_.rounds == 2
+    labels.write_text("a\nb\na\nb")
+    with pytest.raises(ValueError, match="more labels than examples"):
+        mb.Perceptron(classes=("a", "b")).run(mb.Source(path, labels=labels))
+
+
 def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
     """What a rule does not allow stops at its line."""
     path = tmp_path / "x"
