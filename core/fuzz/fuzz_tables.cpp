@@ -1,6 +1,4 @@
-// Mutated tables and JSON lines, fed to the parsers; any broken promise aborts. By hand, from the repository:
-//   g++ -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore core/fuzz/fuzz_tables.cpp
-//   ./a.out SEED COUNT
+// Mutated tables and JSON lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

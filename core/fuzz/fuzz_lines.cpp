@@ -1,0 +1,91 @@
+// Mutated svmlight and VW lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "read/svmlight.hpp"
+#include "read/vw.hpp"
+
+using namespace mistakebound;
+
+namespace {
+
+using Random = std::mt19937_64;
+
+std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
+
+void demand(bool promise, const char* what, std::string_view input) {
+  if (promise) return;
+  std::fprintf(stderr, "%s\n%.*s\n", what, static_cast<int>(input.size()), input.data());
+  std::abort();
+}
+
+const std::vector<std::string> svmlight = {
+    "1 1:0.5 2:1e-3 77:12345678.875 2147483646:1", "-1 qid:7 3:1 9:-0.000123456789012345 # 5:x", "+1.5e0 10:.5 11:5. 12:123456789012345678901",
+    "0\t1:1\r", "# nothing", ""};
+const std::vector<std::string> vw = {
+    "1 | price:.23 sqft:.25 2006", "-1 2 'second | a:1e3", "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |", "1 tag| a b:0", "| un", ""};
+const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
+                                         "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1"};
+
+std::string mutate(const std::vector<std::string>& seeds, Random& random) {
+  std::string text = seeds[below(random, seeds.size())];
+  for (std::size_t times = below(random, 6); times > 0; --times) {
+    const std::size_t at = below(random, text.size() + 1), size = std::min(below(random, 12), text.size() - at);
+    switch (below(random, 5)) {
+      case 0: text.erase(at, size); break;
+      case 1: text.insert(at, pieces[below(random, pieces.size())]); break;
+      case 2: text.insert(below(random, text.size() + 1), std::string(text, at, size)); break;
+      case 3: text.insert(at, " " + seeds[below(random, seeds.size())]); break;
+      default:
+        if (at < text.size()) text[at] = static_cast<char>(random());
+    }
+  }
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+// From memory of exactly its size, and from memory with room behind it, where the quick way reads on: the same.
+template <class Format>
+void feed(const Format& format, const std::string& input, Random& random) {
+  const auto size = static_cast<std::ptrdiff_t>(input.size());
+  const auto after = static_cast<std::ptrdiff_t>(below(random, 3) * 32);
+  std::string noise(static_cast<std::size_t>(after), '7');
+  Chunk tight, roomy;
+  Bad bad, other;
+  const auto exact = std::make_unique<char[]>(input.size());
+  const auto larger = std::make_unique<char[]>(input.size() + noise.size());
+  std::copy(input.begin(), input.end(), exact.get());
+  std::copy(input.begin(), input.end(), larger.get());
+  std::copy(noise.begin(), noise.end(), larger.get() + size);
+  const bool good = format.parse({exact.get(), input.size()}, 0, 1, tight, bad);
+  demand(good == format.parse({larger.get(), input.size()}, after, 1, roomy, other), "the quick way differs", input);
+  demand(tight.value == roomy.value && tight.index == roomy.index && tight.rows() == roomy.rows(), "other values", input);
+  demand(good || (bad.line == 1 && bad.column >= 1 && bad.column <= size + 1 && !bad.what.empty()), "a bad `bad`", input);
+  demand(good || (other.column == bad.column && other.what == bad.what), "another complaint", input);
+  demand(good || tight.rows() == 0, "a bad row was kept", input);
+  demand(tight.row_begin() == tight.value.size(), "a bad row left something", input);
+  demand((Format::named ? tight.name.size() : tight.index.size()) == tight.value.size(), "sizes differ", input);
+  for (std::size_t k = 0; k < tight.value.size(); ++k) {
+    demand(std::isfinite(tight.value[k]), "a value is not finite", input);
+    demand(Format::named || (tight.index[k] >= 0 && tight.index[k] <= tight.largest_index), "an index is wrong", input);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
+  const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
+  for (unsigned long long k = 0; k < count; ++k) {
+    feed(Svmlight{k % 2 == 0}, mutate(svmlight, random), random);
+    feed(VwText{}, mutate(vw, random), random);
+  }
+  std::printf("%llu svmlight and %llu VW lines\n", count, count);
+}
