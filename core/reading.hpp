@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,13 +23,37 @@ namespace mistakebound {
 
 namespace nb = nanobind;
 
+// Chunks that were read and learned: their memory is there already, while new memory is paged in bit by bit.
+class Spares {
+ public:
+  Chunk take() {
+    const std::lock_guard lock(mutex_);
+    if (chunks_.empty()) return {};
+    Chunk chunk = std::move(chunks_.back());
+    chunks_.pop_back();
+    return chunk;
+  }
+  void give(Chunk&& chunk) {
+    chunk.clear();
+    const std::lock_guard lock(mutex_);
+    if (chunks_.size() < most) chunks_.push_back(std::move(chunk));
+  }
+
+ private:
+  static constexpr std::size_t most = 8;
+  std::mutex mutex_;
+  std::vector<Chunk> chunks_;
+};
+
 // Some whole records of a text, and the text itself, which the names point into.
 struct Parsed {
-  Parsed() = default;
+  explicit Parsed(std::shared_ptr<Spares> from) : chunk(from->take()), spares(std::move(from)) {}
+  ~Parsed() { spares->give(std::move(chunk)); }
   Parsed(const Parsed&) = delete;
   Parsed& operator=(const Parsed&) = delete;
 
   Chunk chunk;
+  std::shared_ptr<Spares> spares;
   nb::object text;
   bool named = false;
   std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
@@ -107,7 +132,7 @@ class Reader {
   // after it are kept: the caller decides what a bad one means, and wants no more than `most_bad` of them. `first`: a
   // header may come. Several threads may parse with one reader. (Python owns what is returned.)
   Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad, bool first) const {
-    auto parsed = std::make_unique<Parsed>();
+    auto parsed = std::make_unique<Parsed>(spares_);
     const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(buffer);
     parsed->text = nb::borrow(buffer);
     parsed->named = named();
@@ -178,6 +203,7 @@ class Reader {
   }
 
   std::variant<Svmlight, VwText, TableReader, JsonReader> format_;
+  std::shared_ptr<Spares> spares_ = std::make_shared<Spares>();
 };
 
 }  // namespace mistakebound
