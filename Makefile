@@ -44,6 +44,7 @@ fuzz-a-little: $(FUZZERS)
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_play.py
 	$(BIN)/python benchmarks/bench_names.py
+	$(BIN)/python benchmarks/bench_files.py
 	$(BIN)/python benchmarks/bench_certificate.py
 
 # An ordinary install, not an editable one: the tests see what a user gets.
@@ -54,7 +55,7 @@ $(VENV)/.ready: $(SOURCES)
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet scikit-learn river
+	$(BIN)/python -m pip install --quiet scikit-learn river vowpalwabbit
 	touch $@
 
 .venv-sanitize/.ready: $(SOURCES)
