@@ -214,3 +214,11 @@ def test_never_violated(rule: str, data: st.DataObject) -> None:
             found = mb.certify(ledger, theorem.id)
             assert found.status in ("holds", "vacuous", "does not apply"), str(found)
             assert found.premises[1].holds  # it replays
+
+
+def test_an_enormous_p_is_certified_too() -> None:
+    """BUG: for p = 1e300 no coordinate counted, not even the largest, and the norm was divided by."""
+    stream = mb.streams.margin(n=5, rounds=50, margin=0.1, seed=0)
+    learner = mb.PNormPerceptron(p=1e300)
+    learner.run(stream.X, stream.y)
+    assert learner.certify().status in {"holds", "vacuous", "does not apply"}

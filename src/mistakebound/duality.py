@@ -100,7 +100,7 @@ def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) 
         if p == 2:
             return float(np.sum(size * size)) / (2 * scale), (size if nonnegative else v) / scale
         size /= largest
-        counts = np.flatnonzero(size > 1e-18 ** (1 / (p - 1)))  # powers of smaller ones vanish in rounding
+        counts = np.flatnonzero(size >= 1e-18 ** (1 / (p - 1)))  # powers of smaller ones vanish in rounding
         power = size[counts] ** (p - 1)
         total = float(np.sum(power * size[counts]))
         gradient = np.zeros_like(v)

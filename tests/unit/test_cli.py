@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,24 @@ def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     assert "skipped" in call("run", stream, "--skip-bad", 1)
     (tmp_path / "m.mb").write_bytes(b"nonsense")
     assert "m.mb" in call("predict", tmp_path / "m.mb", stream, fails=1)
+
+
+def test_interrupt_ends_with_the_summary_and_saves(
+    stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after the first block: what was learned is counted, told and saved; the exit code is the shell's."""
+    whole = mb.Source.parts
+
+    def interrupted(self: mb.Source) -> Iterator[Any]:
+        yield next(whole(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mb.Source, "parts", interrupted)
+    monkeypatch.setattr("mistakebound.sources.BLOCK", 500)
+    output = call("run", stream, "--save", tmp_path / "m.mb", fails=130)
+    rounds = mb.load(tmp_path / "m.mb").ledger_.rounds
+    assert 0 < rounds < 100
+    assert f"in {rounds} rounds" in output
 
 
 def test_bound() -> None:
