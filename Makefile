@@ -30,7 +30,7 @@ sanitize: .venv-sanitize/.ready
 
 # Mutated files fed to every parser, under the sanitizers.
 FUZZERS := build/fuzz_lines build/fuzz_tables
-build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*)
+build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/fuzz/mutate.hpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore $< -o $@
 fuzz: $(FUZZERS)

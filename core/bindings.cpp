@@ -146,8 +146,7 @@ class Engine {
     {
       nb::gil_scoped_release release;
       const Playing playing(playing_);
-      const auto count_before = record().rounds;
-      record().expect(y.size());
+      const Record::Batch kept(record(), predictions.data(), y.size());
       stop = each_named(chunk, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
         bool positive = false;
         const auto settle = [&] { give_slots(play, names, slots, x.size); };
@@ -155,7 +154,6 @@ class Engine {
         predictions.data()[r] = positive ? 1 : 0;
         return fault;
       });
-      record().add_predictions(predictions.data(), static_cast<std::size_t>(record().rounds - count_before));
     }
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
   }
@@ -178,7 +176,6 @@ class Engine {
     }
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
   }
-
 
   // Whether the positive label was predicted, before learning.
   bool learn_named(nb::handle x, int label) {

@@ -155,24 +155,13 @@ class Play {
 
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
-    record.expect(static_cast<std::size_t>(batch.rows));
-    const std::int64_t before = record.rounds;
-    const auto keep_predictions = [&] {
-      record.add_predictions(predictions, static_cast<std::size_t>(record.rounds - before));
-    };
-    try {
-      const Stop stop = each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
-        bool positive = false;
-        const Fault fault = round(x, y[r], positive, at, [] {});
-        predictions[r] = positive ? 1 : 0;
-        return fault;
-      });
-      keep_predictions();
-      return stop;
-    } catch (...) {  // out of memory: the rounds before did happen
-      keep_predictions();
-      throw;
-    }
+    const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
+    return each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      bool positive = false;
+      const Fault fault = round(x, y[r], positive, at, [] {});
+      predictions[r] = positive ? 1 : 0;
+      return fault;
+    });
   }
 
   template <class Batch>

@@ -38,6 +38,22 @@ struct Record {
     predictions.append(made, std::min(count, room));
   }
 
+  // The predictions of a batch are added when it ends, also when it ends for want of memory: the rounds before did happen.
+  class Batch {
+   public:
+    Batch(Record& record, const std::uint8_t* made, std::size_t rounds) : record_(record), made_(made), before_(record.rounds) {
+      record.expect(rounds);
+    }
+    ~Batch() { record_.add_predictions(made_, static_cast<std::size_t>(record_.rounds - before_)); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    Record& record_;
+    const std::uint8_t* made_;
+    std::int64_t before_;
+  };
+
   void count(bool positive, bool truth, bool updated) {
     if (positive != truth) {
       (positive ? false_positives : false_negatives) += 1;

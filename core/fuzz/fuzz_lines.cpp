@@ -4,27 +4,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/mutate.hpp"
 #include "read/svmlight.hpp"
 #include "read/vw.hpp"
 
 using namespace mistakebound;
+using namespace mistakebound::fuzz;
 
 namespace {
-
-using Random = std::mt19937_64;
-
-std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
-
-void demand(bool promise, const char* what, std::string_view input) {
-  if (promise) return;
-  std::fprintf(stderr, "%s\n%.*s\n", what, static_cast<int>(input.size()), input.data());
-  std::abort();
-}
 
 const std::vector<std::string> svmlight = {
     "1 1:0.5 2:1e-3 77:12345678.875 2147483646:1", "-1 qid:7 3:1 9:-0.000123456789012345 # 5:x", "+1.5e0 10:.5 11:5. 12:123456789012345678901",
@@ -34,19 +25,8 @@ const std::vector<std::string> vw = {
 const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
                                          "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1"};
 
-std::string mutate(const std::vector<std::string>& seeds, Random& random) {
-  std::string text = seeds[below(random, seeds.size())];
-  for (std::size_t times = below(random, 6); times > 0; --times) {
-    const std::size_t at = below(random, text.size() + 1), size = std::min(below(random, 12), text.size() - at);
-    switch (below(random, 5)) {
-      case 0: text.erase(at, size); break;
-      case 1: text.insert(at, pieces[below(random, pieces.size())]); break;
-      case 2: text.insert(below(random, text.size() + 1), std::string(text, at, size)); break;
-      case 3: text.insert(at, " " + seeds[below(random, seeds.size())]); break;
-      default:
-        if (at < text.size()) text[at] = static_cast<char>(random());
-    }
-  }
+std::string line(const std::vector<std::string>& seeds, Random& random) {
+  std::string text = mutate(seeds, pieces, random);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -84,8 +64,8 @@ int main(int argc, char** argv) {
   Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
   const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
   for (unsigned long long k = 0; k < count; ++k) {
-    feed(Svmlight{k % 2 == 0}, mutate(svmlight, random), random);
-    feed(VwText{}, mutate(vw, random), random);
+    feed(Svmlight{k % 2 == 0}, line(svmlight, random), random);
+    feed(VwText{}, line(vw, random), random);
   }
   std::printf("%llu svmlight and %llu VW lines\n", count, count);
 }

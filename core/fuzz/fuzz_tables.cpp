@@ -4,28 +4,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fuzz/mutate.hpp"
 #include "read/csv.hpp"
 #include "read/jsonl.hpp"
 
 using namespace mistakebound;
+using namespace mistakebound::fuzz;
 
 namespace {
-
-using Random = std::mt19937_64;
-
-std::size_t below(Random& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
-
-void demand(bool promise, const char* what, std::string_view input) {
-  if (promise) return;
-  std::fprintf(stderr, "%s\n%.*s\n", what, static_cast<int>(input.size()), input.data());
-  std::abort();
-}
 
 const std::vector<std::string> tables = {
     "\xEF\xBB\xBFlabel,a,b,text\r\n1,2.5,x,\"Free, \"\"now\"\"!\"\r\n0,-1e3,y,call me\r\n0,,?,na\xC3\xAFve caf\xC3\xA9\r\n",
@@ -45,23 +36,6 @@ const std::vector<std::string> pieces = {
     "\"", "\"\"", ",", "\n", "\r\n", "\t", " ", ";", "{", "}", "[", "]", ":", "\\", "\\u", "\\ud800", "\\udc00", "0", "-", "1e999",
     "inf", "nan", "true", "null", "\xEF\xBB\xBF", "\xC3", "\xED\xA0\x80", "\xF0\x9F\x98\x80", "a", "\"a\":", "=", "*", "~", "\\\"",
 };
-
-std::string mutate(const std::vector<std::string>& seeds, Random& random) {
-  std::string text = seeds[below(random, seeds.size())];
-  for (std::size_t times = below(random, 6); times > 0; --times) {
-    const std::size_t at = below(random, text.size() + 1), size = std::min(below(random, 12), text.size() - at);
-    switch (below(random, 6)) {
-      case 0: text.erase(at, size); break;
-      case 1: text.insert(at, pieces[below(random, pieces.size())]); break;
-      case 2: text.insert(below(random, text.size() + 1), std::string(text, at, size)); break;
-      case 3: text.resize(at); break;
-      case 4: text.insert(at, seeds[below(random, seeds.size())]); break;
-      default:
-        if (at < text.size()) text[at] = static_cast<char>(random());
-    }
-  }
-  return text;
-}
 
 void check_row(const Chunk& chunk, std::string_view input) {
   demand(chunk.name.size() == chunk.value.size() && chunk.row_begin() == chunk.value.size(), "sizes differ", input);
@@ -150,8 +124,8 @@ int main(int argc, char** argv) {
   Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
   const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
   for (unsigned long long k = 0; k < count; ++k) {
-    table(mutate(tables, random), random);
-    json(mutate(objects, random), random);
+    table(mutate(tables, pieces, random), random);
+    json(mutate(objects, pieces, random), random);
   }
   std::printf("%llu tables and %llu JSON texts\n", count, count);
 }

@@ -1,5 +1,6 @@
 // Numbers from text: exact, and quick for the short ones that files are made of.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <string_view>
+#include <system_error>
 
 namespace mistakebound {
 
@@ -18,6 +20,23 @@ inline constexpr std::uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
+// from_chars says of 1e999 and of 1e-999 alike that they are out of range; only the first is not finite.
+inline bool overflows(std::string_view number) {
+  const std::size_t e = number.find_first_of("eE");
+  const std::string_view digits = number.substr(0, e);
+  const std::size_t point = std::min(digits.find('.'), digits.size()), first = digits.find_first_of("123456789");
+  if (first == std::string_view::npos) return false;
+  std::int64_t exponent = 0;
+  if (e != std::string_view::npos) {
+    std::string_view written = number.substr(e + 1);
+    if (written.starts_with('+')) written.remove_prefix(1);
+    const auto read = std::from_chars(written.data(), written.data() + written.size(), exponent);
+    if (read.ec != std::errc()) return !written.starts_with('-');  // too long for an integer of 64 bits
+  }
+  const auto before_point = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  return exponent > -before_point;
+}
+
 // Reads the longest number at p, and returns what comes after it; p itself if there is none. A '+' may stand before it;
 // "inf" and "nan" are numbers here, for whoever wants to refuse them by name.
 inline const char* read_number_slowly(const char* p, const char* end, double& number) {
@@ -25,12 +44,7 @@ inline const char* read_number_slowly(const char* p, const char* end, double& nu
   const auto [after, error] = std::from_chars(from, end, number);
   if (error == std::errc::invalid_argument) return p;
   if (error == std::errc::result_out_of_range) {  // too large is infinite, too small is zero: as strtod has it
-    bool small = false;
-    for (const char* q = from; q < after; ++q)
-      if ((*q == 'e' || *q == 'E') && q + 1 < after && q[1] == '-') small = true;
-    const char* q = from + (*from == '-' ? 1 : 0);
-    if (!small && q + 1 < after && *q == '0' && q[1] == '.') small = true;  // 0.000...
-    number = small ? 0.0 : std::numeric_limits<double>::infinity();
+    number = overflows({from, static_cast<std::size_t>(after - from)}) ? std::numeric_limits<double>::infinity() : 0.0;
     if (*from == '-') number = -number;
   }
   return after;

@@ -1,7 +1,6 @@
 // What the formats with named features share: valid UTF-8, numbers, and a row that takes no name twice.
 #pragma once
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -9,10 +8,10 @@
 #include <limits>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "read/chunk.hpp"
+#include "read/numbers.hpp"
 
 namespace mistakebound::formats {
 
@@ -67,36 +66,9 @@ inline std::size_t utf8_fault(std::string_view text) {
 
 enum class Kind { number, not_finite, other };
 
-// from_chars says of 1e999 and of 1e-999 alike that they are out of range; only the first is not finite.
-inline bool overflows(std::string_view number) {
-  const std::size_t e = number.find_first_of("eE");
-  const std::string_view digits = number.substr(0, e);
-  const std::size_t point = std::min(digits.find('.'), digits.size()), first = digits.find_first_of("123456789");
-  if (first == std::string_view::npos) return false;
-  std::int64_t exponent = 0;
-  if (e != std::string_view::npos) {
-    std::string_view written = number.substr(e + 1);
-    if (written.starts_with('+')) written.remove_prefix(1);
-    const auto read = std::from_chars(written.data(), written.data() + written.size(), exponent);
-    if (read.ec != std::errc()) return !written.starts_with('-');  // too long for an integer of 64 bits
-  }
-  const auto before_point = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
-  return exponent > -before_point;
-}
-
-// Whether all of the text is a number, as from_chars reads it, after an optional '+'.
+// Whether all of the text is a number, after an optional '+'.
 inline Kind read_number(std::string_view text, double& value) {
-  if (text.starts_with('+')) {
-    text.remove_prefix(1);
-    if (text.starts_with('-')) return Kind::other;
-  }
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (text.empty() || read.ptr != end || read.ec == std::errc::invalid_argument) return Kind::other;
-  if (read.ec == std::errc::result_out_of_range) {
-    if (overflows(text)) return Kind::not_finite;
-    value = 0;
-  }
+  if (!is_number(text, value)) return Kind::other;
   return std::isfinite(value) ? Kind::number : Kind::not_finite;
 }
 

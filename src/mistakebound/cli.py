@@ -131,7 +131,8 @@ def run(
       rate   mistakes per round so far
       since  mistakes per round since the line before
 
-    FILE is svmlight or VW text, plain, .gz or .zst; - is standard input. Ctrl-C ends with the summary, and saves.
+    FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
+    summary, and saves.
     """
     source = source_of(files, options)
     if source.positive is not None:

@@ -13,6 +13,7 @@ from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
+    from mistakebound._core import Chunk
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.example import Positional
     from mistakebound.rules import Rule
@@ -110,9 +111,9 @@ class Life:
             return self.play(Csr(chunk.indptr[: len(codes) + 1], chunk.index, chunk.value, chunk.width), codes)
         out = np.empty(len(codes), np.uint8)
         row, fault, position, before, after = self.engine.play_chunk(chunk, codes, out)
-        feature = f"feature {chunk.name(position).decode(errors='replace')!r}" if position >= 0 else ""
-        words = words_of(fault, feature, chunk.value[position] if fault in (3, 4, 6) else None) if fault else ""
-        return Played(out[:row].view(np.bool_), row, words, Counts(*before), Counts(*after))
+        return Played(
+            out[:row].view(np.bool_), row, _part_words(chunk, fault, position), Counts(*before), Counts(*after)
+        )
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
         """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
@@ -120,14 +121,11 @@ class Life:
         out, positive = np.empty(rows), np.empty(rows, np.uint8)
         if self.named:
             row, fault, position = self.engine.score_chunk(chunk, out, positive)
-            feature = f"feature {chunk.name(position).decode(errors='replace')!r}" if position >= 0 else ""
         else:
             row, fault, position = self.engine.score_csr(
                 chunk.indptr[: rows + 1], chunk.index, chunk.value, out, positive
             )
-            feature = f"feature {chunk.index[position]}" if position >= 0 else ""
-        words = words_of(fault, feature, chunk.value[position] if fault in (3, 4, 6) else None) if fault else ""
-        return out[:row], positive[:row].view(np.bool_), words
+        return out[:row], positive[:row].view(np.bool_), _part_words(chunk, fault, position)
 
     def play(self, rows: Positional, codes: SignArray) -> Played:
         """Predict, then learn, row by row."""
@@ -216,6 +214,16 @@ class Life:
         else:
             column, value = rows.feature_at(position)
         return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
+
+
+def _part_words(chunk: Chunk, fault: int, position: int) -> str:
+    """What is wrong with a row of a file, if anything is."""
+    if not fault:
+        return ""
+    feature = ""
+    if position >= 0:
+        feature = repr(chunk.name(position).decode(errors="replace")) if chunk.named else str(chunk.index[position])
+    return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
 
 
 def _in_words(fault: Fault) -> StreamError:

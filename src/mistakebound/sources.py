@@ -109,12 +109,10 @@ class Source:
         self.skip_bad = skip_bad
         self.threads = threads
         self.skipped: list[str] = []
-        self.bytes_read = 0
 
     def parts(self) -> Iterator[Part]:
         """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
         self.skipped.clear()
-        self.bytes_read = 0
         reader: Reader | None = None
         told = None if self.labels is None else label_lines(os.fspath(self.labels))
         for file in self.files:
@@ -147,7 +145,6 @@ class Source:
 
     def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
-        self.bytes_read += chunk.consumed
         rows, error = len(chunk), ""
         for row, line, column, what in chunk.bad:
             message = f"{file}:{lines_before + line}:{column}: {what.decode(errors='replace')}"

@@ -85,7 +85,22 @@ numbers = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False, width=32).map(lambda v: f"{v:.6g}"),
     st.integers(-(10**20), 10**20).map(str),
     st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{0,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True),
-    st.sampled_from(["+1", "+1.5", "-0", "0.0000", "1e-400", "0." + "0" * 400 + "1", "-1e-999", "1.e3", ".5", "5."]),
+    st.sampled_from(
+        [
+            "+1",
+            "+1.5",
+            "-0",
+            "0.0000",
+            "1e-400",
+            "0." + "0" * 400 + "1",
+            "-1e-999",
+            "0.5e999",
+            "1" + "0" * 400 + "e-390",
+            "1.e3",
+            ".5",
+            "5.",
+        ]
+    ),
 )
 
 
