@@ -14,7 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import mistakebound as mb
-from mistakebound.cli import LEARNERS, main
+from mistakebound.cli import main
+from mistakebound.cli.making import LEARNERS
 
 
 def call(*words: Any, fails: int = 0, text: str | None = None) -> str:

@@ -1,0 +1,66 @@
+"""``mistakebound bound`` and ``version``."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.output import told
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("theorem", required=False)
+@click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
+def bound(theorem: str | None, values: tuple[str, ...]) -> None:
+    """Compute what a theorem allows; without THEOREM, list them with what they need.
+
+    Example: mistakebound bound littlestone --n 100 --r 2
+    """
+    known = bounds()
+    if theorem is None:
+        for name, function in known.items():
+            needs = " ".join(f"--{each}" for each in inspect.signature(function).parameters)
+            click.echo(f"{name:32} {needs}")
+        return
+    if theorem not in known:
+        message = f"there is no theorem {theorem!r}; 'mistakebound bound' lists them"
+        raise click.UsageError(message)
+    if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
+        message = f"what {theorem} needs comes as --name value: {inspect.signature(known[theorem])}"
+        raise click.UsageError(message)
+    with told():
+        given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
+        try:
+            inspect.signature(known[theorem]).bind(**given)
+        except TypeError as error:
+            message = f"{theorem}: {error}; it takes {inspect.signature(known[theorem])}"
+            raise click.UsageError(message) from None
+        click.echo(known[theorem](**given))
+
+
+@click.command()
+def version() -> None:
+    """Show the version."""
+    from mistakebound._core import has_avx2  # noqa: PLC0415
+
+    click.echo(
+        f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})"
+    )
+
+
+def bounds() -> dict[str, Any]:
+    """The formulas of ``mistakebound.bounds`` by the names of their theorems."""
+    own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds")
+    return {name.replace("_", "-"): each for name, each in own if inspect.isfunction(each) and not name.startswith("_")}
+
+
+def number(text: str) -> float | int:
+    """A whole number if it is one, for some formulas want it."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

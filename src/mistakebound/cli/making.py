@@ -1,0 +1,43 @@
+"""A learner by the name and the parameters that were given."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.labels import plain_label
+
+if TYPE_CHECKING:
+    from mistakebound.learners import LinearLearner
+
+LEARNERS: dict[str, str] = {
+    "perceptron": "Perceptron",
+    "winnow": "Winnow",
+    "normalized-winnow": "NormalizedWinnow",
+    "balanced-winnow": "BalancedWinnow",
+    "pnorm": "PNormPerceptron",
+    "elimination": "Elimination",
+}
+DEFAULTS: dict[str, dict[str, float]] = {"balanced-winnow": {"update_margin": 0.01}}
+"""Where the command line's default is not the textbook's: an update margin serves real data better."""
+
+
+def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
+    """A learner by its name, with the parameters that were given."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if "classes" in given:
+        given["classes"] = tuple(plain_label(text.encode()) for text in given["classes"].split(","))
+    kind = getattr(mb, LEARNERS[learner])
+    takes = inspect.signature(kind).parameters
+    for name in given:
+        if name not in takes:
+            message = f"--{name.replace('_', '-')} is not a parameter of {learner}"
+            raise click.UsageError(message)
+    options: dict[str, Any] = {**DEFAULTS.get(learner, {}), **given}
+    if not keep:
+        options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
+    made: LinearLearner = kind(**options)
+    return made

@@ -1,0 +1,102 @@
+"""``mistakebound run``: learn from files, and show the mistakes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.making import LEARNERS, make
+from mistakebound.cli.output import Table, told, written
+from mistakebound.cli.reading import FILES, reading, source_of
+
+if TYPE_CHECKING:
+    from mistakebound.learners import LinearLearner
+
+INTERRUPTED = 130
+
+
+@click.command()
+@FILES
+@click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
+@click.option("--eta", type=float, help="Learning rate of the Winnow family.")
+@click.option("--alpha", type=float, help="Winnow's factor.")
+@click.option("--threshold", type=float, help="Winnow's threshold.")
+@click.option("--p", type=float, help="p of the p-norm Perceptron.")
+@click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
+@click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
+@click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
+@click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
+@click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
+@click.option(
+    "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
+)
+@click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@reading
+def run(
+    files: tuple[str, ...],
+    *,
+    learner: str,
+    passes: int,
+    load_from: str | None,
+    save_to: str | None,
+    predictions: str | None,
+    certify: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
+
+    \b
+    The table has a line at rounds 1, 2, 4, 8, ...:
+      rate   mistakes per round so far
+      since  mistakes per round since the line before
+
+    FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
+    summary, and saves.
+    """
+    source = source_of(files, options)
+    if source.positive is not None:
+        options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
+    with told():
+        model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
+        table = Table(quiet=as_json)
+        with written(predictions) as out:
+            stopped = learn(model, source, passes, table, out)
+        if save_to:
+            model.save(save_to)
+        certificate = model.certify() if certify else None
+        if as_json:
+            more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
+            found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
+            click.echo(json.dumps(table.totals() | more | found))
+        else:
+            for line in source.skipped:
+                click.echo(f"skipped {line}", err=True)
+            click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
+            if certificate:
+                click.echo(str(certificate))
+    if isinstance(stopped, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    if stopped:
+        raise click.ClickException(str(stopped))
+
+
+def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, out: Any) -> BaseException | None:
+    """Learn from the source, and return what ended it before its end, if anything did."""
+    try:
+        for _ in range(passes):
+            for part in model.run_parts(source):
+                table.add(part)
+                if out:
+                    out.writelines(f"{label}\n" for label in part.predictions.tolist())
+    except (KeyboardInterrupt, ValueError) as reason:
+        return reason
+    finally:
+        table.end()
+    return None
