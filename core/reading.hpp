@@ -171,7 +171,15 @@ class Reader {
                           Parsed& parsed) {
     std::size_t at = 0;
     Bad bad;
+    if constexpr (requires { format.make_room(text.size(), parsed.chunk); }) format.make_room(text.size(), parsed.chunk);
     while (at < text.size() && parsed.bad.size() <= most_bad) {
+      if constexpr (requires(std::int64_t line) { format.parse_quickly(text.data(), text.data(), line, parsed.chunk); }) {
+        std::int64_t next = parsed.lines + 1;
+        at = static_cast<std::size_t>(
+            format.parse_quickly(text.data() + at, text.data() + text.size(), next, parsed.chunk) - text.data());
+        parsed.lines = next - 1;
+        if (at == text.size()) break;
+      }
       std::string_view record = text.substr(at);
       std::int64_t lines = 1;
       if constexpr (requires { format.record_end(record, last); }) {

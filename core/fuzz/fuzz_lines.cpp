@@ -1,5 +1,6 @@
 // Mutated svmlight and VW lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -58,6 +59,53 @@ void feed(const Format& format, const std::string& input, Random& random) {
   }
 }
 
+// Several lines at once, most of them of the usual shape, with and without the quick way: the same.
+void feed_lines(const Svmlight& format, Random& random) {
+  std::string input;
+  for (std::uint64_t lines = below(random, 6); lines > 0; --lines) {
+    if (below(random, 4) == 0) {
+      input += line(svmlight, random);
+    } else {
+      input += below(random, 2) == 0 ? "-1" : "+1";
+      for (std::uint64_t pairs = below(random, 40); pairs > 0; --pairs) {
+        const std::string digits = std::to_string(random());
+        const std::uint64_t size = 1 + below(random, below(random, 8) == 0 ? 18 : 9), point = below(random, size + 3);
+        input += " " + std::to_string(random() >> (34 + below(random, 29))) + (below(random, 200) == 0 ? ";" : ":");
+        if (below(random, 3) == 0) input += "-";
+        input += digits.substr(0, std::min(point, size));
+        if (point <= size) input += "." + digits.substr(point, size - point);
+      }
+      if (below(random, 5) == 0) input += " ";
+    }
+    input += below(random, 20) == 0 ? "\r\n" : "\n";
+  }
+  const auto exact = std::make_unique<char[]>(input.size());  // reading beyond it is noticed
+  std::copy(input.begin(), input.end(), exact.get());
+  const auto parse = [&](bool quickly, Chunk& chunk) {
+    std::string complaints;
+    const char *p = exact.get(), *const end = p + input.size();
+    std::int64_t number = 1;
+    Svmlight::make_room(input.size(), chunk);
+    while (p < end) {
+      if (quickly) p = format.parse_quickly(p, end, number, chunk);
+      if (p == end) break;
+      const char* const stop = std::find(p, end, '\n');
+      Bad bad;
+      if (!format.parse({p, static_cast<std::size_t>(stop - p)}, end - stop, number, chunk, bad))
+        complaints += std::to_string(bad.line) + ":" + std::to_string(bad.column) + bad.what;
+      ++number;
+      p = stop + (stop < end ? 1 : 0);
+    }
+    return complaints;
+  };
+  Chunk quick, slow;
+  demand(parse(true, quick) == parse(false, slow), "the quick way complains otherwise", input);
+  demand(quick.index == slow.index && quick.indptr == slow.indptr && quick.label == slow.label, "the quick way differs", input);
+  demand(quick.line == slow.line && quick.largest_index == slow.largest_index, "the quick way counts otherwise", input);
+  for (std::size_t k = 0; k < slow.value.size(); ++k)  // also the sign of a zero
+    demand(std::bit_cast<std::uint64_t>(quick.value[k]) == std::bit_cast<std::uint64_t>(slow.value[k]), "other values", input);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,6 +114,7 @@ int main(int argc, char** argv) {
   for (unsigned long long k = 0; k < count; ++k) {
     feed(Svmlight{k % 2 == 0}, line(svmlight, random), random);
     feed(VwText{}, line(vw, random), random);
+    if (k % 8 == 0) feed_lines(Svmlight{k % 16 == 0}, random);
   }
   std::printf("%llu svmlight and %llu VW lines\n", count, count);
 }

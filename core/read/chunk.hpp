@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "buffer.hpp"
+
 namespace mistakebound {
 
 // Bytes that stay where they are until the arena is cleared.
@@ -54,9 +56,9 @@ struct Bad {
 // Rows in CSR form. A positional format fills `index`, a named one `name`; the other stays empty.
 struct Chunk {
   std::vector<std::int64_t> indptr{0};
-  std::vector<std::int32_t> index;
+  Buffer<std::int32_t> index;
   std::vector<std::string_view> name;  // into the text that was parsed, or into `arena`
-  std::vector<double> value;
+  Buffer<double> value;
   std::vector<std::string_view> label;  // as written; empty where the line has none
   std::vector<float> importance;        // 1 unless the format says otherwise
   std::vector<std::string_view> tag;    // VW's, or empty
