@@ -419,26 +419,46 @@ class Engine {
     }
   }
 
-  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault.
+  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault. The
+  // slots of a row are found while the row before is waiting for its weights.
   template <class Round>
   Stop each_named(const Chunk& chunk, std::size_t rows, Round round) {
-    std::vector<std::uint32_t> hashes;
-    std::vector<std::int32_t> slots;
     return visit([&](auto& play) -> Stop {
+      std::vector<std::int32_t> slots, next;
+      find_row(play, chunk, 0, rows, next);
       for (std::size_t r = 0; r < rows; ++r) {
+        slots.swap(next);
+        const std::size_t known = names_.size();
+        find_row(play, chunk, r + 1, rows, next);
         const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
-        const std::size_t size = end - begin;
-        if (slots.size() < size) slots.resize(size), hashes.resize(size);
         const std::string_view* const names = chunk.name.data() + begin;
-        names_.find_all(names, size, hashes.data(), slots.data());
-        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, size};
+        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, end - begin};
         std::size_t at = 0;
-        Fault fault = play.needs_binary() ? repeated(names, size, at) : Fault::none;
+        Fault fault = play.needs_binary() ? repeated(names, end - begin, at) : Fault::none;
         if (fault == Fault::none) fault = round(play, r, x, names, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
+        if (names_.size() != known) find_unknown(chunk, r + 1, rows, next);
       }
       return {static_cast<std::int64_t>(rows)};
     });
+  }
+  template <class Game>
+  void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
+    if (r >= rows) return;
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    if (slots.size() < end - begin) slots.resize(end - begin);
+    for (std::size_t k = begin; k < end; ++k) {
+      if (k + look_ahead < chunk.key.size()) names_.fetch(chunk.key[k + look_ahead]);
+      slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
+      play.fetch(slots[k - begin]);
+    }
+  }
+  // Learning has given ids to some names: look again for those of the next row that had none.
+  void find_unknown(const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
+    if (r >= rows) return;
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    for (std::size_t k = begin; k < end; ++k)
+      if (slots[k - begin] == 0) slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
@@ -558,7 +578,8 @@ NB_MODULE(_core, m) {
         return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
       }, "row"_a)
       .def("name", [](const Parsed& self, std::size_t at) {
-        return nb::bytes(self.chunk.name.at(at).data(), self.chunk.name.at(at).size());
+        if (at >= self.chunk.name.size()) throw nb::index_error();
+        return nb::bytes(self.chunk.name[at].data(), self.chunk.name[at].size());
       }, "at"_a)
       .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })

@@ -144,6 +144,9 @@ class Play {
     return Fault::overflow;
   }
 
+  // Asks the memory for a weight that is needed soon.
+  void fetch(std::int32_t slot) const { mistakebound::fetch(w_.data(), slot); }
+
   // What is reported: divided by the normaliser where the rule has one.
   double normalised(double raw) const {
     if constexpr (Rule::normalised) {

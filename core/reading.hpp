@@ -139,6 +139,7 @@ class Reader {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
     std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
+    parsed->chunk.make_keys();
     parsed->number_labels();
     return parsed.release();
   }
