@@ -98,15 +98,21 @@ class Engine {
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
     if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
       throw nb::value_error("y and predictions need one entry a row");
+    return play_locked([&] { return visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); }); });
+  }
+
+  // Rounds played under the lock and without the GIL: (row, fault, position, counts before, counts after, more).
+  template <class Rounds, class... More>
+  nb::tuple play_locked(Rounds rounds, const More&... more) {
     Stop stop{0};
     const auto lock = lock_with_gil();
     nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
     {
       nb::gil_scoped_release release;
       const Playing playing(playing_);
-      stop = visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); });
+      stop = rounds();
     }
-    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
+    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now(), more...);
   }
 
   template <class Batch>
@@ -134,28 +140,31 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // A chunk of named examples, as many rows as there are labels. Names are looked up row by row, for learning one row may
-  // give ids that the next one needs.
-  nb::tuple play_chunk(const Parsed& parsed, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
+  // As many rows of a chunk as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which nobody needs
+  // numpy. Names are looked up row by row, for learning one row may give ids that the next one needs.
+  nb::tuple play_chunk(const Parsed& parsed, nb::bytes labels) {
     const Chunk& chunk = parsed.chunk;
-    if (!parsed.named || y.size() > chunk.rows() || predictions.size() != y.size())
-      throw nb::value_error("a chunk of named examples needs one label and one prediction a row");
-    Stop stop{0};
-    const auto lock = lock_with_gil();
-    nb::tuple before = counts_now();
-    {
-      nb::gil_scoped_release release;
-      const Playing playing(playing_);
-      const Record::Batch kept(record(), predictions.data(), y.size());
-      stop = each_named(chunk, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+    const std::size_t rows = labels.size();
+    if (parsed.named != named() || rows > chunk.rows()) throw nb::value_error("a chunk has at least one row a label");
+    const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
+    nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
+    if (!made.is_valid()) throw nb::python_error();
+    auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
+    if (!parsed.named) {
+      const Csr<std::int32_t, double> batch{chunk.indptr.data(), static_cast<std::int64_t>(rows), chunk.index.data(),
+                                            chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())};
+      return play_locked([&] { return visit([&](auto& play) { return play.play(batch, y, predictions); }); }, made);
+    }
+    return play_locked([&] {
+      const Record::Batch kept(record(), predictions, rows);
+      return each_named(chunk, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
         bool positive = false;
         const auto settle = [&] { give_slots(play, names, slots, x.size); };
-        const Fault fault = play.round(x, y.data()[r], positive, at, settle);
-        predictions.data()[r] = positive ? 1 : 0;
+        const Fault fault = play.round(x, y[r], positive, at, settle);
+        predictions[r] = positive ? 1 : 0;
         return fault;
       });
-    }
-    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
+    }, made);
   }
 
   nb::tuple score_chunk(const Parsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
@@ -247,6 +256,9 @@ class Engine {
   }
   std::size_t width() const {
     return visit([](const auto& play) { return play.settings().width; });
+  }
+  bool named() const {
+    return visit([](const auto& play) { return play.settings().named; });
   }
   void use_simd(bool avx2) {
     const auto lock = lock_with_gil();
@@ -530,7 +542,7 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
-      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert())
+      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "labels"_a)
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)

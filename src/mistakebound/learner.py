@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mistakebound.errors import StreamError
 from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
 from mistakebound.labels import Labels, as_labels
+from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
 
@@ -142,8 +141,7 @@ class Learner:
             played = life.play_part(part, codes)
             if played.row > 0:
                 self._labels = labels
-            mistakes = np.flatnonzero(played.positive != (codes[: played.row] > 0))
-            yield life.ledger(labels.pair, played.before, played.after, played.positive, mistakes)
+            yield life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
             rounds += played.row
             if played.row < part.rows:
                 unknown = codes[played.row] == 0

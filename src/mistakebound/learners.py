@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mistakebound.estimator import Estimator
+from mistakebound.lazy import np
 from mistakebound.learner import KEEP_BYTES
 from mistakebound.life import Reduction
 from mistakebound.rules import (
@@ -396,7 +395,7 @@ LARGEST = 1e30
 
 def _number(name: str, value: Any, good: Callable[[float], bool], needed: str) -> float:
     """Return a parameter as a float if it is as needed, otherwise say what is needed."""
-    if isinstance(value, (bool, int, float, np.number)) and good(float(value)):
+    if (isinstance(value, (bool, int, float)) or isinstance(value, np.number)) and good(float(value)):
         return float(value)
     message = f"{name} must be {needed}, got {value!r}"
     raise ValueError(message)

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from mistakebound.labels import label_array
+from mistakebound.lazy import np
 from mistakebound.rules import RULES
 
 if TYPE_CHECKING:
@@ -225,13 +224,13 @@ class Ledger:
         )
 
 
-_KEPT_TYPES: dict[str, type] = {
-    "rounds": np.int64,
-    "labels": np.int8,
-    "mistaken": np.bool_,
-    "indptr": np.int64,
-    "index": np.int64,
-    "value": np.float64,
+_KEPT_TYPES = {
+    "rounds": "int64",
+    "labels": "int8",
+    "mistaken": "bool",
+    "indptr": "int64",
+    "index": "int64",
+    "value": "float64",
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from mistakebound.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
