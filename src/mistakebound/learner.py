@@ -14,6 +14,7 @@ from mistakebound.example import Named, as_example, is_empty, is_named, read_one
 from mistakebound.labels import Labels, as_labels
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
+from mistakebound.sources import both_labels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +136,7 @@ class Learner:
     def run_parts(self, source: Source) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
-        for part in source.parts():
+        for part in source.parts() if self._the_labels().settled else both_labels_first(source.parts()):
             life = self._start_with(part.chunk)
             labels = self._the_labels().copy()
             codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])
