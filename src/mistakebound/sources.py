@@ -108,8 +108,8 @@ class Source:
         The bad lines that were left out.
     remarks : list of str
         What else should be known: a file was empty, importance weights are not used, a followed file was replaced.
-    done, total : int, int or None
-        Bytes of the files that were read so far, and all of them where that is known.
+    done : int
+        Bytes of the files that were read so far.
 
     Examples
     --------
@@ -146,8 +146,13 @@ class Source:
         self.follow = follow
         self.skipped: list[str] = []
         self.remarks: list[str] = []
-        self.done, self.total = 0, None if follow else total_size(self.files)
+        self.done = 0
         self._stop = threading.Event()
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of all files together; None if somebody knows only later."""
+        return None if self.follow else total_size(self.files)
 
     def stop(self) -> None:
         """End a file that is followed, after the lines that are there now. May be called from anywhere."""

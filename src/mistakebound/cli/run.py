@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.cli.bar import Bar
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.output import Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.running import running_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
@@ -30,6 +36,8 @@ INTERRUPTED = 130
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
+@click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see below.")
+@click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
 @click.option(
@@ -43,6 +51,8 @@ def run(
     *,
     learner: str,
     passes: int,
+    follow: bool,
+    relevant: int | None,
     load_from: str | None,
     save_to: str | None,
     predictions: str | None,
@@ -61,18 +71,24 @@ def run(
     summary, and saves.
     """
     source = source_of(files, options)
+    source.follow = follow
+    if follow and passes > 1:
+        message = "a file that is followed has no end, and so no second pass: leave out --passes"
+        raise click.UsageError(message)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
-        table = Table(quiet=as_json)
-        with written(predictions) as out:
+        bar = Bar(source, passes, wanted=not as_json)
+        table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
+        with written(predictions) as out, ended_by_signals(source):
             stopped = learn(model, source, passes, table, out)
         if save_to:
             model.save(save_to)
         certificate = model.certify() if certify else None
         if as_json:
-            more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
+            more = {"learner": type(model).__name__, "skipped": source.skipped, "remarks": source.remarks}
+            more["stopped"] = str(stopped or "")
             found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
             click.echo(json.dumps(table.totals() | more | found))
         else:
@@ -93,10 +109,32 @@ def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, ou
         for _ in range(passes):
             for part in model.run_parts(source):
                 table.add(part)
+                table.tell(source.remarks)
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())
+                    out.flush()
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:
         table.end()
+        table.tell(source.remarks)
     return None
+
+
+@contextmanager
+def ended_by_signals(source: mb.Source) -> Iterator[None]:
+    """While a file is followed, Ctrl-C (or the end of a service) is how it ends, and not how it breaks off."""
+    if not source.follow:
+        yield
+        return
+
+    def end(number: int, _: Any) -> None:
+        source.stop()
+        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means it
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
