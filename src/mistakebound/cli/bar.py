@@ -67,7 +67,7 @@ class Bar:
     def _draw(self, done: int, told: str) -> None:
         if self._drawn is None:
             self._drawn = self._new()
-            self._drawn.add_task("", total=self.total, told="")
+            self._drawn.add_task("", total=self.total, completed=done, told=told)
             self._drawn.start()
         self._drawn.update(self._drawn.task_ids[0], completed=done, told=told)
 
