@@ -23,7 +23,7 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     Examples:
       mistakebound bound
       mistakebound bound littlestone --n 100 --r 2
-      mistakebound bound novikoff --radius 1 --margin 0.1
+      mistakebound bound novikoff --radius 1 --norm 1 --margin 0.1
     """
     known = bounds()
     if theorem is None:

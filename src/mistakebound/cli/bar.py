@@ -32,25 +32,26 @@ class Bar:
         # What comes line by line is shown at once; who waits for it wants to see it come.
         self.patience = PATIENCE if source.total else 0.0
         self._drawn: Any = None
-        self._before = self._last = 0
+        self._before = 0
 
     def update(self, rounds: int, mistakes: int) -> None:
         """Show these counts, and where the source is."""
         if not self.wanted:
             return
-        if self.source.done < self._last:  # another pass has begun
-            self._before += self._last
-        self._last = self.source.done
         seconds = time.perf_counter() - self.start
         if self._drawn is None and seconds < self.patience:
             return
-        done = self._before + self._last
+        done = self._before + self.source.done
         told = f"{rounds:,} examples, {mistakes:,} mistakes, {rounds / max(seconds, 1e-9):,.0f} examples/s"
         if self.source.follow:
             told += ", waiting for more"
         elif self.total and done:
             told += f", {left(seconds * max(self.total - done, 0) / done)} left"
         self._draw(done, told)
+
+    def passed(self) -> None:
+        """Begin another pass."""
+        self._before += self.source.done
 
     @contextmanager
     def away(self) -> Iterator[None]:

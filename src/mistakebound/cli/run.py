@@ -136,6 +136,7 @@ def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, ou
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())
                     out.flush()
+            table.bar.passed()
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:
