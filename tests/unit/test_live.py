@@ -108,6 +108,26 @@ def test_a_followed_file_is_the_finished_file(kind: str, tmp_path: Path, follow:
     assert following.source.remarks == []
 
 
+@pytest.mark.parametrize("labels", [("1", "2"), ("b", "a"), ("1", "+1.0", "2"), ("2", "1")])
+def test_labels_that_come_one_at_a_time_are_those_of_the_finished_file(
+    labels: tuple[str, ...], tmp_path: Path, follow: Callable[..., Following]
+) -> None:
+    """Nothing is learned before both are known, for the first one alone would not tell which is positive."""
+    file = tmp_path / "grows"
+    file.write_text("")
+    following = follow(file)
+    for number, label in enumerate(labels):
+        with file.open("a") as out:
+            out.write(f'{{"label": "{label}", "x{number}": 1}}\n')
+        until(lambda: following.source.done == file.stat().st_size)
+        assert following.rounds == 0 or label == labels[-1]
+    following.sees(len(labels))
+    following.end()
+    finished = mb.Perceptron()
+    finished.run(mb.Source(file))
+    assert model(following.learner, tmp_path / "a") == model(finished, tmp_path / "b")
+
+
 def test_a_line_is_learned_soon_after_it_is_written(tmp_path: Path, follow: Callable[..., Following]) -> None:
     """A few tenths of a second, on the better half of twenty lines, for the machine may have other things to do."""
     file = tmp_path / "grows"
