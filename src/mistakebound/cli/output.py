@@ -100,8 +100,8 @@ def told() -> Iterator[None]:
 def printable(text: str) -> str:
     r"""Text of a file, which may hold anything, as a terminal can show it.
 
-    >>> printable("caf\u00e9 \x1b[2J")
-    'caf\u00e9 \ufffd[2J'
+    >>> ascii(printable("a\x1b[2J"))
+    "'a\\ufffd[2J'"
     """
     return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
