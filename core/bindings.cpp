@@ -586,6 +586,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [](const Parsed& self, std::size_t row) { return self.chunk.line.at(row); }, "row"_a)
       .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
+      .def_prop_ro("weighted", &Parsed::weighted)
       .def("tag", [](const Parsed& self, std::size_t row) {
         return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
       }, "row"_a)
@@ -601,7 +602,7 @@ NB_MODULE(_core, m) {
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
-                  "header"_a = nb::none())
+                  "header"_a = nb::none(), "missing"_a = nb::none())
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
                   "words"_a = 1, "letters"_a = 0)
       .def_prop_ro("named", &Reader::named)

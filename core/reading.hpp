@@ -65,6 +65,10 @@ struct Parsed {
   std::vector<std::string_view> labels;
   std::string label_ids;
 
+  bool weighted() const {
+    return std::any_of(chunk.importance.begin(), chunk.importance.end(), [](float each) { return each != 1; });
+  }
+
   void number_labels() {
     label_ids.resize(chunk.rows());
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
@@ -92,7 +96,7 @@ class Reader {
   // A table; what is not told is found by its beginning, which holds at least the first record.
   static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, std::vector<std::pair<std::string, std::string>> interact,
-                      std::optional<std::string> separator, std::optional<bool> header) {
+                      std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing) {
     std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
     options.label = std::move(label);
@@ -105,6 +109,7 @@ class Reader {
     if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
+    if (missing) options.missing = std::move(*missing);
     const bool has_header = options.header;
     auto made = std::make_shared<formats::Table>(std::move(options));
     std::int64_t line = 1;

@@ -13,6 +13,7 @@ from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
+from mistakebound.sources import both_labels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +135,7 @@ class Learner:
     def run_parts(self, source: Source) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
-        for part in source.parts():
+        for part in source.parts() if self._the_labels().settled else both_labels_first(source.parts()):
             life = self._start_with(part.chunk)
             labels = self._the_labels().copy()
             codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])

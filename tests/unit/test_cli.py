@@ -40,7 +40,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
     ledger = mb.Perceptron().run(mb.Source(stream))
     curve = ledger.mistake_curve
     lines = [line.split() for line in call("run", stream, "--learner", "perceptron").splitlines()]
-    assert lines[0] == ["rounds", "mistakes", "rate", "since", "examples/s"]
+    assert lines[0] == ["rounds", "mistakes", "rate", "since", "bound", "examples/s"]
     before = 0
     for line, rounds in zip(lines[1:], (1, 2, 4, 8, 16, 32, 64, 100), strict=False):
         mistakes = int(curve[rounds - 1])

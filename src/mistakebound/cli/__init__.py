@@ -6,18 +6,26 @@ from importlib import import_module
 
 import click
 
+from mistakebound.cli.manual import EXIT_CODES, kept_as_written
+
 COMMANDS = {
     "run": "run",
     "predict": "model",
     "weights": "model",
     "bound": "about",
     "version": "about",
+    "completion": "completion",
 }
 """Commands, in the order of the help, and the modules that have them."""
 
 
 class Commands(click.Group):
     """A group whose commands are imported when they are needed: starting quickly is part of being quick."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the text, with examples and tables line by line."""
+        self.help = kept_as_written(self.help)
+        super().format_help_text(ctx, formatter)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
         """Names of the commands."""
@@ -30,10 +38,33 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"mistakebound.cli.{COMMANDS[cmd_name]}"), cmd_name)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is meant; of one that there is not, say which may have been meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
+            ctx.fail(f"no such command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     r"""Online learning that proves how few mistakes it makes.
+
+    Examples come one at a time: predict, be told the truth, learn. A run shows how many predictions were wrong, and a
+    theorem says how many could have been.
+
+    \b
+    From a CSV file to a model and its predictions:
+      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound predict model.mb new.csv --text subject --ignore kind
+
+    Here "kind" is the column to be predicted and "subject" a column of words. All other columns are features by
+    themselves: numbers as they are, anything else as categories.
 
     \b
     Examples:
@@ -42,4 +73,17 @@ def main() -> None:
       mistakebound predict model.mb new.svm            a prediction a line
       mistakebound weights model.mb                    the features that matter most
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
+      mistakebound completion bash                     for the Tab key
+
+    \b
+    Files are told apart by their content, not by their name:
+      tables         CSV, TSV, columns separated by ; or spaces; with a header or not
+      JSON lines     an object a line; what is nested is named a.b
+      svmlight       label index:value ...
+      VW text        label |namespace name:value ...
+      Parquet, Arrow files, streams and Feather (needs pyarrow)
+
+    Text may be packed (.gz, .zst). A single - is standard input: lines are learned as they come.
+
+    "mistakebound COMMAND --help" tells all about a command.
     """

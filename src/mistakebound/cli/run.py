@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.cli.bar import Bar
 from mistakebound.cli.making import LEARNERS, make
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.running import running_bound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
 
 
-@click.command()
+@click.command(cls=Manual, epilog=EXIT_CODES)
 @FILES
 @click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
 @click.option("--eta", type=float, help="Learning rate of the Winnow family.")
@@ -30,6 +37,8 @@ INTERRUPTED = 130
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
+@click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
+@click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
 @click.option(
@@ -43,6 +52,8 @@ def run(
     *,
     learner: str,
     passes: int,
+    follow: bool,
+    relevant: int | None,
     load_from: str | None,
     save_to: str | None,
     predictions: str | None,
@@ -52,33 +63,61 @@ def run(
 ) -> None:
     r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
 
-    \b
-    The table has a line at rounds 1, 2, 4, 8, ...:
-      rate   mistakes per round so far
-      since  mistakes per round since the line before
+    FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow; text may be packed (.gz, .zst);
+    - is standard input. Several files are one stream. A table needs to be told which column is the label.
 
-    FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
-    summary, and saves.
+    \b
+    Examples:
+      mistakebound run stream.svm
+      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound run more.csv --label kind --text subject --load model.mb --save model.mb
+      mistakebound run trips.parquet --label late --categorical hour --interact hour,day
+      mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
+      mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
+      mistakebound run access.csv --label bad --follow --save model.mb
+      zcat train.vw.gz | mistakebound run - --json
+
+    \b
+    The table has a line at rounds 1, 2, 4, 8, ..., and at the end:
+      mistakes  wrong predictions so far, each made before the answer was known
+      rate      mistakes per round so far
+      since     mistakes per round since the line before
+      bound     what a theorem allows, if that costs nothing to tell, otherwise –
+                elimination: features so far, while no positive was missed
+                winnow with --relevant R: Littlestone's, for an OR of R features
+    On a terminal a bar below it tells how far the run is.
+
+    --follow waits at the end of the last file for more lines, as tail -F does, and learns each within a fraction of a
+    second. Ctrl-C ends it with the summary, the model saved, and exit code 0. A last line without a newline may be half
+    of one, and is not learned. A file that is replaced (rotated) or cut short is read from its beginning again, and a
+    note says so.
     """
     source = source_of(files, options)
+    source.follow = follow
+    if follow and passes > 1:
+        message = "a file that is followed has no end, and so no second pass: leave out --passes"
+        raise click.UsageError(message)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
-        table = Table(quiet=as_json)
-        with written(predictions) as out:
+        bar = Bar(source, passes, wanted=not as_json)
+        table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
+        with written(predictions) as out, ended_by_signals(source):
             stopped = learn(model, source, passes, table, out)
         if save_to:
             model.save(save_to)
         certificate = model.certify() if certify else None
         if as_json:
-            more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
+            more = {"learner": type(model).__name__, "skipped": source.skipped, "remarks": source.remarks}
+            more["stopped"] = str(stopped or "")
             found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
             click.echo(json.dumps(table.totals() | more | found))
         else:
             for line in source.skipped:
                 click.echo(f"skipped {line}", err=True)
-            click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
+            if table.rounds or not stopped:
+                click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
             if certificate:
                 click.echo(str(certificate))
     if isinstance(stopped, KeyboardInterrupt):
@@ -93,10 +132,33 @@ def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, ou
         for _ in range(passes):
             for part in model.run_parts(source):
                 table.add(part)
+                table.tell(source.remarks)
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())
+                    out.flush()
+            table.bar.passed()
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:
         table.end()
+        table.tell(source.remarks)
     return None
+
+
+@contextmanager
+def ended_by_signals(source: mb.Source) -> Iterator[None]:
+    """While a file is followed, Ctrl-C (or the end of a service) is how it ends, and not how it breaks off."""
+    if not source.follow:
+        yield
+        return
+
+    def end(number: int, _: Any) -> None:
+        source.stop()
+        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means it
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
