@@ -166,3 +166,15 @@ def test_help_names_every_command() -> None:
     for name in main.commands:
         assert name in call("--help")
         assert "Usage" in call(name, "--help")
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "balanced-winnow"])
+def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, learner: str) -> None:
+    """``run --json`` imports neither scipy nor rich, and numpy only if it is needed."""
+    code = (
+        "import sys; from mistakebound.cli import main; main(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "run", "--json", "--learner", learner, str(stream)]
+    result, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert json.loads(result)["rounds"] == 100
+    assert not {"numpy", "scipy", "rich", "pyarrow", "sklearn", "matplotlib"} & set(modules.split())

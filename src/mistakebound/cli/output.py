@@ -34,7 +34,7 @@ class Table:
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and show the lines that fall into it."""
         self.seconds = time.perf_counter() - self.start
-        while self.next <= self.rounds + part.rounds:
+        while not self.quiet and self.next <= self.rounds + part.rounds:
             rounds = part.mistake_rounds[part.mistake_rounds < self.next - self.rounds]
             missed = len(rounds) - int(part.positive[rounds].sum())
             self.bound = self.bound_of(part, self.false_negatives + missed)
