@@ -16,6 +16,7 @@
 #include <optional>
 #include <variant>
 
+#include "cache.hpp"
 #include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
@@ -565,6 +566,9 @@ NB_MODULE(_core, m) {
     using T = typename std::remove_cvref_t<decltype(numbers)>::value_type;
     return nb::cast(nb::ndarray<nb::numpy, const T, nb::ndim<1>>(numbers.data(), {numbers.size()}, owner));
   };
+  const auto checked_row = [](const Parsed& self, std::size_t row) {
+    return row < self.chunk.rows() ? row : throw nb::index_error();
+  };
   nb::class_<Parsed>(m, "Chunk", "Some rows of a text, parsed.")
       .def_ro("named", &Parsed::named)
       .def_ro("consumed", &Parsed::consumed)
@@ -583,8 +587,22 @@ NB_MODULE(_core, m) {
                                     nb::bytes(self.bad[k].what.data(), self.bad[k].what.size())));
         return all;
       })
+      .def("pack", [](const Parsed& self) {
+        const std::string bytes = cache::pack(self);
+        return nb::bytes(bytes.data(), bytes.size());
+      })
+      // Without the GIL, for it looks at every byte; what is returned is Python's.
+      .def_static("unpack", [](nb::handle buffer) {
+        static const auto spares = std::make_shared<Spares>();
+        auto parsed = std::make_unique<Parsed>(spares);
+        const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(buffer);
+        parsed->text = nb::borrow(buffer);
+        nb::gil_scoped_release release;
+        cache::unpack({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *parsed);
+        return parsed.release();
+      }, nb::rv_policy::take_ownership, "packed"_a)
       .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
-      .def("line", [](const Parsed& self, std::size_t row) { return self.chunk.line.at(row); }, "row"_a)
+      .def("line", [checked_row](const Parsed& self, std::size_t row) { return self.chunk.line[checked_row(self, row)]; }, "row"_a)
       .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
       .def_prop_ro("weighted", &Parsed::weighted)
       .def("tag", [](const Parsed& self, std::size_t row) {

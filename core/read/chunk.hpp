@@ -56,7 +56,7 @@ struct Bad {
 
 // Rows in CSR form. A positional format fills `index`, a named one `name`; the other stays empty.
 struct Chunk {
-  std::vector<std::int64_t> indptr{0};
+  Buffer<std::int64_t> indptr{0};
   Buffer<std::int32_t> index;
   Buffer<std::string_view> name;  // into the text that was parsed, or into `arena`
   Buffer<Key> key;  // of each name, once all are there (make_keys)
@@ -64,7 +64,7 @@ struct Chunk {
   std::vector<std::string_view> label;  // as written; empty where the line has none
   std::vector<float> importance;        // 1 unless the format says otherwise
   std::vector<std::string_view> tag;    // VW's, or empty
-  std::vector<std::int64_t> line;       // where each row begins
+  Buffer<std::int64_t> line;            // where each row begins
   std::int32_t largest_index = -1;
   Arena arena;
 
@@ -93,7 +93,8 @@ struct Chunk {
   }
 
   void clear() {
-    indptr.assign(1, 0);
+    indptr.clear();
+    indptr.push_back(0);
     index.clear();
     name.clear();
     key.clear();
