@@ -10,38 +10,56 @@
 
 namespace mistakebound {
 
-// A name as numbers. Up to 16 bytes they are the name itself: `first` and `last` are its first and last eight bytes, which
-// may overlap. Of a longer name they say most, and the rest is compared.
+// A name as numbers. Up to 11 bytes they are the name itself, with its length; of a longer one they are two hashes, and
+// the name must still be compared.
 struct Key {
-  std::uint64_t first = 0, last = 0;
-  std::uint32_t hash = 0, size = 0;
+  std::uint64_t low = 0;
+  std::uint32_t high = 0;
+  std::uint32_t hash = 0;
 
   Key() = default;
-  // No byte outside of the name is read, and no call of memcpy remains.
-  [[gnu::always_inline]] explicit Key(std::string_view name) : size(static_cast<std::uint32_t>(name.size())) {
-    const char* const p = name.data();
-    std::uint64_t h = 0x9E3779B97F4A7C15ULL ^ size;
-    if (size >= 8) {
-      first = word<std::uint64_t>(p);
-      last = word<std::uint64_t>(p + size - 8);
-      for (std::size_t at = 8; at + 8 < size; at += 8) h = mix(h, word<std::uint64_t>(p + at));
-    } else if (size >= 4) {
-      first = word<std::uint32_t>(p) | std::uint64_t{word<std::uint32_t>(p + size - 4)} << 32;
-    } else if (size > 0) {
-      const auto byte = [p](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])); };
-      first = byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
-    }
-    h = mix(mix(h, first), last);
-    hash = static_cast<std::uint32_t>(h ^ (h >> 32));
+  Key(std::uint64_t its_low, std::uint32_t its_high) : low(its_low), high(its_high) {
+    const std::uint64_t mixed = mix(low, 0x9E3779B97F4A7C15ULL + high);
+    hash = static_cast<std::uint32_t>(mixed ^ (mixed >> 32));
   }
-  bool is_whole() const { return size <= 16; }
+  // No byte outside of the name is read, and no call of memcpy remains.
+  [[gnu::always_inline]] explicit Key(std::string_view name) : Key(low_of(name), high_of(name)) {}
+  bool is_name() const { return high >> 24 != longer; }
 
  private:
+  static constexpr std::size_t longest = 11;
+  static constexpr std::uint32_t longer = 255;  // instead of the length
+
   template <class Word>
   static Word word(const char* p) {
     Word w;
     std::memcpy(&w, p, sizeof w);
     return w;
+  }
+  [[gnu::always_inline]] static std::uint64_t low_of(std::string_view name) {
+    const char* const p = name.data();
+    const std::size_t size = name.size();
+    if (size > longest) return hash_of(name, 0x9E3779B97F4A7C15ULL);
+    if (size >= 8) return word<std::uint64_t>(p);
+    if (size >= 4) {
+      const std::uint64_t last = word<std::uint32_t>(p + size - 4);
+      return word<std::uint32_t>(p) | (last >> (8 * (8 - size))) << 32;
+    }
+    const auto byte = [p](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])); };
+    return size == 0 ? 0 : byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+  }
+  [[gnu::always_inline]] static std::uint32_t high_of(std::string_view name) {
+    const std::size_t size = name.size();
+    if (size > longest)
+      return longer << 24 | (static_cast<std::uint32_t>(hash_of(name, 0xBF58476D1CE4E5B9ULL)) & 0xFFFFFF);
+    const auto length = static_cast<std::uint32_t>(size) << 24;
+    if (size <= 8) return length;
+    return length | static_cast<std::uint32_t>(word<std::uint64_t>(name.data() + size - 8) >> (64 - 8 * (size - 8)));
+  }
+  static std::uint64_t hash_of(std::string_view name, std::uint64_t h) {
+    h ^= name.size();
+    for (std::size_t at = 0; at + 8 < name.size(); at += 8) h = mix(h, word<std::uint64_t>(name.data() + at));
+    return mix(h, word<std::uint64_t>(name.data() + name.size() - 8));
   }
   static std::uint64_t mix(std::uint64_t h, std::uint64_t w) {
     // Both halves of the product: in the low half alone the last letters of a name would reach only the high bits.
@@ -87,27 +105,32 @@ class Names {
     if (slot.used == 0) {
       arena_.append(name);
       end_.push_back(arena_.size());
-      slot = {key, static_cast<std::uint32_t>(size())};
+      slot = {key.low, key.high, static_cast<std::uint32_t>(size())};
     }
     return slot.used - 1;
   }
 
  private:
-  // 32 bytes: most names are found without looking anywhere else.
+  // Four to a line of the cache. A name of up to 11 bytes is found without looking anywhere else.
   struct Slot {
-    Key key;
-    std::uint32_t used;  // id + 1; 0 is empty
+    std::uint64_t low;
+    std::uint32_t high, used;  // used: id + 1; 0 is empty
   };
+  static constexpr std::size_t line = 4;
 
   [[gnu::always_inline]] std::size_t locate(std::string_view wanted, const Key& key) const {
     const Slot* const slots = slots_.data();
-    for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
+    for (std::size_t at = key.hash & mask_, tries = 0;; at = next(at, tries++) & mask_) {
       const Slot& slot = slots[at];
       if (slot.used == 0) return at;
-      if (slot.key.first == key.first && slot.key.last == key.last && slot.key.size == key.size &&
-          (key.is_whole() || (slot.key.hash == key.hash && name(slot.used - 1) == wanted)))
-        return at;
+      if (slot.low == key.low && slot.high == key.high && (key.is_name() || name(slot.used - 1) == wanted)) return at;
     }
+  }
+
+  // First the other slots of the same line, which is there already; then those of the next one.
+  static std::size_t next(std::size_t at, std::size_t tries) {
+    const std::size_t turned = (at & ~(line - 1)) | ((at + 1) & (line - 1));
+    return tries % line == line - 1 ? turned + line : turned;
   }
 
   void grow() {
@@ -117,8 +140,8 @@ class Names {
     for (std::size_t old = 0; old < slots_.size(); ++old) {
       const Slot& slot = slots_.data()[old];
       if (slot.used == 0) continue;
-      std::size_t at = slot.key.hash & mask;
-      while (larger.data()[at].used != 0) at = (at + 1) & mask;
+      std::size_t at = Key(slot.low, slot.high).hash & mask;
+      for (std::size_t tries = 0; larger.data()[at].used != 0;) at = next(at, tries++) & mask;
       larger.data()[at] = slot;
     }
     slots_.swap(larger);
