@@ -40,6 +40,8 @@ class Part:
     """The different ones."""
     label_ids: bytes
     """Of each row, its place among them."""
+    first: int = 0
+    """What the file calls the feature at position 0."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
@@ -158,7 +160,7 @@ class Source:
         if self.positive is not None:
             wanted = self.positive.encode()
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
-        return Part(chunk, file, lines_before, rows, error, labels, ids)
+        return Part(chunk, file, lines_before, rows, error, labels, ids, 0 if self.zero_based else 1)
 
 
 def label_lines(file: str) -> Iterator[bytes]:

@@ -71,7 +71,7 @@ def test_save_predict_weights_and_going_on(stream: Path, tmp_path: Path) -> None
     second = json.loads(call("run", rest, "--json", "--load", model, "--save", model))
     assert first["mistakes"] + second["mistakes"] == whole["mistakes"]
     assert call("weights", model) == call("weights", tmp_path / "whole.mb")
-    assert call("weights", model).split()[1] == "0"  # feature 1 of the file is number 0 here, and decides
+    assert call("weights", model).split()[1] == "1"  # as the file counts
     predicted = call("predict", model, stream).split()
     scored = [line.split("\t") for line in call("predict", model, stream, "--scores").splitlines()]
     assert predicted == [label for label, _ in scored]

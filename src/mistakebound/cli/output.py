@@ -59,6 +59,17 @@ class Table:
         self.last = (rounds, mistakes)
 
 
+def shown(name: str) -> str:
+    r"""A name from a file as it may be put on a terminal or a page: what cannot be printed is escaped.
+
+    >>> shown("size\x1b[31m"), shown("größe €")
+    ('size\\x1b[31m', 'größe €')
+    """
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
