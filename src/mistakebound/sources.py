@@ -6,7 +6,7 @@ import mmap
 import os
 import sys
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -79,6 +79,13 @@ class Source:
     threads : int
         With 2 or more, that many blocks are parsed ahead while another one is learned; the result is the same.
 
+    Attributes
+    ----------
+    skipped : list of str
+        The bad lines that were left out when the files were last read.
+    bytes : int
+        How much text was parsed so far, over all readings, after it was unpacked.
+
     Examples
     --------
     >>> import mistakebound as mb, pathlib, tempfile
@@ -111,6 +118,7 @@ class Source:
         self.skip_bad = skip_bad
         self.threads = threads
         self.skipped: list[str] = []
+        self.bytes = 0
 
     def parts(self) -> Iterator[Part]:
         """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
@@ -127,6 +135,7 @@ class Source:
                 for chunk in parse(reader, chain(first, blocks), self.skip_bad, self.threads):
                     yield self._part(chunk, file, lines, told)
                     lines += chunk.lines
+                    self.bytes += chunk.consumed
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
@@ -134,7 +143,7 @@ class Source:
     def _reader(self, start: bytes) -> Reader:
         kind = tell_format(start) if self.format == "auto" else self.format
         if kind == "table":
-            return Reader.table(start, **self._told(self.label or ""))
+            return table_reader(start, self._told(self.label or ""))
         if kind == "json":
             return Reader.json(**self._told(self.label or "label"))
         if self.label is not None or self.table:
@@ -161,6 +170,18 @@ class Source:
             wanted = self.positive.encode()
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
         return Part(chunk, file, lines_before, rows, error, labels, ids, 0 if self.zero_based else 1)
+
+
+def table_reader(start: bytes, told: dict[str, Any]) -> Reader:
+    """A reader of a table, whose first line is a header if it has the names that were told, whatever it looks like."""
+    try:
+        return Reader.table(start, **told)
+    except ValueError:
+        if "header" in told:
+            raise
+        with suppress(ValueError):
+            return Reader.table(start, header=True, **told)
+        raise
 
 
 def label_lines(file: str) -> Iterator[bytes]:

@@ -71,12 +71,9 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
         assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
         assert (CONSTANT in [one.feature for one in each.contributions]) == bool(learner.ledger_.rule.bias)
     new = tmp_path / "new"
-    new.write_text({"svm": "1:1 99:1\n", "vw": "| a zz\n", "json": '{"a": 1, "zz": 1}\n'}.get(format, "a,zz\n1,1\n"))
-    if format != "svm":
-        (one,) = explanations(learner, mb.Source(new))
-    else:
-        new.write_text("1 1:1 99:1\n")
-        (one,) = explanations(learner, mb.Source(new))
+    texts = {"svm": "1 1:1 99:1\n", "vw": "| a zz\n", "json": '{"a": 1, "zz": 1}\n', "csv": "a,zz\n1,1\n"}
+    new.write_text(texts[format])
+    (one,) = explanations(learner, mb.Source(new))
     assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
     assert sum(each.adds for each in one.contributions) == pytest.approx(one.score, rel=1e-5, abs=1e-7)
 

@@ -21,7 +21,7 @@ class Table:
 
     def __init__(self, *, quiet: bool) -> None:
         self.quiet = quiet
-        self.rounds = self.mistakes = self.false_positives = self.false_negatives = 0
+        self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.start, self.seconds = time.perf_counter(), 0.0
         self.next, self.last = 1, (0, 0)
 
@@ -36,6 +36,7 @@ class Table:
         self.mistakes += part.mistakes
         self.false_positives += part.false_positives
         self.false_negatives += part.false_negatives
+        self.positives += int(part.positive.sum()) - part.false_positives + part.false_negatives
 
     def end(self) -> None:
         """Show the last line."""
@@ -45,7 +46,7 @@ class Table:
 
     def totals(self) -> dict[str, Any]:
         """Return what was counted, for machines."""
-        names = ("rounds", "mistakes", "false_positives", "false_negatives", "seconds")
+        names = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "seconds")
         return {name: getattr(self, name) for name in names} | {"rate": self.mistakes / max(self.rounds, 1)}
 
     def _show(self, rounds: int, mistakes: int, done: int) -> None:
@@ -80,6 +81,20 @@ def told() -> Iterator[None]:
         sys.exit(1)
     except (OSError, ValueError, ImportError) as error:
         raise click.ClickException(str(error)) from None
+
+
+class OutputFile(click.Path):
+    """A file that will be written in the end: better to hear now than after an hour that it cannot be."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what cannot be written."""
+        folder = os.path.dirname(os.path.abspath(value))  # noqa: PTH100, PTH120 - pathlib need not be imported
+        if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):  # noqa: PTH112
+            self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @contextmanager

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import LEARNERS, make
-from mistakebound.cli.output import Table, told, written
+from mistakebound.cli.output import OutputFile, Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.summary import certificate_in_words, facts, in_words
 
 if TYPE_CHECKING:
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
+COLOUR = False if os.environ.get("NO_COLOR") else None
+"""None: on a terminal only."""
 
 
 @click.command()
@@ -31,10 +36,11 @@ INTERRUPTED = 130
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
-@click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
+@click.option("--save", "save_to", type=OutputFile(), help="Write the model here at the end.")
 @click.option(
-    "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
+    "--predictions", type=OutputFile(), help="Write what was predicted in each round, before learning from it."
 )
+@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with all about the run here.")
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -46,6 +52,7 @@ def run(
     load_from: str | None,
     save_to: str | None,
     predictions: str | None,
+    report: str | None,
     certify: bool,
     as_json: bool,
     **options: Any,
@@ -65,34 +72,46 @@ def run(
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
-        table = Table(quiet=as_json)
+        table, curve = Table(quiet=as_json), Curve()
         with written(predictions) as out:
-            stopped = learn(model, source, passes, table, out)
+            stopped = learn(model, source, passes, table, curve, out)
+        found = facts(model, source, table, stopped)
         if save_to:
             model.save(save_to)
+            found["saved"] = save_to
         certificate = model.certify() if certify else None
+        if report:
+            from mistakebound.cli.report import page  # noqa: PLC0415 - seldom needed
+            from mistakebound.explain import Features  # noqa: PLC0415
+
+            features = Features(model, zero_based=source.zero_based)
+            with open(report, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib need not be imported
+                file.write(page(found, curve.to_now(), features, certificate))
+            found["report"] = report
         if as_json:
-            more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
-            found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-            click.echo(json.dumps(table.totals() | more | found))
+            told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
+            click.echo(json.dumps(found | told_of))
         else:
             for line in source.skipped:
                 click.echo(f"skipped {line}", err=True)
-            click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
+            click.echo("\n" + in_words(found), color=COLOUR)
             if certificate:
-                click.echo(str(certificate))
+                click.echo(certificate_in_words(certificate), color=COLOUR)
     if isinstance(stopped, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     if stopped:
         raise click.ClickException(str(stopped))
 
 
-def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, out: Any) -> BaseException | None:
+def learn(
+    model: LinearLearner, source: mb.Source, passes: int, table: Table, curve: Curve, out: Any
+) -> BaseException | None:
     """Learn from the source, and return what ended it before its end, if anything did."""
     try:
         for _ in range(passes):
             for part in model.run_parts(source):
                 table.add(part)
+                curve.add(part)
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())
     except (KeyboardInterrupt, ValueError) as reason:
