@@ -8,6 +8,7 @@ import click
 
 COMMANDS = {
     "run": "run",
+    "compare": "compare",
     "predict": "model",
     "weights": "model",
     "explain": "explain",
@@ -40,6 +41,7 @@ def main() -> None:
     Examples:
       mistakebound run stream.svm                      learn, and show the mistakes
       mistakebound run train.vw.gz --save model.mb     ... and keep the model
+      mistakebound compare stream.svm                  every learner on the same stream
       mistakebound predict model.mb new.svm            a prediction a line
       mistakebound weights model.mb                    the features that matter most
       mistakebound explain model.mb new.svm            why each prediction was made
