@@ -100,13 +100,20 @@ class Reader:
         categorical: Sequence[str] = (),
         words: int = 1,
         letters: int = 0,
+        bins: int = 0,
         interact: Sequence[tuple[str, str]] = (),
         separator: str | None = None,
         header: bool | None = None,
     ) -> Reader: ...
     @staticmethod
     def json(
-        label: str = "label", *, ignore: Sequence[str] = (), text: Sequence[str] = (), words: int = 1, letters: int = 0
+        label: str = "label",
+        *,
+        ignore: Sequence[str] = (),
+        text: Sequence[str] = (),
+        words: int = 1,
+        letters: int = 0,
+        bins: int = 0,
     ) -> Reader: ...
     @property
     def columns(self) -> list[str]: ...
@@ -126,6 +133,7 @@ def parse_table(
     categorical: list[str] = ...,
     words: int = 1,
     letters: int = 0,
+    bins: int = 0,
     interact: list[tuple[str, str]] = ...,
     missing: list[str] | None = None,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
@@ -137,5 +145,6 @@ def parse_json_lines(
     text_keys: list[str] = ...,
     words: int = 1,
     letters: int = 0,
+    bins: int = 0,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
 def sniff_table(beginning: bytes) -> tuple[str, bool]: ...

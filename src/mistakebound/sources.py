@@ -71,7 +71,8 @@ class Source:
         This label against all others, which become "not" it.
     table : dict, optional
         More about tables and JSON: ``ignore`` and ``text`` (lists of columns), ``words`` and ``letters`` (n-grams of a
-        text), and of tables ``categorical`` columns, ``interact`` (pairs of columns), ``separator`` and ``header``.
+        text), ``bins`` (numbers as categories, so many between two powers of two: a million is not a million times
+        one), and of tables ``categorical`` columns, ``interact`` (pairs of columns), ``separator`` and ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
