@@ -13,6 +13,7 @@ COMMANDS = {
     "weights": "model",
     "explain": "explain",
     "bound": "about",
+    "bench": "bench",
     "version": "about",
 }
 """Commands, in the order of the help, and the modules that have them."""
@@ -46,4 +47,5 @@ def main() -> None:
       mistakebound weights model.mb                    the features that matter most
       mistakebound explain model.mb new.svm            why each prediction was made
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
+      mistakebound bench                               how fast it is here, beside others
     """
