@@ -12,7 +12,7 @@ import mistakebound as mb
 from mistakebound.cli.output import told
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command(short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True})
 @click.argument("theorem", required=False)
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:

@@ -30,7 +30,7 @@ class Match:
     ours: Callable[[], object]
 
 
-@click.command()
+@click.command(short_help="Measure it against other packages.")
 @click.option("--rows", default=20_000, show_default=True, type=click.IntRange(100), help="Rows of the stream.")
 @click.option(
     "--repeats", default=3, show_default=True, type=click.IntRange(1), help="Turns, of which the best counts."

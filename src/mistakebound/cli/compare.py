@@ -14,7 +14,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
-from mistakebound.cli.output import OutputFile, shown, told
+from mistakebound.cli.output import OutputFile, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.summary import many, options_of, share, size
 
@@ -42,7 +42,7 @@ VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
 INTERRUPTED = 130
 
 
-@click.command()
+@click.command(short_help="Rank all learners on the same FILE.")
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight for each, for the column of bounds.")
@@ -94,7 +94,7 @@ def compare(
     if isinstance(stopped, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     if stopped:
-        raise click.ClickException(str(stopped))
+        raise click.ClickException(reason_of(stopped))
 
 
 class Contender:
@@ -132,10 +132,8 @@ class Contender:
             for ledger in self.learner.run_parts(OnePart(part)):
                 self.curve.add(ledger)
                 self.positives += int(ledger.positive.sum()) - ledger.false_positives + ledger.false_negatives
-        except mb.StreamError as error:
-            self.reason = str(error).removeprefix(f"round {error.round}: ")  # the file and the line say it better
         except ValueError as error:
-            self.reason = str(error)
+            self.reason = reason_of(error)
         self.seconds += time.perf_counter() - start
 
 
@@ -232,7 +230,7 @@ def as_object(
             {"options": f"--learner {each.name}", "reason": each.reason} for each in contenders if each.reason
         ],
         "skipped": source.skipped,
-        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else str(stopped or ""),
+        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
     }
 
 

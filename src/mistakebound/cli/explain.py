@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mistakebound.explain import Explanation
 
 
-@click.command()
+@click.command(short_help="Show why a model predicts what it does.")
 @click.argument("model", type=click.Path(exists=True))
 @click.argument("file")
 @click.option("--line", type=click.IntRange(1), metavar="N", help="The example that begins in line N.")

@@ -12,13 +12,22 @@ from mistakebound.cli.output import shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 
 
-@click.command()
+@click.command(short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option("--scores", is_flag=True, help="Write the score after each label.")
 @reading
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
-    """Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing."""
+    r"""Write the predicted label of each line of FILE, without learning.
+
+    Say how to read FILE as `mistakebound run` was told. Labels are not used: leave --label out if FILE has no such
+    column.
+
+    \b
+    Examples:
+      mistakebound predict model.mb new.svm > labels
+      mistakebound predict mail.mb new.csv --text subject --scores
+    """
     source = source_of(files, options)
     with told():
         for numbers, labels in mb.load(model).score_parts(source):
@@ -27,7 +36,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             click.echo("".join(lines), nl=False)
 
 
-@click.command()
+@click.command(short_help="Show the largest weights of a model.")
 @click.argument("model", type=click.Path(exists=True))
 @click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many; 0 for all.")
 @click.option("--zero-based", is_flag=True, help="The svmlight file counted from 0.")

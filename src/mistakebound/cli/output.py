@@ -80,7 +80,12 @@ def told() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (OSError, ValueError, ImportError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(reason_of(error)) from None
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong. Of files, the line says where, and no round need."""
+    return str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
 
 
 class OutputFile(click.Path):

@@ -24,7 +24,7 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
 
 
-@click.command()
+@click.command(short_help="Learn from FILE, and show the mistakes.")
 @FILES
 @click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
 @click.option("--eta", type=float, help="Learning rate of the Winnow family.")
@@ -66,6 +66,13 @@ def run(
 
     FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
     summary, and saves.
+
+    \b
+    Examples:
+      mistakebound run stream.svm --certify
+      mistakebound run mail.csv --label kind --text subject --save mail.mb --report mail.html
+      mistakebound run measured.csv --label ok --bins 4          numbers of very different sizes
+      mistakebound run more.csv --label kind --text subject --load mail.mb --save mail.mb
     """
     source = source_of(files, options)
     if source.positive is not None:
@@ -76,10 +83,11 @@ def run(
         with written(predictions) as out:
             stopped = learn(model, source, passes, table, curve, out)
         found = facts(model, source, table, stopped)
-        if save_to:
+        nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
+        if save_to and not nothing:
             model.save(save_to)
             found["saved"] = save_to
-        certificate = model.certify() if certify else None
+        certificate = model.certify() if certify and not nothing else None
         if report:
             from mistakebound.cli.report import page  # noqa: PLC0415 - seldom needed
             from mistakebound.explain import Features  # noqa: PLC0415
@@ -94,13 +102,14 @@ def run(
         else:
             for line in source.skipped:
                 click.echo(f"skipped {line}", err=True)
-            click.echo("\n" + in_words(found), color=COLOUR)
+            if not nothing:
+                click.echo("\n" + in_words(found), color=COLOUR)
             if certificate:
                 click.echo(certificate_in_words(certificate), color=COLOUR)
     if isinstance(stopped, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     if stopped:
-        raise click.ClickException(str(stopped))
+        raise click.ClickException(found["stopped"])
 
 
 def learn(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.making import DEFAULTS
-from mistakebound.cli.output import shown
+from mistakebound.cli.output import reason_of, shown
 
 if TYPE_CHECKING:
     import mistakebound as mb
@@ -36,7 +36,7 @@ def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseEx
         "files": source.files,
         "bytes": source.bytes,
         "skipped": source.skipped,
-        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else str(stopped or ""),
+        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
     }
 
 
@@ -61,7 +61,7 @@ def in_words(found: dict[str, Any]) -> str:
     rounds, seconds = found["rounds"], found["seconds"]
     negative, positive = (shown(str(label)) for label in found["classes"])
     guess = f"always saying {shown(str(found['majority']))} ({share(found['majority_mistakes'], rounds)})"
-    speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] and seconds else ""
+    speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
     lines = [
         click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
         f"{found['false_positives']:>12,}  said {positive}, was {negative}",
