@@ -86,8 +86,13 @@ def test_options_make_the_same_learner_again(learner: str, tmp_path: Path) -> No
     """What the summary says of the learner can be given to run."""
     path = tmp_path / "x.svm"
     path.write_text("1 1:1 2:1\n0 2:1\n1 3:1\n")
-    more = {"perceptron": ["--update-margin", 0.25], "winnow": ["--threshold", 5, "--alpha", 1.5]}.get(learner, [])
-    first = json.loads(call("run", path, "--learner", learner, *more, "--json"))
+    given = {
+        "perceptron": "--update-margin 0.25",
+        "winnow": "--threshold 5 --alpha 1.5",
+        "normalized-winnow": "--eta inf",
+    }
+    more = given.get(learner, "").split()
+    first = json.loads(call("run", path, "--learner", learner, *more, "--json"), parse_constant=pytest.fail)
     again = json.loads(call("run", path, *first["options"].split(), "--json"))
     assert again["rule"] == first["rule"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,8 @@ def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseEx
     negatives = counted["rounds"] - counted["positives"]
     return counted | {
         "learner": type(model).__name__,
-        "rule": {"id": ledger.rule.id} | asdict(ledger.rule),
+        # JSON has no infinity, and η may be infinite.
+        "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
         "options": options_of(ledger.rule),
         "classes": list(ledger.classes),
         "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
