@@ -195,6 +195,17 @@ def test_what_cannot_be_written_is_said_at_once(option: str, mail: Path, tmp_pat
     assert "directory" in call("run", mail, *HOW, option, tmp_path, fails=2)
 
 
+def test_what_learned_nothing_leaves_the_model_alone(mail: Path, tmp_path: Path) -> None:
+    """A column that is not there is one line of words, and no empty model over a good one."""
+    call("run", mail, *HOW, "--save", tmp_path / "m.mb")
+    before = (tmp_path / "m.mb").read_bytes()
+    output = call("run", mail, "--label", "absent", "--save", tmp_path / "m.mb", "--certify", fails=1)
+    assert output.splitlines() == ["Error: 'absent' is no column; there are: c1, c2"]
+    assert (tmp_path / "m.mb").read_bytes() == before
+    output = call("run", mail, "--skip-bad", 1, fails=1)
+    assert f"Error: {mail}:1: there is no label" in output
+
+
 @pytest.mark.parametrize("cut", [1, 7, 1000, 3333])
 def test_curve(cut: int) -> None:
     """The same points however the rounds are cut into parts: each up to 100, then each hundredth more."""

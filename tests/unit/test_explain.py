@@ -100,18 +100,21 @@ def test_a_file_and_an_array_give_the_same_weights(make: Any, tmp_path: Path) ->
     assert [learner.score_one(x) for x in X] == [other.score_one(x) for x in X]
 
 
-@pytest.mark.parametrize("parameters", [{"target": "conjunction"}, {"complements": True}])
-def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("parameters", "target"),
+    [({"target": "conjunction"}, lambda x: x[0] * x[1]), ({"complements": True}, lambda x: 1 - x[0])],
+)
+def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], target: Any, tmp_path: Path) -> None:
     """A conjunction is the negation of what the rule sees; its features are called so."""
     X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 1]] * 4, float)
-    y = np.array([1, 0, 0, 1, 0] * 4)
+    y = np.array([target(x) for x in X])
     learner = mb.Winnow(**parameters)
     learner.run(X, y)
     path = tmp_path / "x.svm"
     path.write_text("1 1:1 2:1\n0 1:1\n0 3:1\n")
     rows = [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
     predicted = np.concatenate([labels for _, labels in learner.score_parts(mb.Source(path))])
-    assert predicted.tolist() == learner.predict(rows).tolist()
+    assert predicted.tolist() == learner.predict(rows).tolist() == [target(x) for x in rows]
     found = list(explanations(learner, mb.Source(path)))
     assert [each.prediction for each in found] == predicted.tolist()
     for each in found:
