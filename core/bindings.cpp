@@ -98,15 +98,21 @@ class Engine {
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
     if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
       throw nb::value_error("y and predictions need one entry a row");
+    return play_locked([&] { return visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); }); });
+  }
+
+  // Rounds played under the lock and without the GIL: (row, fault, position, counts before, counts after, more).
+  template <class Rounds, class... More>
+  nb::tuple play_locked(Rounds rounds, const More&... more) {
     Stop stop{0};
     const auto lock = lock_with_gil();
     nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
     {
       nb::gil_scoped_release release;
       const Playing playing(playing_);
-      stop = visit([&](auto& play) { return play.play(batch, y.data(), predictions.data()); });
+      stop = rounds();
     }
-    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
+    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now(), more...);
   }
 
   template <class Batch>
@@ -134,28 +140,31 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // A chunk of named examples, as many rows as there are labels. Names are looked up row by row, for learning one row may
-  // give ids that the next one needs.
-  nb::tuple play_chunk(const Parsed& parsed, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
+  // As many rows of a chunk as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which nobody needs
+  // numpy. Names are looked up row by row, for learning one row may give ids that the next one needs.
+  nb::tuple play_chunk(const Parsed& parsed, nb::bytes labels) {
     const Chunk& chunk = parsed.chunk;
-    if (!parsed.named || y.size() > chunk.rows() || predictions.size() != y.size())
-      throw nb::value_error("a chunk of named examples needs one label and one prediction a row");
-    Stop stop{0};
-    const auto lock = lock_with_gil();
-    nb::tuple before = counts_now();
-    {
-      nb::gil_scoped_release release;
-      const Playing playing(playing_);
-      const Record::Batch kept(record(), predictions.data(), y.size());
-      stop = each_named(chunk, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+    const std::size_t rows = labels.size();
+    if (parsed.named != named() || rows > chunk.rows()) throw nb::value_error("a chunk has at least one row a label");
+    const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
+    nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
+    if (!made.is_valid()) throw nb::python_error();
+    auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
+    if (!parsed.named) {
+      const Csr<std::int32_t, double> batch{chunk.indptr.data(), static_cast<std::int64_t>(rows), chunk.index.data(),
+                                            chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())};
+      return play_locked([&] { return visit([&](auto& play) { return play.play(batch, y, predictions); }); }, made);
+    }
+    return play_locked([&] {
+      const Record::Batch kept(record(), predictions, rows);
+      return each_named(chunk, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
         bool positive = false;
         const auto settle = [&] { give_slots(play, names, slots, x.size); };
-        const Fault fault = play.round(x, y.data()[r], positive, at, settle);
-        predictions.data()[r] = positive ? 1 : 0;
+        const Fault fault = play.round(x, y[r], positive, at, settle);
+        predictions[r] = positive ? 1 : 0;
         return fault;
       });
-    }
-    return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position, before, counts_now());
+    }, made);
   }
 
   nb::tuple score_chunk(const Parsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
@@ -247,6 +256,9 @@ class Engine {
   }
   std::size_t width() const {
     return visit([](const auto& play) { return play.settings().width; });
+  }
+  bool named() const {
+    return visit([](const auto& play) { return play.settings().named; });
   }
   void use_simd(bool avx2) {
     const auto lock = lock_with_gil();
@@ -419,26 +431,46 @@ class Engine {
     }
   }
 
-  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault.
+  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault. The
+  // slots of a row are found while the row before is waiting for its weights.
   template <class Round>
   Stop each_named(const Chunk& chunk, std::size_t rows, Round round) {
-    std::vector<std::uint32_t> hashes;
-    std::vector<std::int32_t> slots;
     return visit([&](auto& play) -> Stop {
+      std::vector<std::int32_t> slots, next;
+      find_row(play, chunk, 0, rows, next);
       for (std::size_t r = 0; r < rows; ++r) {
+        slots.swap(next);
+        const std::size_t known = names_.size();
+        find_row(play, chunk, r + 1, rows, next);
         const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
-        const std::size_t size = end - begin;
-        if (slots.size() < size) slots.resize(size), hashes.resize(size);
         const std::string_view* const names = chunk.name.data() + begin;
-        names_.find_all(names, size, hashes.data(), slots.data());
-        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, size};
+        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, end - begin};
         std::size_t at = 0;
-        Fault fault = play.needs_binary() ? repeated(names, size, at) : Fault::none;
+        Fault fault = play.needs_binary() ? repeated(names, end - begin, at) : Fault::none;
         if (fault == Fault::none) fault = round(play, r, x, names, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
+        if (names_.size() != known) find_unknown(chunk, r + 1, rows, next);
       }
       return {static_cast<std::int64_t>(rows)};
     });
+  }
+  template <class Game>
+  void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
+    if (r >= rows) return;
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    if (slots.size() < end - begin) slots.resize(end - begin);
+    for (std::size_t k = begin; k < end; ++k) {
+      if (k + look_ahead < chunk.key.size()) names_.fetch(chunk.key[k + look_ahead]);
+      slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
+      play.fetch(slots[k - begin]);
+    }
+  }
+  // Learning has given ids to some names: look again for those of the next row that had none.
+  void find_unknown(const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
+    if (r >= rows) return;
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    for (std::size_t k = begin; k < end; ++k)
+      if (slots[k - begin] == 0) slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
@@ -510,7 +542,7 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
-      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert())
+      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "labels"_a)
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
@@ -554,11 +586,13 @@ NB_MODULE(_core, m) {
       .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [](const Parsed& self, std::size_t row) { return self.chunk.line.at(row); }, "row"_a)
       .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
+      .def_prop_ro("weighted", &Parsed::weighted)
       .def("tag", [](const Parsed& self, std::size_t row) {
         return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
       }, "row"_a)
       .def("name", [](const Parsed& self, std::size_t at) {
-        return nb::bytes(self.chunk.name.at(at).data(), self.chunk.name.at(at).size());
+        if (at >= self.chunk.name.size()) throw nb::index_error();
+        return nb::bytes(self.chunk.name[at].data(), self.chunk.name[at].size());
       }, "at"_a)
       .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
@@ -568,7 +602,7 @@ NB_MODULE(_core, m) {
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
-                  "header"_a = nb::none())
+                  "header"_a = nb::none(), "missing"_a = nb::none())
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
                   "words"_a = 1, "letters"_a = 0, "bins"_a = 0)
       .def_prop_ro("named", &Reader::named)

@@ -39,7 +39,7 @@ class NamedExample {
     }
   }
 
-  void find_slots(const Names& names) { names.find_all(name.data(), size, hash_.data(), slot.data()); }
+  void find_slots(const Names& names) { names.find_all(name.data(), size, key_.data(), slot.data()); }
 
   // From now on the names need neither the example nor the GIL.
   void own_names() {
@@ -56,7 +56,7 @@ class NamedExample {
  private:
   std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
   nb::object held_;                // what the names point into, where that is not the caller's
-  std::vector<std::uint32_t> hash_;
+  std::vector<Key> key_;
   struct Item {
     PyObject *key = nullptr, *value = nullptr;
   };
@@ -65,7 +65,7 @@ class NamedExample {
   void grow(std::size_t count) {
     if (name.size() >= count) return;
     name.resize(count);
-    hash_.resize(count);
+    key_.resize(count);
     slot.resize(count);
     value.resize(count);
   }

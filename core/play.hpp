@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "balanced_avx2.hpp"
 #include "example.hpp"
 #include "record.hpp"
 #include "rules.hpp"
@@ -140,6 +141,9 @@ class Play {
     return Fault::overflow;
   }
 
+  // Asks the memory for a weight that is needed soon.
+  void fetch(std::int32_t slot) const { mistakebound::fetch(w_.data(), slot); }
+
   // What is reported: divided by the normaliser where the rule has one.
   double normalised(double raw) const {
     if constexpr (Rule::normalised) {
@@ -259,6 +263,7 @@ class Play {
   void learn(const Row<Index, Value>& x, std::int8_t label) {
     const double d = label;
     float* const w = w_.data();
+    Lanes added, taken;  // the masses of the new weights and of the old ones
     if constexpr (Rule::identity) {
       // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
       const auto y = static_cast<Value>(label);
@@ -271,25 +276,37 @@ class Play {
       float* const z = z_.data();
       if (large())
         for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z + x.index[k], 1);
-      for (std::size_t k = 0; k < x.size; ++k) move(z[x.index[k]], w[x.index[k]], d * static_cast<double>(x.value[k]));
+      for (std::size_t k = 0; k < x.size; ++k) {
+#ifdef MISTAKEBOUND_X86
+        if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
+          if (k % 4 == 0 && settings_.avx2 && rule_.shift == 0 && std::isfinite(rule_.eta))
+            k = move_fours(rule_, x, k, d, z, w, added, taken);
+          if (k == x.size) break;
+        }
+#endif
+        move(z[x.index[k]], w[x.index[k]], d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
+      }
     }
-    if (settings_.bias != 0) move(bias_z_, bias_w_, d * settings_.bias);
+    const std::size_t last = x.size % lane_count;
+    if (settings_.bias != 0) move(bias_z_, bias_w_, d * settings_.bias, added.lane[last], taken.lane[last]);
     if constexpr (Rule::normalised) {
+      total_.add(added.total());
+      total_.add(-taken.total());
       const double total = total_.value();
       peak_ = std::max(peak_, total);
-      if (!(total >= smallest_total && total <= largest_total && total >= 1e-10 * peak_)) rescale();
+      if (!(total >= smallest_total && total <= largest_total && total >= largest_fall * peak_)) rescale();
     }
   }
 
-  void move(float& z, float& w, double step) {
-    if constexpr (Rule::normalised) add_mass(-rule_.mass(w, z));
+  void move(float& z, float& w, double step, [[maybe_unused]] double& added, [[maybe_unused]] double& taken) {
+    if constexpr (Rule::normalised) taken += rule_.mass(w, z);
     z = static_cast<float>(static_cast<double>(z) + step);
     w = weight(z);
-    if constexpr (Rule::normalised) add_mass(rule_.mass(w, z));
+    if constexpr (Rule::normalised) added += rule_.mass(w, z);
   }
 
   // The float32 weights stay far from overflow, and the running total far from rounding away (see sum.hpp).
-  static constexpr double smallest_total = 1e-30, largest_total = 1e30;
+  static constexpr double smallest_total = 1e-30, largest_total = 1e30, largest_fall = 1e-6;
 
   void rescale() {
     if constexpr (Rule::normalised) {

@@ -65,6 +65,10 @@ struct Parsed {
   std::vector<std::string_view> labels;
   std::string label_ids;
 
+  bool weighted() const {
+    return std::any_of(chunk.importance.begin(), chunk.importance.end(), [](float each) { return each != 1; });
+  }
+
   void number_labels() {
     label_ids.resize(chunk.rows());
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
@@ -92,7 +96,7 @@ class Reader {
   // A table; what is not told is found by its beginning, which holds at least the first record.
   static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
-                      std::optional<std::string> separator, std::optional<bool> header) {
+                      std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing) {
     std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
     options.label = std::move(label);
@@ -106,6 +110,7 @@ class Reader {
     if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
+    if (missing) options.missing = std::move(*missing);
     const bool has_header = options.header;
     auto made = std::make_shared<formats::Table>(std::move(options));
     std::int64_t line = 1;
@@ -140,6 +145,7 @@ class Reader {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
     std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
+    parsed->chunk.make_keys();
     parsed->number_labels();
     return parsed.release();
   }
@@ -172,7 +178,15 @@ class Reader {
                           Parsed& parsed) {
     std::size_t at = 0;
     Bad bad;
+    if constexpr (requires { format.make_room(text.size(), parsed.chunk); }) format.make_room(text.size(), parsed.chunk);
     while (at < text.size() && parsed.bad.size() <= most_bad) {
+      if constexpr (requires(std::int64_t line) { format.parse_quickly(text.data(), text.data(), line, parsed.chunk); }) {
+        std::int64_t next = parsed.lines + 1;
+        at = static_cast<std::size_t>(
+            format.parse_quickly(text.data() + at, text.data() + text.size(), next, parsed.chunk) - text.data());
+        parsed.lines = next - 1;
+        if (at == text.size()) break;
+      }
       std::string_view record = text.substr(at);
       std::int64_t lines = 1;
       if constexpr (requires { format.record_end(record, last); }) {

@@ -1,9 +1,10 @@
-// A growing array of numbers, zero at first, that lies on huge pages once it is large.
+// A growing array of plain things, zero at first, that lies on huge pages once it is large.
 #pragma once
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "memory.hpp"
 
@@ -11,7 +12,7 @@ namespace mistakebound {
 
 template <class T>
 class Table {
-  static_assert(std::is_arithmetic_v<T>);
+  static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   Table() = default;
@@ -38,6 +39,12 @@ class Table {
     release_memory(data_, capacity_);
     data_ = grown;
     capacity_ = capacity;
+  }
+
+  void swap(Table& other) {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
   }
 
   void append(const T* from, std::size_t count) {

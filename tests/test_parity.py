@@ -163,3 +163,29 @@ def test_large_tables_take_the_prefetching_way() -> None:
         a, b = LEARNERS[rule](), LEARNERS[rule]()
         assert np.array_equal(a.run(X, y).predictions, b.run(packed, y).predictions)
         assert np.array_equal(a._life.engine.z()[0][used], b._life.engine.z()[0])
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if not RULES[rule].binary])
+@pytest.mark.parametrize("simd", [True, False])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -> None:
+    """A row may name a feature twice, near or far: several at once must not lose one of them."""
+    rng = np.random.default_rng(3)
+    for parameters in OPTIONS[rule]:
+        sizes = rng.integers(0, 40, 60)
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        index = rng.integers(0, 25, indptr[-1]).astype(np.int32)
+        value = rng.choice([1.0, -1.0, 0.3, 2.5, 1e-4], indptr[-1]).astype(kind)
+        X = csr_matrix((value, index, indptr), shape=(60, 25))
+        y = rng.choice([-1, 1], 60)
+        learner = LEARNERS[rule](classes=(-1, 1), **parameters)
+        learner.predict_one(np.zeros(25))
+        learner._life.engine.use_simd(simd)
+        learner.run(X, y)
+        game = ReferenceGame(RULES[rule](**parameters), 25)
+        for r in range(60):
+            row = slice(indptr[r], indptr[r + 1])
+            game.round(list(zip(index[row].tolist(), value[row].astype(float).tolist(), strict=True)), int(y[r]))
+        assert learner._life.engine.z()[0].tolist() == game.z
+        assert learner.ledger_.updates == game.updates
+        assert learner.score_one(np.ones(25)) == game.score([(i, 1.0) for i in range(25)])

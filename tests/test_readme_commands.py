@@ -32,7 +32,7 @@ def test_help_keeps_its_lines(tmp_path: Path) -> None:
     from mistakebound.cli import COMMANDS, main
 
     told = CliRunner().invoke(main, ["--help"]).output
-    assert "    mistakebound run old.csv --label kind --save model.mb\n" in told
+    assert "    mistakebound run mail.csv --label kind --text subject --save model.mb\n" in told
     for name in COMMANDS:
         assert re.search(rf"^  {name} +[A-Z][^.]+\.$", told, re.MULTILINE), name
         assert "\\b" not in CliRunner().invoke(main, [name, "--help"]).output

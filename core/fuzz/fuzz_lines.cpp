@@ -1,5 +1,6 @@
 // Mutated svmlight and VW lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -58,6 +59,69 @@ void feed(const Format& format, const std::string& input, Random& random) {
   }
 }
 
+std::string some_number(Random& random) {
+  const std::string digits = std::to_string(random() | (std::uint64_t{1} << 63));  // 19 or 20 of them
+  const std::size_t size = 1 + below(random, below(random, 8) == 0 ? 18 : 9), point = below(random, size + 3);
+  std::string number = below(random, 3) == 0 ? "-" : "";
+  number += digits.substr(0, std::min(point, size));
+  if (point <= size) number += "." + digits.substr(point, size - point);
+  return below(random, 30) == 0 ? "0" : number;
+}
+std::string usual_line(const Svmlight&, Random& random) {
+  std::string text = below(random, 2) == 0 ? "-1" : "+1";
+  for (std::size_t pairs = below(random, 40); pairs > 0; --pairs)
+    text += " " + std::to_string(random() >> (34 + below(random, 29))) + (below(random, 200) == 0 ? ";" : ":") + some_number(random);
+  return text;
+}
+std::string usual_line(const VwText&, Random& random) {
+  std::string text = below(random, 2) == 0 ? "-1 |" : "1 |";
+  if (below(random, 2) == 0) text += "space";
+  for (std::size_t words = below(random, 40); words > 0; --words) {
+    text += " " + std::string(below(random, 20), 'w') + std::to_string(random() % 1000);
+    if (below(random, 2) == 0) text += ":" + some_number(random);
+    if (below(random, 20) == 0) text += " |" + std::string(below(random, 3), 'n');
+    if (below(random, 200) == 0) text += pieces[below(random, pieces.size())];
+  }
+  return text;
+}
+
+// Several lines at once, most of them of the usual shape, with and without the quick way: the same.
+template <class Format>
+void feed_lines(const Format& format, const std::vector<std::string>& seeds, Random& random) {
+  std::string input;
+  for (std::size_t lines = below(random, 6); lines > 0; --lines) {
+    input += below(random, 4) == 0 ? line(seeds, random) : usual_line(format, random);
+    if (below(random, 5) == 0) input += " ";
+    input += below(random, 20) == 0 ? "\r\n" : "\n";
+  }
+  const auto exact = std::make_unique<char[]>(input.size());  // reading beyond it is noticed
+  std::copy(input.begin(), input.end(), exact.get());
+  const auto parse = [&](bool quickly, Chunk& chunk) {
+    std::string complaints;
+    const char *p = exact.get(), *const end = p + input.size();
+    std::int64_t number = 1;
+    if constexpr (!Format::named) Format::make_room(input.size(), chunk);
+    while (p < end) {
+      if (quickly) p = format.parse_quickly(p, end, number, chunk);
+      if (p == end) break;
+      const char* const stop = std::find(p, end, '\n');
+      Bad bad;
+      if (!format.parse({p, static_cast<std::size_t>(stop - p)}, end - stop, number, chunk, bad))
+        complaints += std::to_string(bad.line) + ":" + std::to_string(bad.column) + bad.what;
+      ++number;
+      p = stop + (stop < end ? 1 : 0);
+    }
+    return complaints;
+  };
+  Chunk quick, slow;
+  demand(parse(true, quick) == parse(false, slow), "the quick way complains otherwise", input);
+  demand(quick.index == slow.index && quick.name == slow.name && quick.indptr == slow.indptr, "the quick way differs", input);
+  demand(quick.line == slow.line && quick.label == slow.label && quick.largest_index == slow.largest_index,
+         "the quick way counts otherwise", input);
+  for (std::size_t k = 0; k < slow.value.size(); ++k)  // also the sign of a zero
+    demand(std::bit_cast<std::uint64_t>(quick.value[k]) == std::bit_cast<std::uint64_t>(slow.value[k]), "other values", input);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -66,6 +130,10 @@ int main(int argc, char** argv) {
   for (unsigned long long k = 0; k < count; ++k) {
     feed(Svmlight{k % 2 == 0}, line(svmlight, random), random);
     feed(VwText{}, line(vw, random), random);
+    if (k % 8 == 0) {
+      feed_lines(Svmlight{k % 16 == 0}, svmlight, random);
+      feed_lines(VwText{}, vw, random);
+    }
   }
   std::printf("%llu svmlight and %llu VW lines\n", count, count);
 }

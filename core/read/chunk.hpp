@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "../names.hpp"
+#include "buffer.hpp"
+
 namespace mistakebound {
 
 // Bytes that stay where they are until the arena is cleared.
@@ -54,9 +57,10 @@ struct Bad {
 // Rows in CSR form. A positional format fills `index`, a named one `name`; the other stays empty.
 struct Chunk {
   std::vector<std::int64_t> indptr{0};
-  std::vector<std::int32_t> index;
-  std::vector<std::string_view> name;  // into the text that was parsed, or into `arena`
-  std::vector<double> value;
+  Buffer<std::int32_t> index;
+  Buffer<std::string_view> name;  // into the text that was parsed, or into `arena`
+  Buffer<Key> key;  // of each name, once all are there (make_keys)
+  Buffer<double> value;
   std::vector<std::string_view> label;  // as written; empty where the line has none
   std::vector<float> importance;        // 1 unless the format says otherwise
   std::vector<std::string_view> tag;    // VW's, or empty
@@ -82,10 +86,17 @@ struct Chunk {
     if (name.size() > begin) name.resize(begin);
   }
 
+  // By the thread that parses, so that the one that learns finds them ready.
+  void make_keys() {
+    key.resize(name.size());
+    for (std::size_t k = 0; k < name.size(); ++k) key[k] = Key(name[k]);
+  }
+
   void clear() {
     indptr.assign(1, 0);
     index.clear();
     name.clear();
+    key.clear();
     value.clear();
     label.clear();
     importance.clear();

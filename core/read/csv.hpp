@@ -111,7 +111,7 @@ class Table {
   static constexpr std::string_view not_utf8 = "not UTF-8";
 
   bool has_no_field(std::string_view bare) const {
-    return bare.empty() || (options_.separator == ' ' && bare.find_first_not_of(' ') == std::string_view::npos);
+    return bare.find_first_not_of(blanks(options_.separator)) == std::string_view::npos;
   }
 
   bool is_missing(std::string_view text) const {

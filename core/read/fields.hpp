@@ -8,8 +8,9 @@
 
 namespace mistakebound::formats {
 
-// A quote is special only where a field begins. Elsewhere it is a character like any other.
-//   , and ;   strictly RFC 4180: separators, newlines and doubled quotes may stand between the quotes.
+// A quote is special only where a field begins. Elsewhere it is a character like any other. Blanks around a field are no
+// part of it (people write `a, 1`, and mean 1); between quotes they are.
+//   , and ;   RFC 4180 but for those blanks: separators, newlines and doubled quotes may stand between the quotes.
 //   space     likewise; a run of spaces is one separator, and those at both ends of a line are none.
 //   tab       tab-separated text is seldom quoted but often holds quotes, so a record is one line, and a field that
 //             begins with a quote but does not close just before a tab or the line's end is taken as it stands.
@@ -18,6 +19,14 @@ struct Field {
   std::size_t begin = 0;    // where it stands in the record, its quote included
   bool has_doubled = false;  // "" stands in it for "
 };
+
+// What may stand around a field without being part of it.
+inline std::string_view blanks(char separator) { return separator == '\t' || separator == ' ' ? " " : " \t"; }
+
+// Where the first character that is no blank stands, from `at` on.
+inline std::size_t past_blanks(std::string_view text, std::size_t at, char separator) {
+  return std::min(text.find_first_not_of(blanks(separator), at), text.size());
+}
 
 // Where the quote that closes the one at `open` stands, or npos.
 inline std::size_t closing_quote(std::string_view text, std::size_t open, bool& has_doubled) {
@@ -35,29 +44,30 @@ class Fields {
 
   // False at the end, or where the record is broken: then `fault` says how and `at` where.
   bool next(Field& field) {
-    if (separator_ == ' ') {
-      at_ = std::min(record_.find_first_not_of(' ', at_), record_.size());
-      more_ = at_ < record_.size();
-    }
+    if (more_) at_ = past_blanks(record_, at_, separator_);
+    if (separator_ == ' ') more_ = at_ < record_.size();
     if (!more_) return false;
     field = Field{{}, at_, false};
     if (at_ < record_.size() && record_[at_] == '"') {
       const std::size_t close = closing_quote(record_, at_, field.has_doubled);
       const bool closes = close != std::string_view::npos;
-      if (closes && (close + 1 == record_.size() || record_[close + 1] == separator_)) {
+      std::size_t after = closes ? close + 1 : 0;
+      if (closes && separator_ != ' ') after = past_blanks(record_, after, separator_);
+      if (closes && (after == record_.size() || record_[after] == separator_)) {
         field.text = record_.substr(at_ + 1, close - at_ - 1);
-        go_past(close + 1);
+        go_past(after);
         return true;
       }
       if (separator_ != '\t') {
         fault_ = closes ? "text after a closing quote" : "a quote that is not closed";
-        if (closes) at_ = close + 1;
+        if (closes) at_ = after;
         return false;
       }
       field.has_doubled = false;
     }
     const std::size_t end = std::min(record_.find(separator_, at_), record_.size());
     field.text = record_.substr(at_, end - at_);
+    field.text = field.text.substr(0, field.text.find_last_not_of(blanks(separator_)) + 1);
     go_past(end);
     return true;
   }
@@ -98,7 +108,8 @@ inline std::size_t end_of_record(std::string_view text, char separator, bool las
     return newline == std::string_view::npos ? incomplete : newline + 1;
   const char ends[] = {separator, '\n'};
   for (std::size_t at = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; at < text.size();) {
-    if (text[at] == '"') {
+    at = past_blanks(text, at, separator);
+    if (at < text.size() && text[at] == '"') {
       bool has_doubled = false;
       at = closing_quote(text, at, has_doubled);
       if (at == std::string_view::npos) return incomplete;
@@ -106,7 +117,6 @@ inline std::size_t end_of_record(std::string_view text, char separator, bool las
     at = text.find_first_of(std::string_view(ends, 2), at);
     if (at == std::string_view::npos) return incomplete;
     if (text[at++] == '\n') return at;
-    while (separator == ' ' && at < text.size() && text[at] == ' ') ++at;
   }
   return incomplete;
 }

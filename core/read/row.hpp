@@ -86,7 +86,7 @@ class Seen {
 
   // The field that gave the name before, or `none` and the name is noted as the next one of the chunk.
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t note(const std::vector<std::string_view>& names, std::string_view name, std::uint32_t field) {
+  std::uint32_t note(const Buffer<std::string_view>& names, std::string_view name, std::uint32_t field) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     std::size_t at = hash & (slots_.size() - 1);

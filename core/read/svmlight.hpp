@@ -9,6 +9,7 @@
 
 #include "chunk.hpp"
 #include "numbers.hpp"
+#include "svmlight_avx2.hpp"
 
 namespace mistakebound {
 
@@ -16,6 +17,19 @@ struct Svmlight {
   static constexpr bool named = false;
   static constexpr std::int64_t widest = (std::int64_t{1} << 31) - 2;
   bool zero_based = false;
+
+  // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
+  const char* parse_quickly(const char* p, const char* end, std::int64_t& line, Chunk& chunk) const {
+#ifdef MISTAKEBOUND_QUICK_LINES
+    if (quick::able()) return quick::svmlight_lines(p, end, line, zero_based ? 0U : 1U, chunk);
+#endif
+    return p;
+  }
+  // Room for all features that a text can hold, at least "1:1 " each.
+  static void make_room(std::size_t text, Chunk& chunk) {
+    chunk.index.reserve(chunk.index.size() + text / 4 + 1);
+    chunk.value.reserve(chunk.value.size() + text / 4 + 1);
+  }
 
   // One line, without its newline; `after` bytes can be read after it. False: `bad` says what is wrong, and the chunk is
   // as before.

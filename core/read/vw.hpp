@@ -10,11 +10,21 @@
 
 #include "chunk.hpp"
 #include "numbers.hpp"
+#include "vw_avx2.hpp"
 
 namespace mistakebound {
 
 struct VwText {
   static constexpr bool named = true;
+
+  // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
+  static const char* parse_quickly(const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::int64_t& line,
+                                   [[maybe_unused]] Chunk& chunk) {
+#ifdef MISTAKEBOUND_QUICK_LINES
+    if (quick::able()) return quick::vw_lines(p, end, line, chunk);
+#endif
+    return p;
+  }
 
   bool parse(std::string_view text, std::ptrdiff_t, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const char *p = text.data(), *const begin = p, *end = p + text.size();

@@ -16,9 +16,8 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mistakebound.errors import ModelError
+from mistakebound.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

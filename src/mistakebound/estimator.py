@@ -6,10 +6,9 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mistakebound.example import Named, frame_names, read_matrix, read_rows
 from mistakebound.labels import Labels, as_labels, check_classes, in_order, label_array
+from mistakebound.lazy import np
 from mistakebound.learner import Learner
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from mistakebound.errors import CellError, StreamError
+from mistakebound.lazy import np
 
 if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray

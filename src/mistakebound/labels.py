@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mistakebound.errors import StreamError
+from mistakebound.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +18,8 @@ POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
 
 def plain(label: Any) -> Any:
     """A numpy number, bool or str as the Python value that it is."""
+    if type(label).__module__ != "numpy":  # asked first: most labels are not, and numpy may not even be there
+        return label
     return label.item() if isinstance(label, (np.bool_, np.number, np.str_)) else label
 
 
@@ -132,14 +133,13 @@ class Labels:
         none = np.zeros(len(y), np.int8)
         return np.asarray(sides.get(POSITIVE, none) - sides.get(NEGATIVE, none))
 
-    def encode_ids(self, texts: list[bytes], ids: bytes) -> SignArray:
-        """Like ``encode``, for labels that are given as places in a list of texts."""
-        labels = np.empty(len(texts), object)
-        labels[:] = [plain_label(text) for text in texts]
-        self.look_ahead(labels)
-        signs = np.zeros(256, np.int8)
-        signs[: len(labels)] = [self.signs.get(label, 0) for label in labels]
-        return signs[np.frombuffer(ids, np.uint8)]
+    def encode_ids(self, texts: list[bytes], ids: bytes) -> bytes:
+        """Like ``encode``, for labels that are given as places in a list of texts; each sign is a signed byte."""
+        labels = [plain_label(text) for text in texts]
+        if labels and not self.settled:
+            self._settle(labels[0], [label for label in labels if label != labels[0]][:1])
+        signs = bytes(self.signs.get(label, UNKNOWN) % 256 for label in labels)
+        return ids.translate(signs.ljust(256, bytes([UNKNOWN])))
 
     def look_ahead(self, y: AnyArray) -> None:
         """Settle the labels by the first two different ones of a batch, as far as they go.
@@ -152,7 +152,9 @@ class Labels:
             other = np.flatnonzero(~equal(seen, y[0]))
             if len(other):
                 break
-        first, second = plain(y[0]), [plain(label) for label in y[other[:1]]]
+        self._settle(plain(y[0]), [plain(label) for label in y[other[:1]]])
+
+    def _settle(self, first: Any, second: list[Any]) -> None:
         if not self.signs and second:
             with suppress(StreamError):
                 self.settle_both(*in_order(first, second[0]))

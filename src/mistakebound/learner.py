@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mistakebound.errors import StreamError
 from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
 from mistakebound.labels import Labels, as_labels
+from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
+from mistakebound.sources import both_labels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,15 +135,14 @@ class Learner:
     def run_parts(self, source: Source) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
-        for part in source.parts():
+        for part in source.parts() if self._the_labels().settled else both_labels_first(source.parts()):
             life = self._start_with(part.chunk)
             labels = self._the_labels().copy()
             codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])
             played = life.play_part(part, codes)
             if played.row > 0:
                 self._labels = labels
-            mistakes = np.flatnonzero(played.positive != (codes[: played.row] > 0))
-            yield life.ledger(labels.pair, played.before, played.after, played.positive, mistakes)
+            yield life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
             rounds += played.row
             if played.row < part.rows:
                 unknown = codes[played.row] == 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from mistakebound.estimator import Estimator
+from mistakebound.labels import plain
 from mistakebound.learner import KEEP_BYTES
 from mistakebound.life import Reduction
 from mistakebound.rules import (
@@ -396,8 +395,9 @@ LARGEST = 1e30
 
 def _number(name: str, value: Any, good: Callable[[float], bool], needed: str) -> float:
     """Return a parameter as a float if it is as needed, otherwise say what is needed."""
-    if isinstance(value, (bool, int, float, np.number)) and good(float(value)):
-        return float(value)
+    number = plain(value)
+    if isinstance(number, (bool, int, float)) and good(float(number)):
+        return float(number)
     message = f"{name} must be {needed}, got {value!r}"
     raise ValueError(message)
 

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from mistakebound.labels import label_array
+from mistakebound.lazy import np
 from mistakebound.rules import RULES
 
 if TYPE_CHECKING:
@@ -41,6 +40,9 @@ class Source(Protocol):
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
+
+    def said_positive(self) -> int | None:
+        """How many predictions were positive, if that is known without looking at each; otherwise None."""
 
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""
@@ -144,6 +146,12 @@ class Ledger:
             raise ValueError(message)
         return positive
 
+    @property
+    def said_positive(self) -> int:
+        """How many predictions were the positive label; counted without numpy where they came from a file."""
+        told = self._source.said_positive()
+        return int(self.positive.sum()) if told is None else told
+
     @cached_property
     def predictions(self) -> AnyArray:
         """What was predicted in each round *before* learning from it, in the learner's labels."""
@@ -225,13 +233,13 @@ class Ledger:
         )
 
 
-_KEPT_TYPES: dict[str, type] = {
-    "rounds": np.int64,
-    "labels": np.int8,
-    "mistaken": np.bool_,
-    "indptr": np.int64,
-    "index": np.int64,
-    "value": np.float64,
+_KEPT_TYPES = {
+    "rounds": "int64",
+    "labels": "int8",
+    "mistaken": "bool",
+    "indptr": "int64",
+    "index": "int64",
+    "value": "float64",
 }
 
 
@@ -250,6 +258,10 @@ class Stored:
         """As stored."""
         stored: Sequence[int] | None = self._data["predictions"]
         return None if stored is None else np.array(stored, bool)
+
+    def said_positive(self) -> int | None:
+        """Not stored."""
+        return None
 
     def mistake_rounds(self) -> IntArray | None:
         """As stored."""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mistakebound._core import Engine, Fault
 from mistakebound.errors import StreamError, words_of
 from mistakebound.example import Csr, Dense, complemented, densified
+from mistakebound.lazy import np
 from mistakebound.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
-    from mistakebound._core import Chunk
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.example import Positional
     from mistakebound.rules import Rule
@@ -49,6 +47,17 @@ class Played:
     """What became of a batch: predictions, and if a row was bad its number and what was wrong."""
 
     positive: BoolArray
+    row: int
+    words: str
+    before: Counts
+    after: Counts
+
+
+@dataclass(frozen=True)
+class PlayedPart:
+    """The same of a part of a file, without numpy: whether each prediction was positive, a byte each."""
+
+    positive: bytes
     row: int
     words: str
     before: Counts
@@ -104,15 +113,14 @@ class Life:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
 
-    def play_part(self, part: Part, codes: SignArray) -> Played:
-        """Predict, then learn, the rows of a part of a file."""
+    def play_part(self, part: Part, codes: bytes) -> PlayedPart:
+        """Predict, then learn, the rows of a part of a file; ``codes`` are the signs of its labels."""
         chunk = part.chunk
-        if not self.named:
-            return self.play(self.csr(part, len(codes)), codes)
-        out = np.empty(len(codes), np.uint8)
-        row, fault, position, before, after = self.engine.play_chunk(chunk, codes, out)
-        words = _part_words(chunk, fault, position)
-        return Played(out[:row].view(np.bool_), row, words, Counts(*before), Counts(*after))
+        if self.reduction != Reduction():
+            played = self.play(self.csr(part, len(codes)), np.frombuffer(codes, np.int8))
+            return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
+        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes)
+        return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
         """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
@@ -120,7 +128,7 @@ class Life:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
         row, fault, position = self.engine.score_chunk(part.chunk, out, positive)
-        return out[:row], positive[:row].view(np.bool_), _part_words(part.chunk, fault, position)
+        return out[:row], positive[:row].view(np.bool_), _part_words(part, fault, position)
 
     def csr(self, part: Part, rows: int) -> Csr:
         """The first rows of a part with features by position."""
@@ -184,12 +192,13 @@ class Life:
         classes: tuple[Any, Any],
         before: Counts = NO_ROUNDS,
         now: Counts | None = None,
-        own: BoolArray | None = None,
-        mistakes: IntArray | None = None,
+        own: BoolArray | bytes | None = None,
+        mistakes: IntArray | bytes | None = None,
     ) -> Ledger:
         """Ledger of the rounds from ``before`` to ``now``.
 
-        ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them.
+        ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them; as bytes,
+        whether each prediction was positive, and the sign of each label.
         """
         now = now or self.counts
         return Ledger(
@@ -223,11 +232,14 @@ class Life:
         return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
 
 
-def _part_words(chunk: Chunk, fault: int, position: int) -> str:
-    """What is wrong with a row of named features, if anything is."""
+def _part_words(part: Part, fault: int, position: int) -> str:
+    """What is wrong with a row of a file, if anything is."""
     if not fault:
         return ""
-    feature = repr(chunk.name(position).decode(errors="replace")) if position >= 0 else ""
+    chunk, feature = part.chunk, ""
+    if position >= 0:
+        name = chunk.name(position).decode(errors="replace") if chunk.named else ""
+        feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
     return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
 
 
@@ -245,20 +257,31 @@ class EngineSource:
     """The larger parts of a ledger, read from the engine when they are asked for. The engine only ever appends."""
 
     def __init__(
-        self, life: Life, before: Counts, now: Counts, own: BoolArray | None, mistakes: IntArray | None
+        self,
+        life: Life,
+        before: Counts,
+        now: Counts,
+        own: BoolArray | bytes | None,
+        mistakes: IntArray | bytes | None,
     ) -> None:
         self._life, self._before, self._now, self._own, self._mistakes = life, before, now, own, mistakes
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
         if self._own is not None:
-            return self._own
+            return np.frombuffer(self._own, np.bool_) if isinstance(self._own, bytes) else self._own
         wanted = self._now.rounds - self._before.rounds
         found: AnyArray = self._life.engine.predictions(self._before.rounds, self._now.rounds)
         return found.view(np.bool_) ^ self._life.reduction.conjunction if len(found) == wanted else None
 
+    def said_positive(self) -> int | None:
+        """How many predictions were positive, of a part of a file."""
+        return self._own.count(1) if isinstance(self._own, bytes) else None
+
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""
+        if isinstance(self._mistakes, bytes):
+            return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
         if self._mistakes is not None:
             return self._mistakes
         before, now = self._before, self._now

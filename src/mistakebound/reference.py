@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from mistakebound.lazy import np
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     """The non-zeros of x as (slot, value), in the order given."""
 
 LANES = 8
-SMALLEST_TOTAL, LARGEST_TOTAL, LARGEST_FALL = 1e-30, 1e30, 1e-10
+SMALLEST_TOTAL, LARGEST_TOTAL, LARGEST_FALL = 1e-30, 1e30, 1e-6
 
 
 def ordered_sum(terms: Iterable[float]) -> float:
@@ -108,23 +108,28 @@ class ReferenceGame:
 
     def _learn(self, x: Example, step: int) -> None:
         self.updates += 1
+        added: list[float] = []  # the masses of the new weights
+        taken: list[float] = []  # and of the old ones
         for i, v in x:
-            self.z[i], self.w[i] = self._moved(self.z[i], self.w[i], step * v)
+            taken.append(self.rule.mass(self.w[i], self.z[i], self.factor))
+            self.z[i], self.w[i] = self._moved(self.z[i], step * v)
+            added.append(self.rule.mass(self.w[i], self.z[i], self.factor))
         if self.rule.bias:
-            self.bias_z, self.bias_w = self._moved(self.bias_z, self.bias_w, step * self.rule.bias)
+            taken.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
+            self.bias_z, self.bias_w = self._moved(self.bias_z, step * self.rule.bias)
+            added.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
         if self.rule.normalised:
+            self.total.add(ordered_sum(added))
+            self.total.add(-ordered_sum(taken))
             total = self.total.value
             self.peak = max(self.peak, total)
             if not (SMALLEST_TOTAL <= total <= LARGEST_TOTAL and total >= LARGEST_FALL * self.peak):
                 self._rescale()
 
-    def _moved(self, z: float, w: float, by: float) -> tuple[float, float]:
-        """Move z, take w = link(z), and keep the total mass up to date."""
-        self.total.add(-self.rule.mass(w, z, self.factor))
+    def _moved(self, z: float, by: float) -> tuple[float, float]:
+        """Move z, and take w = link(z)."""
         z = float32(z + by)
-        w = float32(self.rule.link(z, self.factor))
-        self.total.add(self.rule.mass(w, z, self.factor))
-        return z, w
+        return z, float32(self.rule.link(z, self.factor))
 
     def _rescale(self) -> None:
         """Choose the common factor anew. It cancels in every score; without it e^{ηz} would overflow."""

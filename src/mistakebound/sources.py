@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import sys
+import threading
 from collections import deque
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
+from mistakebound.columnar import Columns
+from mistakebound.formats import GZIP, ZSTD, is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import plain_label
+from mistakebound.live import Follower, arriving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
     from mistakebound._core import Chunk
 
 BLOCK = 1 << 20
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
-
-GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Part:
     """The different ones."""
     label_ids: bytes
     """Of each row, its place among them."""
+    in_rows: bool = False
+    """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
     """What the file calls the feature at position 0."""
 
@@ -50,7 +56,21 @@ class Part:
 
     def where(self, row: int) -> str:
         """File and line of a row."""
+        if self.in_rows:
+            skipped = sum(before <= row for before, _, _, _ in self.chunk.bad)
+            return f"{self.file}: row {self.lines_before + row + skipped + 1}"
         return f"{self.file}:{self.lines_before + self.chunk.line(row)}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in blocks of whole lines, each with whether it is the last. A short block is all that there is for now."""
+
+    blocks: Iterator[tuple[Any, bool]]
+    position: Callable[[], int] | None = None
+    """Where in its packed file it is; None if it is not packed, and its own bytes count."""
+    columns: Columns | None = None
+    """If the blocks are rows of a file of columns."""
 
 
 class Source:
@@ -59,7 +79,8 @@ class Source:
     Parameters
     ----------
     files : path or iterable of paths
-        ``-`` is standard input. Compressed files (.gz, .zst) are told by their content, not by their name.
+        ``-`` is standard input. Compressed files (.gz, .zst), Parquet and Arrow (files, streams, Feather) are told by
+        their content, not by their name.
     format : {"auto", "svmlight", "vw", "table", "json"}
         A table is CSV, TSV, or separated by semicolons or spaces; json is one object a line. "auto" looks at the
         beginning of the first file.
@@ -70,20 +91,28 @@ class Source:
     positive : str, optional
         This label against all others, which become "not" it.
     table : dict, optional
-        More about tables and JSON: ``ignore`` and ``text`` (lists of columns), ``words`` and ``letters`` (n-grams of a
-        text), ``bins`` (numbers as categories, so many between two powers of two: a million is not a million times
-        one), and of tables ``categorical`` columns, ``interact`` (pairs of columns), ``separator`` and ``header``.
+        More about tables (those of Parquet and Arrow, too) and JSON: ``ignore`` and ``text`` (lists of columns),
+        ``words`` and ``letters`` (n-grams of a text), ``bins`` (numbers as categories, so many between two powers of
+        two: a million is not a million times one); of tables alone ``categorical`` columns, ``interact`` (pairs of
+        columns), ``separator`` and ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
         How many bad lines to leave out before giving up. They are listed in ``skipped``.
     threads : int
         With 2 or more, that many blocks are parsed ahead while another one is learned; the result is the same.
+    follow : bool
+        Wait for more at the end of the last file, which somebody is writing, until ``stop`` is called. The lines are
+        learned as they come, with the result of a file that was there from the beginning.
 
     Attributes
     ----------
     skipped : list of str
-        The bad lines that were left out when the files were last read.
+        The bad lines that were left out.
+    remarks : list of str
+        What else should be known: a file was empty, importance weights are not used, a followed file was replaced.
+    done : int
+        Bytes of the files that were read so far.
     bytes : int
         How much text was parsed so far, over all readings, after it was unpacked.
 
@@ -108,6 +137,7 @@ class Source:
         zero_based: bool = False,
         skip_bad: int = 0,
         threads: int = 2,
+        follow: bool = False,
     ) -> None:
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
@@ -118,48 +148,156 @@ class Source:
         self.zero_based = zero_based
         self.skip_bad = skip_bad
         self.threads = threads
+        self.follow = follow
         self.skipped: list[str] = []
         self.bytes = 0
+        self.remarks: list[str] = []
+        self.done = 0
+        self._stop = threading.Event()
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of all files together; None if somebody knows only later."""
+        return None if self.follow else total_size(self.files)
+
+    def stop(self) -> None:
+        """End a file that is followed, after the lines that are there now. May be called from anywhere."""
+        self._stop.set()
 
     def parts(self) -> Iterator[Part]:
         """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
         self.skipped.clear()
+        self.remarks.clear()
+        if self.follow:
+            self._check_that_it_can_be_followed()
         reader: Reader | None = None
         told = None if self.labels is None else label_lines(os.fspath(self.labels))
+        self.done = 0
         for file in self.files:
-            lines = 0
-            with opened(file) as blocks:
-                first = list(beginning(blocks))
-                reader = reader or self._reader(b"".join(block for block, _ in first))
-                # A record of a table may go on over several lines, so its blocks are not independent.
-                parse = parsed_one_by_one if reader.columns else parsed
-                for chunk in parse(reader, chain(first, blocks), self.skip_bad, self.threads):
-                    yield self._part(chunk, file, lines, told)
-                    lines += chunk.lines
+            before = self.done
+            for text in self._texts(file):
+                first = list(self._beginning(text.blocks))
+                if not first:
+                    self.remarks.append(f"{file}: empty, there is nothing to learn")
+                    continue
+                reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
+                lines = read = 0
+                for chunk in self._chunks(reader, text, first):
+                    read += chunk.consumed
                     self.bytes += chunk.consumed
+                    self.done = before + (text.position() if text.position else read)
+                    yield self._part(chunk, file, lines, told, in_rows=text.columns is not None)
+                    lines += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
 
+    def _texts(self, file: str) -> Iterator[Text]:
+        """Whatever the file holds, one text after another if it is followed and replaced."""
+        if self.follow and file is self.files[-1]:
+            yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(BLOCK))
+        else:
+            with opened(file, partial(self._columns, file) if self.format == "auto" else None) as text:
+                yield text
+
+    def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]]) -> Iterator[Chunk]:
+        if text.columns or not reader.columns:
+            return parsed(reader, chain(first, text.blocks), self.skip_bad, self.threads)
+        # A record of a table may go on over several lines, so its blocks are not independent.
+        start = b"".join(block for block, _ in first)
+        blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)
+        return parsed_one_by_one(reader, chain(first, blocks), self.skip_bad)
+
+    def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
+        return Columns(file, raw, start, self._told(self.label or ""))
+
+    def _check_that_it_can_be_followed(self) -> None:
+        file = self.files[-1]
+        if file == "-" or (Path(file).exists() and not Path(file).is_file()):
+            message = f"{file}: only a file can be followed; a pipe is learned as it comes without being told to"
+            raise ValueError(message)
+        with Path(file).open("rb") as raw:
+            start = raw.read(8)
+        if is_packed(start) or is_columnar(start):
+            message = f"{file}: only a plain text can be followed, not a packed file or one of columns"
+            raise ValueError(message)
+        if self.labels is not None:
+            message = "a file that is followed must hold its own labels"
+            raise ValueError(message)
+
+    def _beginning(self, blocks: Iterator[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
+        """As many of the first blocks as it takes to tell what a file is; of one that comes slowly, the first lines."""
+        seen = b""
+        for block, last in blocks:
+            yield block, last
+            seen += bytes(block[:ENOUGH])
+            if len(seen) >= ENOUGH or (len(block) < BLOCK // 2 and self._suffices(seen)):
+                return
+
+    def _suffices(self, seen: bytes) -> bool:
+        lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+        return len(lines) >= (2 if self._kind(seen) == "table" and "header" not in self.table else 1)
+
+    def _watched(self, reader: Reader, seen: bytes, blocks: Iterable[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
+        """See to it that what was told by the first lines of a table stays true while its beginning grows."""
+        for block, last in blocks:
+            if len(seen) < ENOUGH:
+                seen += bytes(block)
+                if self._table(seen).columns != reader.columns:
+                    message = "the first lines looked like another table than these do: tell --separator and --header"
+                    raise ValueError(message)
+            yield block, last
+
+    def _reader_of(self, file: str, text: Text, start: bytes, known: Reader | None) -> Reader:
+        """The reader of this file: each of columns has its own, and texts have that of the first one."""
+        if text.columns:
+            return text.columns.reader
+        with of_file(file):
+            if known is None:
+                return self._reader(start)
+            if known.columns and not numbered_names(known.columns):
+                require_columns(known.columns, self._table(start, header=True).columns)
+        return known
+
     def _reader(self, start: bytes) -> Reader:
-        kind = tell_format(start) if self.format == "auto" else self.format
+        if self.format == "auto":
+            refuse_what_is_no_text(start[:ENOUGH])
+        kind = self._kind(start)
         if kind == "table":
-            return table_reader(start, self._told(self.label or ""))
+            return self._table(start)
         if kind == "json":
+            for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
+                message = f"this is json: {name} is told of tables only"
+                raise ValueError(message)
             return Reader.json(**self._told(self.label or "label"))
         if self.label is not None or self.table:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
         return Reader(kind, self.zero_based)
 
+    def _kind(self, start: bytes) -> str:
+        return tell_format(start) if self.format == "auto" else self.format
+
+    def _table(self, start: bytes, **known: Any) -> Reader:
+        told = {**self._told(self.label or ""), **known}
+        start = start[: start.find(b"\n", ENOUGH) + 1 or None]  # the same however the text is cut into blocks
+        try:
+            return Reader.table(start, **told)
+        except ValueError:
+            if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
+                with suppress(ValueError):
+                    return Reader.table(start, **told, header=True)
+            raise
+
     def _told(self, label: str) -> dict[str, Any]:
         return {"label": label, **self.table}
 
-    def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None) -> Part:
+    def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
         rows, error = len(chunk), ""
-        for row, line, column, what in chunk.bad:
-            message = f"{file}:{lines_before + line}:{column}: {what.decode(errors='replace')}"
+        for number, (row, line, column, what) in enumerate(chunk.bad, 1):
+            where = f": row {lines_before + row + number}" if in_rows else f":{lines_before + line}:{column}"
+            message = f"{file}{where}: {what.decode(errors='replace')}"
             if len(self.skipped) == self.skip_bad:
                 rows, error = row, message
                 break
@@ -170,25 +308,76 @@ class Source:
         if self.positive is not None:
             wanted = self.positive.encode()
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
-        return Part(chunk, file, lines_before, rows, error, labels, ids, 0 if self.zero_based else 1)
+        if chunk.weighted and IGNORED not in self.remarks:
+            self.remarks.append(IGNORED)
+        return Part(chunk, file, lines_before, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
 
 
-def table_reader(start: bytes, told: dict[str, Any]) -> Reader:
-    """A reader of a table, whose first line is a header if it has the names that were told, whatever it looks like."""
+@contextmanager
+def of_file(file: str) -> Iterator[None]:
+    """Say of this file what is wrong."""
     try:
-        return Reader.table(start, **told)
-    except ValueError:
-        if "header" in told:
-            raise
-        with suppress(ValueError):
-            return Reader.table(start, header=True, **told)
-        raise
+        yield
+    except ValueError as error:
+        message = f"{file}: {error}"
+        raise ValueError(message) from None
+
+
+def require_columns(known: list[str], names: list[str]) -> None:
+    """Refuse a table whose columns are not those of the one before it."""
+    if names != known:
+        message = f"its columns are {', '.join(names[:20])}, but those before {', '.join(known[:20])}"
+        raise ValueError(message)
+
+
+def numbered_names(columns: list[str]) -> bool:
+    """Whether the columns have no names of their own."""
+    return columns == [f"c{number}" for number in range(1, len(columns) + 1)]
+
+
+IGNORED = "importance weights are ignored: every line counts once"
+
+
+def total_size(files: list[str]) -> int | None:
+    """Bytes of all files together; None if one is a pipe, or is not there."""
+    try:
+        return sum(Path(file).stat().st_size for file in files) if all(Path(file).is_file() for file in files) else None
+    except OSError:
+        return None
+
+
+def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
+    """Hold the first parts back until they have shown both labels, which the first one is then told.
+
+    So a stream that comes line by line settles its labels as the same lines in one block would. Half a block is enough
+    to wait for; whatever ends the waiting, nothing that was read is lost.
+    """
+    held: list[Part] = []
+    other: list[bytes] = []
+    reason: BaseException | None = None
+    size = 0
+    try:
+        for part in parts:
+            held.append(part)
+            size += part.chunk.consumed
+            first = plain_label(held[0].labels[0]) if held[0].labels else None
+            other = [text for text in part.labels if plain_label(text) != first][:1]
+            if other or part.error or size >= BLOCK // 2:
+                break
+    except (KeyboardInterrupt, ValueError) as stopped:
+        reason = stopped
+    if len(held) > 1 and other:
+        held[0] = replace(held[0], labels=held[0].labels + other)
+    yield from held
+    if reason:
+        raise reason
+    yield from parts
 
 
 def label_lines(file: str) -> Iterator[bytes]:
     """The lines of a file of labels, without spaces around them."""
-    with opened(file) as blocks:
-        for block, _ in blocks:
+    with opened(file) as text:
+        for block, _ in text.blocks:
             yield from (line.strip() for line in bytes(block).splitlines())
 
 
@@ -197,16 +386,6 @@ def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:
     places: dict[bytes, int] = {}
     ids = bytes(places.setdefault(label, min(len(places), 255)) for label in labels)
     return list(places)[:255], ids
-
-
-def beginning(blocks: Iterator[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
-    """As many of the first blocks as it takes to tell what a file is."""
-    seen = 0
-    for block in blocks:
-        yield block
-        seen += len(block[0])
-        if seen >= ENOUGH:
-            return
 
 
 ENOUGH = 1 << 16
@@ -218,7 +397,6 @@ def parsed_one_by_one(
     reader: Reader,
     blocks: Iterable[tuple[Any, bool]],
     most_bad: int,
-    threads: int,  # noqa: ARG001 - as for `parsed`
 ) -> Iterator[Chunk]:
     """Chunks of blocks whose last record may end in the next one."""
     rest, first = b"", True
@@ -246,33 +424,51 @@ def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, th
         ahead: deque[Future[Chunk]] = deque()
         for block, last in blocks:
             ahead.append(pool.submit(reader.parse, block, last, most_bad))
-            if len(ahead) > threads:
+            while ahead and (len(ahead) > threads or len(block) < BLOCK // 2):  # do not wait for what is not there yet
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Iterator[tuple[Any, bool]]]:
-    """Blocks of whole lines of a file, and whether each is the last."""
-    if file == "-":
-        yield cut(sys.stdin.buffer)
-        return
-    with Path(file).open("rb") as raw:
-        start = raw.read(4)
-        raw.seek(0)
+def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) -> Iterator[Text]:
+    """A file, unpacked; one of columns is read by ``columns``."""
+    with open_file(file) as raw:
+        start = raw.peek(8)[:8]
+        pieces = iter(partial(raw.read, BLOCK), b"")
         if start.startswith(GZIP):
             import gzip  # noqa: PLC0415 - seldom needed
 
             with gzip.open(raw) as unpacked:
-                yield cut(unpacked)
+                yield Text(cut(iter(partial(unpacked.read, BLOCK), b"")), packed_position(raw))
         elif start.startswith(ZSTD):
-            yield cut(zstd(raw))
-        elif os.fstat(raw.fileno()).st_size == 0 or not raw.seekable():
-            yield cut(raw)
+            yield Text(cut(iter(partial(zstd(raw).read, BLOCK), b"")), packed_position(raw))
+        elif columns is not None and is_columnar(start):
+            found = columns(raw, start)
+            yield Text(found.blocks(), columns=found)
+        elif not raw.seekable():
+            yield Text(cut(arriving(raw, BLOCK)))
+        elif file == "-" or start == b"":
+            yield Text(cut(pieces))
         else:
             # Not closed here: chunks that somebody still holds point into it.
-            yield slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ))
+            yield Text(slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+@contextmanager
+def open_file(file: str) -> Iterator[Any]:
+    """A file to be read; standard input is left open."""
+    if file == "-":
+        stream = sys.stdin.buffer
+        yield stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    else:
+        with Path(file).open("rb") as raw:
+            yield raw
+
+
+def packed_position(raw: Any) -> Callable[[], int]:
+    """Tells where in a packed file one is, if it is a file."""
+    return raw.tell if raw.seekable() else lambda: 0
 
 
 def zstd(raw: IO[bytes]) -> Any:
@@ -304,10 +500,10 @@ def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
             given_back = done
 
 
-def cut(stream: Any) -> Iterator[tuple[bytes, bool]]:
+def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     """Blocks of whole lines of something that can only be read."""
     rest = b""
-    while block := stream.read(BLOCK):
+    for block in pieces:
         newline = block.rfind(b"\n") + 1
         if newline:
             yield rest + block[:newline], False
@@ -316,42 +512,3 @@ def cut(stream: Any) -> Iterator[tuple[bytes, bool]]:
             rest += block
     if rest:
         yield rest, True
-
-
-def tell_format(beginning: bytes) -> str:
-    """Say what a text is by its first line that is not empty.
-
-    >>> [tell_format(line) for line in (b"+1 3:0.5", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
-    ['svmlight', 'vw', 'json', 'table']
-    """
-    for line in beginning.split(b"\n"):
-        text = line.split(b" #")[0].strip()
-        if not text or text.startswith(b"#"):
-            continue
-        if text.startswith(b"{"):
-            return "json"
-        words = text.split()
-        if (
-            _is_number(words[0])
-            and all(_is_pair(pair) for pair in words[1:20])
-            and (len(words) > 1 or b"," not in text)
-        ):
-            return "svmlight"
-        before, bar, _ = text.partition(b"|")
-        if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):
-            return "vw"
-        return "table"
-    return "svmlight"
-
-
-def _is_pair(text: bytes) -> bool:
-    index, colon, value = text.partition(b":")
-    return bool(colon) and (index.isdigit() or index == b"qid") and _is_number(value)
-
-
-def _is_number(text: bytes) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

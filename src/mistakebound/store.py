@@ -14,12 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from mistakebound._core import Engine
 from mistakebound.container import DTYPES, fields, is_list_of, need, pack, replace, unpack
 from mistakebound.errors import ModelError
 from mistakebound.labels import Labels, check_classes
+from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
     ledger = mb.Perceptron().run(mb.Source(stream))
     curve = ledger.mistake_curve
     lines = [line.split() for line in call("run", stream, "--learner", "perceptron").splitlines()]
-    assert lines[0] == ["rounds", "mistakes", "rate", "since", "examples/s"]
+    assert lines[0] == ["rounds", "mistakes", "rate", "since", "bound", "examples/s"]
     before = 0
     for line, rounds in zip(lines[1:], (1, 2, 4, 8, 16, 32, 64, 100), strict=False):
         mistakes = int(curve[rounds - 1])
@@ -166,3 +166,15 @@ def test_help_names_every_command() -> None:
     for name in main.commands:
         assert name in call("--help")
         assert "Usage" in call(name, "--help")
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "balanced-winnow"])
+def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, learner: str) -> None:
+    """``run --json`` imports neither scipy nor rich, and numpy only if it is needed."""
+    code = (
+        "import sys; from mistakebound.cli import main; main(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "run", "--json", "--learner", learner, str(stream)]
+    result, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert json.loads(result)["rounds"] == 100
+    assert not {"numpy", "scipy", "rich", "pyarrow", "sklearn", "matplotlib"} & set(modules.split())

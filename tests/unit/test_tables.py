@@ -57,11 +57,11 @@ def json_bad(text: str | bytes, **options: Any):
 
 
 def test_a_number_is_its_column_and_anything_else_a_category():
-    text = "a,b,c,y\n1.5,red,-2e1,yes\n+3,1.5x,0x10,no\n.5,5.,1 ,no\n"
+    text = "a,b,c,y\n1.5,red,-2e1,yes\n+3,1.5x,0x10,no\n.5,5.,1 2,no\n"
     assert rows_of(text, label="y") == [
         ("yes", {"a": 1.5, "b=red": 1, "c": -20}),
         ("no", {"a": 3, "b=1.5x": 1, "c=0x10": 1}),
-        ("no", {"a": 0.5, "b": 5, "c=1 ": 1}),
+        ("no", {"a": 0.5, "b": 5, "c=1 2": 1}),
     ]
 
 
@@ -136,6 +136,19 @@ def test_quotes_hold_separators_quotes_and_newlines():
     ]
 
 
+def test_blanks_around_a_field_are_no_part_of_it():
+    """As in UCI's adult.data. Between quotes they are; a quote may come after them, and they after a quote."""
+    text = 'a, b ,y\n 1,\tx y , <=50K\n1 ," x ", ">50K" \n , "two\nlines, ""so""" ,\t\n \t\n'
+    wanted = [("<=50K", {"a": 1, "b=x y": 1}), (">50K", {"a": 1, "b= x ": 1}), ("", {'b=two\nlines, "so"': 1})]
+    assert rows_of(text, label="y") == wanted
+    assert (
+        rows_of(text.replace(", ", ";").replace(",", ";").replace("lines;", "lines, "), label="y", separator=";")
+        == wanted
+    )
+    assert features_of('a\tb\n 1\t x y \n"2" \t"x\n', separator="\t") == [{"a": 1, "b=x y": 1}, {"a": 2, 'b="x': 1}]
+    assert bads_of('a,b\n1, "x" y\n')[0][:2] == (2, 8)
+
+
 def test_lines_end_in_lf_or_crlf_or_with_the_text():
     for text in ("a,b\n1,x\n2,y\n", "a,b\r\n1,x\r\n2,y\r\n", "a,b\n1,x\r\n2,y", 'a,b\r\n1,"x"\r\n2,"y"'):
         assert features_of(text) == [{"a": 1, "b=x": 1}, {"a": 2, "b=y": 1}]
@@ -192,7 +205,7 @@ def test_in_tab_separated_text_a_quote_that_does_not_close_its_field_is_a_charac
         ("1,2,", None, None),
         ("1,2,3,4,5", 7, "more fields than the 3 columns"),
         ('1,"2"x,3', 6, "text after a closing quote"),
-        ('1,"2" ,3', 6, "text after a closing quote"),
+        ('1,"2" x,3', 7, "text after a closing quote"),
         ('1,2,"3', 5, "a quote that is not closed"),
         (b"1,x\xff,3", 4, "not UTF-8"),
         (b'"a""\xc3",2,3', 5, "not UTF-8"),
@@ -388,7 +401,17 @@ def test_what_python_writes_is_read(table, dialect, quoting):
     csv.writer(written, delimiter=separator, lineterminator=newline, quoting=quoting).writerows(table)
     rows, bads, _ = _core.parse_table(written.getvalue().encode(), separator=separator, header=False)
     columns = [f"c{k + 1}" for k in range(len(table[0]) if table else 0)]
-    wanted = [expected_features(columns, fields) for fields in table]
+    special = f'{separator}"\r\n'
+
+    def written_as(field):  # blanks around a field that is not quoted are no part of it
+        return field if quoting == csv.QUOTE_ALL or any(c in field for c in special) else field.strip(" \t")
+
+    read = [
+        [written_as(field) for field in fields]
+        for fields in table
+        if len(fields) > 1 or fields[0].strip(" \t") or not fields[0]
+    ]
+    wanted = [expected_features(columns, fields) for fields in (table if quoting == csv.QUOTE_ALL else read)]
     assert [features for _, features, _ in rows] == [features for features in wanted if features is not None]
     assert len(bads) == wanted.count(None)
     assert all("not finite" in what for _, _, what in bads)

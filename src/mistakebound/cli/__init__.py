@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
 
 import click
+
+from mistakebound.cli.manual import EXIT_CODES, kept_as_written
 
 COMMANDS = {
     "run": "run",
@@ -16,6 +17,7 @@ COMMANDS = {
     "bound": "about",
     "bench": "bench",
     "version": "about",
+    "completion": "completion",
 }
 """Commands, in the order of the help, and the modules that have them."""
 
@@ -23,9 +25,10 @@ COMMANDS = {
 class Commands(click.Group):
     """A group whose commands are imported when they are needed: starting quickly is part of being quick."""
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
-        super().__init__(*arguments, **more)
-        keep_lines(self)
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the text, with examples and tables line by line."""
+        self.help = kept_as_written(self.help)
+        super().format_help_text(ctx, formatter)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
         """Names of the commands."""
@@ -36,35 +39,58 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         found: click.Command = getattr(import_module(f"mistakebound.cli.{COMMANDS[cmd_name]}"), cmd_name)
-        keep_lines(found)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is meant; of one that there is not, say which may have been meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
-def keep_lines(command: click.Command) -> None:
-    r"""Let the help keep the lines of a paragraph that begins with \b, which click wants as one character."""
-    command.help = (command.help or "").replace("\\b\n", "\b\n")
+            near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
+            ctx.fail(f"no such command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     r"""Online learning that proves how few mistakes it makes.
 
+    Examples come one at a time: predict, be told the truth, learn. A run shows how many predictions were wrong, and a
+    theorem says how many could have been.
+
     \b
-    From a table to a model and its predictions (new.csv may lack the label; then leave --label out):
-      mistakebound run old.csv --label kind --save model.mb
-      mistakebound predict model.mb new.csv --label kind
+    From a CSV file to a model and its predictions:
+      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound predict model.mb new.csv --text subject --ignore kind
+
+    Here "kind" is the column to be predicted and "subject" a column of words. All other columns are features by
+    themselves: numbers as they are, anything else as categories.
 
     \b
     More examples:
       mistakebound run stream.svm                      learn, and show the mistakes
-      mistakebound run mail.csv --label kind --text subject --report mail.html
+      mistakebound run train.vw.gz --save model.mb     ... and keep the model
+      mistakebound run stream.svm --report page.html   ... and all about it on a page
       mistakebound compare stream.svm                  every learner on the same stream
       mistakebound predict model.mb new.svm            a prediction a line
       mistakebound weights model.mb                    the features that matter most
       mistakebound explain model.mb new.svm            why each prediction was made
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
       mistakebound bench                               how fast it is here, beside others
+      mistakebound completion bash                     for the Tab key
 
-    FILE is svmlight, VW text, a table (CSV, TSV, ...) or JSON lines, told by its content; plain, .gz, .zst, or - for
-    standard input. `mistakebound COMMAND --help` says more of each command.
+    \b
+    Files are told apart by their content, not by their name:
+      tables         CSV, TSV, columns separated by ; or spaces; with a header or not
+      JSON lines     an object a line; what is nested is named a.b
+      svmlight       label index:value ...
+      VW text        label |namespace name:value ...
+      Parquet, Arrow files, streams and Feather (needs pyarrow)
+
+    Text may be packed (.gz, .zst). A single - is standard input: lines are learned as they come.
+
+    "mistakebound COMMAND --help" tells all about a command.
     """

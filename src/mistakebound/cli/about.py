@@ -9,16 +9,23 @@ from typing import Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 
 
-@click.command(short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True})
-@click.argument("theorem", required=False)
+@click.command(
+    cls=Manual, short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True}
+)
+@click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:
-    """Compute what a theorem allows; without THEOREM, list them with what they need.
+    r"""Compute what a theorem allows; without THEOREM, list them with what they need.
 
-    Example: mistakebound bound littlestone --n 100 --r 2
+    \b
+    Examples:
+      mistakebound bound
+      mistakebound bound littlestone --n 100 --r 2
+      mistakebound bound novikoff --radius 1 --norm 1 --margin 0.1
     """
     known = bounds()
     if theorem is None:
@@ -42,9 +49,9 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         click.echo(known[theorem](**given))
 
 
-@click.command()
+@click.command(cls=Manual, short_help="Show the version.")
 def version() -> None:
-    """Show the version."""
+    """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
     from mistakebound._core import has_avx2  # noqa: PLC0415
 
     click.echo(
@@ -56,6 +63,11 @@ def bounds() -> dict[str, Any]:
     """The formulas of ``mistakebound.bounds`` by the names of their theorems."""
     own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds")
     return {name.replace("_", "-"): each for name, each in own if inspect.isfunction(each) and not name.startswith("_")}
+
+
+def named_like(word: str) -> list[str]:
+    """Theorems whose names begin so, for the Tab key."""
+    return [name for name in bounds() if name.startswith(word)]
 
 
 def number(text: str) -> float | int:

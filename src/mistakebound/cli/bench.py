@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import told
 from mistakebound.cli.summary import many
 
@@ -30,7 +31,7 @@ class Match:
     ours: Callable[[], object]
 
 
-@click.command(short_help="Measure it against other packages.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Measure it against other packages.")
 @click.option("--rows", default=20_000, show_default=True, type=click.IntRange(100), help="Rows of the stream.")
 @click.option(
     "--repeats", default=3, show_default=True, type=click.IntRange(1), help="Turns, of which the best counts."

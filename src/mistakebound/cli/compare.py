@@ -14,8 +14,10 @@ import click
 import mistakebound as mb
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import many, options_of, share, size
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
 INTERRUPTED = 130
 
 
-@click.command(short_help="Rank all learners on the same FILE.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight for each, for the column of bounds.")
@@ -118,10 +120,7 @@ class Contender:
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger = self.learner.ledger_
-        # Each mistake of Elimination on a negative example strikes out a variable; it has made no other ones here.
-        if ledger.rule.id == "elimination" and not ledger.false_negatives:
-            return mb.bounds.elimination(ledger.n)
-        return None
+        return running_bound(self.learner, None, loaded=False)(ledger, ledger.false_negatives)
 
     def learn(self, part: Part) -> None:
         """Predict, then learn, the rows of a part."""
@@ -131,7 +130,7 @@ class Contender:
         try:
             for ledger in self.learner.run_parts(OnePart(part)):
                 self.curve.add(ledger)
-                self.positives += int(ledger.positive.sum()) - ledger.false_positives + ledger.false_negatives
+                self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
         except ValueError as error:
             self.reason = reason_of(error)
         self.seconds += time.perf_counter() - start

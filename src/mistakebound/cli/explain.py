@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import shown, told
 from mistakebound.cli.reading import reading, source_of
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from mistakebound.explain import Explanation
 
 
-@click.command(short_help="Show why a model predicts what it does.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model predicts what it does.")
 @click.argument("model", type=click.Path(exists=True))
 @click.argument("file")
 @click.option("--line", type=click.IntRange(1), metavar="N", help="The example that begins in line N.")
@@ -33,8 +34,8 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
     \b
     Examples:
-      mistakebound explain model.mb new.svm --line 17
-      mistakebound explain spam.mb mail.csv --label kind --text subject
+      mistakebound explain model.mb new.csv --text subject --ignore kind
+      mistakebound explain model.mb new.csv --text subject --label kind --line 3 --top 0 --json
     """
     from mistakebound.explain import explanations  # noqa: PLC0415 - it needs numpy
 

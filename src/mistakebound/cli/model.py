@@ -8,25 +8,27 @@ from typing import Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 
 
-@click.command(short_help="Predict the label of each line of FILE.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option("--scores", is_flag=True, help="Write the score after each label.")
 @reading
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
-    r"""Write the predicted label of each line of FILE, without learning.
+    r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
-    Say how to read FILE as `mistakebound run` was told. Labels are not used: leave --label out if FILE has no such
-    column.
+    Tell the same about the columns as when the model was learned. If the file has the label's column, name it with
+    --label, or leave it out with --ignore: otherwise it is a feature that the model does not know.
 
     \b
     Examples:
-      mistakebound predict model.mb new.svm > labels
-      mistakebound predict mail.mb new.csv --text subject --scores
+      mistakebound predict model.mb new.csv --text subject --ignore kind
+      mistakebound predict model.mb new.csv --text subject --ignore kind --scores
+      cat new.csv | mistakebound predict model.mb - --text subject --ignore kind
     """
     source = source_of(files, options)
     with told():
@@ -36,7 +38,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             click.echo("".join(lines), nl=False)
 
 
-@click.command(short_help="Show the largest weights of a model.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
 @click.argument("model", type=click.Path(exists=True))
 @click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many; 0 for all.")
 @click.option("--zero-based", is_flag=True, help="The svmlight file counted from 0.")
@@ -45,8 +47,18 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     r"""Show the largest weights of a saved model, by size, and what its constant feature adds, if it has one.
 
     \b
+    A feature of a table is called
+      column           a number
+      column=value     a category, a bin of numbers, or a word of a text
+      a=x*b=y          an interaction
+
     Features without names are called by the numbers of the file that the model learned from: svmlight's own, which
     count from 1 unless --zero-based. A model that learned from arrays calls them by their column, from 0.
+
+    \b
+    Examples:
+      mistakebound weights model.mb
+      mistakebound weights model.mb --top 0 --json
     """
     from mistakebound.explain import Features  # noqa: PLC0415 - it needs numpy
 

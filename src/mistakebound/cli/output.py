@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+    from mistakebound.cli.bar import Bar
     from mistakebound.ledger import Ledger
 
 
 class Table:
-    """Lines at rounds 1, 2, 4, 8, ..., and a closing one."""
+    """Lines at rounds 1, 2, 4, 8, ..., and a closing one.
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
+    ``bound`` tells what a theorem allows from the ledger of a part and the positives missed so far, or None.
+    """
+
+    def __init__(self, bar: Bar, bound: Callable[[Ledger, int], float | None], *, quiet: bool) -> None:
+        self.quiet, self.bar, self.bound_of = quiet, bar, bound
+        self.bound: float | None = None
+        self.told: set[str] = set()
         self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.start, self.seconds = time.perf_counter(), 0.0
         self.next, self.last = 1, (0, 0)
@@ -28,35 +34,52 @@ class Table:
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and show the lines that fall into it."""
         self.seconds = time.perf_counter() - self.start
-        while self.next <= self.rounds + part.rounds:
-            mistakes = int((part.mistake_rounds < self.next - self.rounds).sum())
-            self._show(self.next, self.mistakes + mistakes, self.rounds + part.rounds)
+        while not self.quiet and self.next <= self.rounds + part.rounds:
+            rounds = part.mistake_rounds[part.mistake_rounds < self.next - self.rounds]
+            missed = len(rounds) - int(part.positive[rounds].sum())
+            self.bound = self.bound_of(part, self.false_negatives + missed)
+            self._show(self.next, self.mistakes + len(rounds), self.rounds + part.rounds)
             self.next *= 2
         self.rounds += part.rounds
         self.mistakes += part.mistakes
         self.false_positives += part.false_positives
         self.false_negatives += part.false_negatives
-        self.positives += int(part.positive.sum()) - part.false_positives + part.false_negatives
+        self.positives += part.said_positive - part.false_positives + part.false_negatives
+        self.bound = self.bound_of(part, self.false_negatives)
+        self.bar.update(self.rounds, self.mistakes)
+
+    def tell(self, remarks: list[str]) -> None:
+        """Show those remarks that were not shown yet."""
+        for remark in remarks:
+            if not self.quiet and remark not in self.told:
+                with self.bar.away():
+                    click.echo(f"note: {printable(remark)}", err=True)
+                self.told.add(remark)
 
     def end(self) -> None:
         """Show the last line."""
+        self.bar.close()
         self.seconds = time.perf_counter() - self.start
         if self.rounds > self.last[0]:
             self._show(self.rounds, self.mistakes, self.rounds)
 
     def totals(self) -> dict[str, Any]:
         """Return what was counted, for machines."""
-        names = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "seconds")
+        names = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
         return {name: getattr(self, name) for name in names} | {"rate": self.mistakes / max(self.rounds, 1)}
 
     def _show(self, rounds: int, mistakes: int, done: int) -> None:
         if self.quiet:
             return
         if not self.last[0]:
-            click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'examples/s':>12}")
+            click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'bound':>10} {'examples/s':>12}")
         since = (mistakes - self.last[1]) / (rounds - self.last[0])
         speed = done / max(self.seconds, 1e-9)
-        click.echo(f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {speed:>12,.0f}")
+        bound = "–" if self.bound is None else f"{self.bound:,.0f}" if mistakes <= self.bound else "exceeded"
+        with self.bar.away():
+            click.echo(
+                f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {bound:>10} {speed:>12,.0f}"
+            )
         self.last = (rounds, mistakes)
 
 
@@ -79,13 +102,25 @@ def told() -> Iterator[None]:
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except (OSError, ValueError, ImportError) as error:
+    except OSError as error:
+        known = error.filename is not None and error.strerror is not None
+        raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
+    except (ValueError, ImportError) as error:
         raise click.ClickException(reason_of(error)) from None
+
+
+def printable(text: str) -> str:
+    r"""Text of a file, which may hold anything, as a terminal can show it.
+
+    >>> ascii(printable("a\x1b[2J"))
+    "'a\\ufffd[2J'"
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
-    return str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
+    return printable(str(error).removeprefix(f"round {getattr(error, 'round', None)}: "))
 
 
 class OutputFile(click.Path):

@@ -8,15 +8,18 @@ import click
 
 import mistakebound as mb
 
-FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...")
+FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
 
 READING = (
     click.option(
-        "--format", "format", default="auto", help="svmlight, vw, table or json; told by the content otherwise."
+        "--format",
+        type=click.Choice(["auto", "svmlight", "vw", "table", "json"]),
+        default="auto",
+        help="What the files are; auto looks at their content.",
     ),
     click.option("--label", metavar="COLUMN", help="Column (name, or number from 1) or JSON key of the label."),
-    click.option("--labels", metavar="FILE", help="Labels in a file of their own, one a line."),
+    click.option("--labels", metavar="FILE", type=click.Path(), help="Labels in a file of their own, one a line."),
     click.option("--positive", metavar="LABEL", help="This label against all others."),
     click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
     click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
 from mistakebound.cli.output import shown
 from mistakebound.cli.summary import headline, meaning, share, size
+from mistakebound.explain import Features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mistakebound.certificate import Certificate
-    from mistakebound.explain import Features
+    from mistakebound.cli.curve import Curve
+    from mistakebound.learners import LinearLearner
 
     Lines = list[tuple[str, Sequence[tuple[int, float]]]]
 
@@ -41,6 +44,20 @@ svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } 
 .ours, .other, .bound { fill: none; stroke-width: 2; } code { font-size: .9em; overflow-wrap: anywhere; }
 .holds { color: var(--good); } .violated { color: var(--bad); }
 """
+
+
+def write_page(
+    path: str,
+    found: dict[str, Any],
+    curve: Curve,
+    model: LinearLearner,
+    certificate: Certificate | None,
+    *,
+    zero_based: bool,
+) -> None:
+    """Write the page of a run."""
+    text = page(found, curve.to_now(), Features(model, zero_based=zero_based), certificate)
+    Path(path).write_text(text, encoding="utf-8")
 
 
 def page(

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.cli.bar import Bar
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import LEARNERS, make
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
@@ -24,7 +31,7 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
 
 
-@click.command(short_help="Learn from FILE, and show the mistakes.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
 @FILES
 @click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
 @click.option("--eta", type=float, help="Learning rate of the Winnow family.")
@@ -35,6 +42,8 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
+@click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
+@click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=OutputFile(), help="Write the model here at the end.")
 @click.option(
@@ -49,6 +58,8 @@ def run(
     *,
     learner: str,
     passes: int,
+    follow: bool,
+    relevant: int | None,
     load_from: str | None,
     save_to: str | None,
     predictions: str | None,
@@ -59,28 +70,49 @@ def run(
 ) -> None:
     r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
 
-    \b
-    The table has a line at rounds 1, 2, 4, 8, ...:
-      rate   mistakes per round so far
-      since  mistakes per round since the line before
-
-    FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
-    summary, and saves.
+    FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow; text may be packed (.gz, .zst);
+    - is standard input. Several files are one stream. A table needs to be told which column is the label.
 
     \b
     Examples:
-      mistakebound run stream.svm --certify
-      mistakebound run mail.csv --label kind --text subject --save mail.mb --report mail.html
-      mistakebound run measured.csv --label ok --bins 4          numbers of very different sizes
-      mistakebound run more.csv --label kind --text subject --load mail.mb --save mail.mb
+      mistakebound run stream.svm
+      mistakebound run mail.csv --label kind --text subject --save model.mb
+      mistakebound run more.csv --label kind --text subject --load model.mb --save model.mb
+      mistakebound run access.csv --label bad --bins 4 --report page.html
+      mistakebound run trips.parquet --label late --categorical hour --interact hour,day
+      mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
+      mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
+      mistakebound run access.csv --label bad --follow --save model.mb
+      zcat train.vw.gz | mistakebound run - --json
+
+    \b
+    The table has a line at rounds 1, 2, 4, 8, ..., and at the end:
+      mistakes  wrong predictions so far, each made before the answer was known
+      rate      mistakes per round so far
+      since     mistakes per round since the line before
+      bound     what a theorem allows, if that costs nothing to tell, otherwise –
+                elimination: features so far, while no positive was missed
+                winnow with --relevant R: Littlestone's, for an OR of R features
+    On a terminal a bar below it tells how far the run is.
+
+    --follow waits at the end of the last file for more lines, as tail -F does, and learns each within a fraction of a
+    second. Ctrl-C ends it with the summary, the model saved, and exit code 0. A last line without a newline may be half
+    of one, and is not learned. A file that is replaced (rotated) or cut short is read from its beginning again, and a
+    note says so.
     """
     source = source_of(files, options)
+    source.follow = follow
+    if follow and passes > 1:
+        message = "a file that is followed has no end, and so no second pass: leave out --passes"
+        raise click.UsageError(message)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
-        table, curve = Table(quiet=as_json), Curve()
-        with written(predictions) as out:
+        bar = Bar(source, passes, wanted=not as_json)
+        table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
+        curve = Curve() if report else None
+        with written(predictions) as out, ended_by_signals(source):
             stopped = learn(model, source, passes, table, curve, out)
         found = facts(model, source, table, stopped)
         nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
@@ -88,43 +120,69 @@ def run(
             model.save(save_to)
             found["saved"] = save_to
         certificate = model.certify() if certify and not nothing else None
-        if report:
-            from mistakebound.cli.report import page  # noqa: PLC0415 - seldom needed
-            from mistakebound.explain import Features  # noqa: PLC0415
+        if report and curve:
+            from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
 
-            features = Features(model, zero_based=source.zero_based)
-            with open(report, "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib need not be imported
-                file.write(page(found, curve.to_now(), features, certificate))
+            write_page(report, found, curve, model, certificate, zero_based=source.zero_based)
             found["report"] = report
-        if as_json:
-            told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-            click.echo(json.dumps(found | told_of))
-        else:
-            for line in source.skipped:
-                click.echo(f"skipped {line}", err=True)
-            if not nothing:
-                click.echo("\n" + in_words(found), color=COLOUR)
-            if certificate:
-                click.echo(certificate_in_words(certificate), color=COLOUR)
+        say(found, certificate, nothing=nothing, as_json=as_json)
     if isinstance(stopped, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     if stopped:
         raise click.ClickException(found["stopped"])
 
 
+def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: bool, as_json: bool) -> None:
+    """Tell what is known of the run, to a machine or to a person."""
+    if as_json:
+        told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
+        click.echo(json.dumps(found | told_of))
+        return
+    for line in found["skipped"]:
+        click.echo(f"skipped {line}", err=True)
+    if not nothing:
+        click.echo("\n" + in_words(found), color=COLOUR)
+    if certificate:
+        click.echo(certificate_in_words(certificate), color=COLOUR)
+
+
 def learn(
-    model: LinearLearner, source: mb.Source, passes: int, table: Table, curve: Curve, out: Any
+    model: LinearLearner, source: mb.Source, passes: int, table: Table, curve: Curve | None, out: Any
 ) -> BaseException | None:
     """Learn from the source, and return what ended it before its end, if anything did."""
     try:
         for _ in range(passes):
             for part in model.run_parts(source):
                 table.add(part)
-                curve.add(part)
+                if curve:
+                    curve.add(part)
+                table.tell(source.remarks)
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())
+                    out.flush()
+            table.bar.passed()
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:
         table.end()
+        table.tell(source.remarks)
     return None
+
+
+@contextmanager
+def ended_by_signals(source: mb.Source) -> Iterator[None]:
+    """While a file is followed, Ctrl-C (or the end of a service) is how it ends, and not how it breaks off."""
+    if not source.follow:
+        yield
+        return
+
+    def end(number: int, _: Any) -> None:
+        source.stop()
+        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means it
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

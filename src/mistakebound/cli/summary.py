@@ -38,6 +38,7 @@ def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseEx
         "files": source.files,
         "bytes": source.bytes,
         "skipped": source.skipped,
+        "remarks": source.remarks,
         "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
     }
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound.lazy import np
 from mistakebound.rules.base import Rule
+from mistakebound.rules.hyperbolic import sinh
 from mistakebound.rules.normalized_winnow import exp, leaders
 
 if TYPE_CHECKING:
@@ -68,11 +68,3 @@ class BalancedWinnowRule(Rule):
         top = self.eta * np.abs(z).max()
         plus, minus = np.exp(self.eta * z - top), np.exp(-self.eta * z - top)
         return np.asarray((plus - minus) / (plus + minus).sum())
-
-
-def sinh(x: float) -> float:
-    """Hyperbolic sine, infinite where it overflows, as in C."""
-    try:
-        return math.sinh(x)
-    except OverflowError:
-        return math.inf

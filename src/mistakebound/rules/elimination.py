@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound.lazy import np
 from mistakebound.rules.base import Rule
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound.lazy import np
 from mistakebound.rules.base import Rule
 
 if TYPE_CHECKING:

@@ -1,0 +1,140 @@
+// What the quick readers of lines share (AVX2): the places of all separators in a window of text, 64 bytes at a time, so
+// that no number waits for the end of the one before; and numbers whose digits are shuffled to the right end of 8 or 16
+// bytes, where three multiplications add them up. They give the same numbers as numbers.hpp.
+#pragma once
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "numbers.hpp"
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define MISTAKEBOUND_QUICK_LINES 1
+#include <immintrin.h>
+
+namespace mistakebound::quick {
+
+#define MISTAKEBOUND_QUICK __attribute__((target("avx2,bmi,popcnt")))
+
+inline constexpr std::size_t lane = 16;              // bytes that one shuffle moves
+inline constexpr std::size_t most_digits = 15;       // below 2^53, so that the quotient by a power of ten rounds once
+inline constexpr std::size_t window = 4096;
+
+inline constexpr std::ptrdiff_t looks_ahead = 32;  // bytes after a window that may be looked at
+
+// Places of spaces, colons, all control characters and, with Bars, bars in `text`, whose length is a multiple of 64.
+// Returns their number.
+template <bool Bars>
+MISTAKEBOUND_QUICK inline std::size_t find_separators(const char* text, std::size_t size, std::uint16_t* place) {
+  const __m256i space = _mm256_set1_epi8(' '), colon = _mm256_set1_epi8(':'),
+                bar = _mm256_set1_epi8('|');
+  std::uint16_t* out = place;
+  for (std::size_t at = 0; at < size; at += 64) {
+    std::uint64_t found = 0;
+    for (std::size_t half = 0; half < 64; half += 32) {
+      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at + half));
+      __m256i separates = _mm256_or_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(bytes, space), bytes),
+                                          _mm256_cmpeq_epi8(bytes, colon));
+      if constexpr (Bars) separates = _mm256_or_si256(separates, _mm256_cmpeq_epi8(bytes, bar));
+      found |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(separates))} << half;
+    }
+    // Twelve at once, wanted or not: a loop whose end nobody can foresee would cost more.
+    const int count = std::popcount(found);
+#pragma GCC unroll 12
+    for (int k = 0; k < 12; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
+    if (count > 12) [[unlikely]]
+      for (int k = 12; k < count; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
+    out += count;
+  }
+  return static_cast<std::size_t>(out - place);
+}
+
+// How to move the digits of a number to the right end of 8 or 16 bytes; 0x80 makes a zero.
+struct alignas(2 * lane) Move {
+  std::array<std::uint8_t, lane> from{};
+  double power = 1;  // of ten: what the digits are to be divided by
+};
+// Of a number of `length` characters whose point is at `whole` (none if whole == length). One of more digits than there is
+// room for, or of none, moves the character after it, which is no digit and is noticed.
+constexpr Move move_of(std::size_t whole, std::size_t length, std::size_t first, std::size_t room) {
+  Move it;
+  it.from.fill(0x80);
+  const bool pointed = whole < length;
+  const std::size_t digits = length - (pointed ? 1 : 0);
+  if (digits == 0 || digits > room) {
+    it.from[first] = static_cast<std::uint8_t>(length);
+    return it;
+  }
+  std::size_t to = first + room;
+  for (std::size_t at = length; at-- > 0;)
+    if (at != whole) it.from[--to] = static_cast<std::uint8_t>(at);
+  it.power = powers_of_ten[pointed ? length - whole - 1 : 0];
+  return it;
+}
+// [whole * lane + length]
+template <std::size_t First, std::size_t Room>
+inline constexpr auto moves = [] {
+  std::array<Move, (lane + 1) * lane> table{};
+  for (std::size_t whole = 0; whole <= lane; ++whole)
+    for (std::size_t length = 0; length < lane; ++length) table[whole * lane + length] = move_of(whole, length, First, Room);
+  return table;
+}();
+
+MISTAKEBOUND_QUICK inline __m128i moved(const char* text, const Move& move) {
+  const __m128i digits = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text)), _mm_set1_epi8('0'));
+  return _mm_shuffle_epi8(digits, _mm_load_si128(reinterpret_cast<const __m128i*>(move.from.data())));
+}
+// Two numbers of eight digits each, the first one in the lower half. What is not a digit is added to `others`.
+MISTAKEBOUND_QUICK inline std::uint64_t summed(__m128i digits, __m128i& others) {
+  const __m128i nine = _mm_set1_epi8(9);
+  others = _mm_or_si128(others, _mm_subs_epu8(digits, nine));
+  const __m128i fours = _mm_madd_epi16(_mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A)), _mm_set1_epi32(0x00010064));
+  const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(eights));
+}
+MISTAKEBOUND_QUICK inline std::uint64_t all_sixteen(std::uint64_t halves) {
+  return (halves & 0xFFFFFFFFU) * 100000000U + (halves >> 32);
+}
+
+// A number from `from` to `stop`: where its digits begin, and which of the moves it takes. False if it is too long.
+struct Written {
+  const char* digits;
+  std::size_t length, place;
+  std::uint64_t negative;
+};
+MISTAKEBOUND_QUICK inline bool look(const char* from, const char* stop, Written& number) {
+  number.negative = *from == '-' ? 1 : 0;
+  number.digits = from + number.negative;
+  number.length = static_cast<std::size_t>(stop - number.digits);
+  if (number.length - 1 >= lane - 1) [[unlikely]]
+    return false;
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(number.digits));
+  const auto points = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(text, _mm_set1_epi8('.'))));
+  number.place = _tzcnt_u32(points | std::uint32_t{1} << number.length) * lane + number.length;
+  return true;
+}
+inline double with_sign(const Written& number, std::uint64_t digits, const Move& move) {
+  const double size = static_cast<double>(static_cast<std::int64_t>(digits)) / move.power;
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(size) | number.negative << 63);
+}
+// Any number of up to 15 digits; what is wrong with it shows in `others`.
+MISTAKEBOUND_QUICK inline double value_of(const Written& number, __m128i& others) {
+  const Move& move = moves<lane - most_digits, most_digits>[number.place];
+  return with_sign(number, all_sixteen(summed(moved(number.digits, move), others)), move);
+}
+
+// A label of one or two digits, with a sign or without: where it ends, or null.
+inline const char* after_label(const char* p) {
+  p += *p == '+' || *p == '-' ? 1 : 0;
+  if (!is_digit(*p++)) return nullptr;
+  return p + (is_digit(*p) ? 1 : 0);
+}
+
+// Whether the quick readers run on this machine.
+inline bool able() {
+  static const bool known = __builtin_cpu_supports("avx2") != 0;
+  return known;
+}
+
+}  // namespace mistakebound::quick
+#endif

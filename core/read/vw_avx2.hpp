@@ -1,0 +1,86 @@
+// Lines of VW text as files mostly have them, by AVX2: "label |namespace name name:value ... |another ...", one space
+// between, no weights of namespaces. Anything else, and whatever may be wrong, is left to vw.hpp, which gives the same.
+#pragma once
+#include <algorithm>
+#include <string_view>
+
+#include "avx2.hpp"
+#include "chunk.hpp"
+
+#ifdef MISTAKEBOUND_QUICK_LINES
+namespace mistakebound::quick {
+
+// As many whole lines from p on as are of the usual shape; returns where the first other one begins. `chunk` has room for
+// all features that can lie between p and `end`; `line` is the number of the first line, and then of that other one.
+MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, std::int64_t& line, Chunk& chunk) {
+  std::uint16_t place[window + 12];
+  const char *row = p, *token = p;  // where the line and the next word begin
+  std::string_view label, space;
+  enum class In { label, space, features } in = In::label;
+  __m128i others = _mm_setzero_si128();
+  const auto leave = [&] {
+    chunk.drop_row();
+    return row;
+  };
+  for (const char* text = p; end - text >= 64 + looks_ahead;) {
+    const auto size = std::min(window, static_cast<std::size_t>(end - text - looks_ahead) / 64 * 64);
+    const std::size_t count = find_separators<true>(text, size, place);
+    for (std::size_t k = 0; k < count; ++k) {
+      const char* stop = text + place[k];
+      if (in == In::features) [[likely]] {
+        if (*stop != '|') [[likely]] {
+          const std::string_view name(token, static_cast<std::size_t>(stop - token));
+          double value = 1;
+          if (*stop == ':') {
+            if (k + 1 == count) break;  // the window ends within the feature
+            stop = text + place[++k];
+            Written number;
+            if (!look(name.data() + name.size() + 1, stop, number)) [[unlikely]]
+              return leave();
+            value = value_of(number, others);
+          }
+          if (*stop == ' ') [[likely]] {
+            if (name.empty()) return leave();
+          } else if (*stop != '\n' || (name.empty() && stop != token)) {
+            return leave();
+          }
+          if (value != 0 && !name.empty()) [[likely]] {
+            chunk.name.push_back(space.empty() ? name : chunk.arena.join(space, "^", name));
+            chunk.value.push_back(value);
+          }
+          token = stop + 1;
+          if (*stop == ' ') [[likely]]
+            continue;
+          if (_mm_testz_si128(others, others) == 0) [[unlikely]]
+            return leave();
+          chunk.end_row(label, line++);
+          row = token;
+          in = In::label;
+          continue;
+        }
+        if (stop != token) return leave();
+        token = stop + 1;
+        in = In::space;
+      } else if (in == In::label) {
+        if (after_label(row) != stop || *stop != ' ' || stop[1] != '|') return leave();
+        if (k + 1 == count) break;
+        ++k;  // the bar
+        label = {row, static_cast<std::size_t>(stop - row)};
+        token = stop + 2;
+        in = In::space;
+      } else {
+        if (*stop != ' ') return leave();
+        space = {token, static_cast<std::size_t>(stop - token)};
+        token = stop + 1;
+        in = In::features;
+      }
+    }
+    const char* const next = in == In::label ? row : token;
+    if (next == text) return leave();  // a word longer than the window
+    text = next;
+  }
+  return leave();
+}
+
+}  // namespace mistakebound::quick
+#endif

@@ -1,0 +1,99 @@
+"""A line at the foot of a terminal that tells how far a run is. Rich is imported only where it is drawn."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import mistakebound as mb
+
+PATIENCE = 0.5
+"""Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""
+PER_SECOND = 4
+
+
+class Bar:
+    """Bytes done of all where that is known, examples a second, mistakes so far and the time left.
+
+    It is drawn on standard error by a thread of rich's, and taken away while something else is written.
+    """
+
+    def __init__(self, source: mb.Source, passes: int, *, wanted: bool) -> None:
+        self.source = source
+        self.total = None if source.total is None else passes * source.total
+        self.wanted = wanted and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.start = time.perf_counter()
+        # What comes line by line is shown at once; who waits for it wants to see it come.
+        self.patience = PATIENCE if source.total else 0.0
+        self._drawn: Any = None
+        self._before = 0
+
+    def update(self, rounds: int, mistakes: int) -> None:
+        """Show these counts, and where the source is."""
+        if not self.wanted:
+            return
+        seconds = time.perf_counter() - self.start
+        if self._drawn is None and seconds < self.patience:
+            return
+        done = self._before + self.source.done
+        told = f"{rounds:,} examples, {mistakes:,} mistakes, {rounds / max(seconds, 1e-9):,.0f} examples/s"
+        if self.source.follow:
+            told += ", waiting for more"
+        elif self.total and done:
+            told += f", {left(seconds * max(self.total - done, 0) / done)} left"
+        self._draw(done, told)
+
+    def passed(self) -> None:
+        """Begin another pass."""
+        self._before += self.source.done
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Take the bar away, to write something else in its place; the next update draws it again."""
+        self.close()
+        yield
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._drawn is not None:
+            self._drawn.stop()
+            self._drawn = None
+
+    def _draw(self, done: int, told: str) -> None:
+        if self._drawn is None:
+            self._drawn = self._new()
+            self._drawn.add_task("", total=self.total, completed=done, told=told)
+            self._drawn.start()
+        self._drawn.update(self._drawn.task_ids[0], completed=done, told=told)
+
+    def _new(self) -> Any:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415
+
+        known = [BarColumn(20), DownloadColumn()] if self.total else []
+        return Progress(
+            *known,
+            TextColumn("{task.fields[told]}"),
+            console=Console(stderr=True, highlight=False),
+            transient=True,
+            refresh_per_second=PER_SECOND,
+            redirect_stdout=False,  # what goes to standard output must not end on standard error
+            redirect_stderr=False,
+        )
+
+
+def left(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> left(7.2), left(125), left(7300)
+    ('0:07', '2:05', '2:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

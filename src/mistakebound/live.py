@@ -1,0 +1,87 @@
+"""Text that is still being written: what is there is read at once, and what is not there yet is waited for."""
+
+from __future__ import annotations
+
+import os
+import select
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from threading import Event
+
+WAIT = 0.05
+"""Seconds between two looks at a file that may have grown."""
+
+
+def arriving(stream: Any, most: int) -> Iterator[bytes]:
+    """What a pipe brings: up to ``most`` bytes at a time, but never waiting while there is something to be learned."""
+    ended = False
+    while not ended:
+        pieces: list[bytes] = []
+        size = 0
+        while not ended and size < most and (not pieces or _is_ready(stream)):
+            piece = stream.read1(most - size)
+            ended = not piece
+            pieces.append(piece)
+            size += len(piece)
+        if size:
+            yield b"".join(pieces)
+
+
+def _is_ready(stream: Any) -> bool:
+    try:
+        return bool(select.select([stream], [], [], 0)[0])
+    except (OSError, ValueError):  # nothing that a system waits for, such as a text in memory
+        return False
+
+
+class Follower:
+    """A file that grows, as ``tail -F`` sees it.
+
+    A file that is replaced by another one of its name (rotated) is read to its end, and then the new one from its
+    beginning; one that is cut short is read from its beginning again. A last line without a newline may be half of what
+    somebody is writing: it is read when its newline comes or the file is replaced, and left out when ``stop`` is set.
+    """
+
+    def __init__(self, file: str, stop: Event, remark: Callable[[str], None]) -> None:
+        self.file, self.stop, self.remark = file, stop, remark
+
+    def texts(self, most: int) -> Iterator[Iterator[tuple[bytes, bool]]]:
+        """Blocks of whole lines, up to ``most`` bytes each: an iterator for each file that has the name in turn."""
+        while not self.stop.is_set():
+            with Path(self.file).open("rb", buffering=0) as raw:
+                yield self._blocks(raw, most)
+
+    def _blocks(self, raw: IO[bytes], most: int) -> Iterator[tuple[bytes, bool]]:
+        rest, replaced = b"", False
+        while not self.stop.is_set():
+            if block := raw.read(most):
+                whole, newline, after = block.rpartition(b"\n")
+                if newline:
+                    yield rest + whole + newline, False
+                    rest = after
+                else:
+                    rest += after
+            elif replaced:  # and read to its end since
+                self.remark(f"{self.file}: replaced by a new file, which is read from its beginning")
+                if rest:
+                    yield rest, True
+                return
+            elif os.fstat(raw.fileno()).st_size < raw.tell():
+                lost = f"; {len(rest)} bytes of a last line without an end are lost" if rest else ""
+                self.remark(f"{self.file}: cut short, and read from its beginning again{lost}")
+                return
+            else:
+                replaced = self._is_replaced(raw)
+                if not replaced:
+                    self.stop.wait(WAIT)
+        if rest:
+            self.remark(f"{self.file}: the last line has no newline yet, and was not learned")
+
+    def _is_replaced(self, raw: IO[bytes]) -> bool:
+        try:
+            return not os.path.samestat(os.fstat(raw.fileno()), Path(self.file).stat())
+        except FileNotFoundError:  # moved away: a new one will come, or nothing more
+            return False

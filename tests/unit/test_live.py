@@ -1,0 +1,297 @@
+"""Text that is still being written: learned as it comes, with the result of the finished file."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mistakebound as mb
+from mistakebound.live import arriving
+
+SOON = 20.0  # seconds that a busy machine may take for what takes a tenth
+
+
+def until(true: Callable[[], Any]) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + SOON
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+class Following:
+    """A learner that follows a file in a thread of its own."""
+
+    def __init__(self, *files: Path, **options: Any) -> None:
+        self.learner = mb.Perceptron(**options.pop("learner", {}))
+        self.source = mb.Source(files, follow=True, **options)
+        self.rounds, self.error = 0, None
+        self.thread = threading.Thread(target=self._run)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            for part in self.learner.run_parts(self.source):
+                self.rounds += part.rounds
+        except ValueError as error:
+            self.error = error
+
+    def sees(self, rounds: int) -> None:
+        until(lambda: self.rounds == rounds or not self.thread.is_alive())
+        assert self.rounds == rounds, self.error
+
+    def end(self) -> None:
+        self.source.stop()
+        self.thread.join(SOON)
+        assert not self.thread.is_alive()
+
+
+@pytest.fixture
+def follow() -> Iterator[Callable[..., Following]]:
+    """Followers that are ended, whatever happens."""
+    begun: list[Following] = []
+
+    def make(*files: Path, **options: Any) -> Following:
+        begun.append(Following(*files, **options))
+        return begun[-1]
+
+    yield make
+    for each in begun:
+        each.end()
+
+
+def model(learner: Any, path: Path) -> bytes:
+    learner.save(path)
+    return path.read_bytes()
+
+
+FORMATS = {
+    "svmlight": (["1 1:1 2:0.5", "0 2:1", "1 1:2 7:1", "0 3:1 2:4"] * 9, {}),
+    "vw": (["1 |a x y:2", "-1 |b z", "1 |a x"] * 9, {}),
+    "json": (['{"label": "b", "x": 1}', '{"label": "a", "y": {"z": "w"}}'] * 9, {}),
+    "table": (["kind,x,c", "spam,1,red", "spam,2,red", 'ham,0.5,"a ""b', 'c"', "spam,3,blue"], {"label": "kind"}),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_followed_file_is_the_finished_file(kind: str, tmp_path: Path, follow: Callable[..., Following]) -> None:
+    """Line by line, half lines too: the model has the bytes of one that read the file when it was finished."""
+    lines, options = FORMATS[kind]
+    file = tmp_path / "grows"
+    file.write_text("")
+    following = follow(file, **options)
+    rng = np.random.default_rng(0)
+    with file.open("a") as out:
+        for line in lines:
+            at = int(rng.integers(len(line) + 1))
+            for piece in (line[:at], line[at:] + "\n"):
+                out.write(piece)
+                out.flush()
+                time.sleep(0.002)
+    finished = mb.Perceptron()
+    rounds = finished.run(mb.Source(file, **options)).rounds
+    following.sees(rounds)
+    following.end()
+    assert model(following.learner, tmp_path / "a") == model(finished, tmp_path / "b")
+    assert following.source.remarks == []
+
+
+@pytest.mark.parametrize("labels", [("1", "2"), ("b", "a"), ("1", "+1.0", "2"), ("2", "1")])
+def test_labels_that_come_one_at_a_time_are_those_of_the_finished_file(
+    labels: tuple[str, ...], tmp_path: Path, follow: Callable[..., Following]
+) -> None:
+    """Nothing is learned before both are known, for the first one alone would not tell which is positive."""
+    file = tmp_path / "grows"
+    file.write_text("")
+    following = follow(file)
+    for number, label in enumerate(labels):
+        with file.open("a") as out:
+            out.write(f'{{"label": "{label}", "x{number}": 1}}\n')
+        until(lambda: following.source.done == file.stat().st_size)
+        assert following.rounds == 0 or label == labels[-1]
+    following.sees(len(labels))
+    following.end()
+    finished = mb.Perceptron()
+    finished.run(mb.Source(file))
+    assert model(following.learner, tmp_path / "a") == model(finished, tmp_path / "b")
+
+
+def test_a_line_is_learned_soon_after_it_is_written(tmp_path: Path, follow: Callable[..., Following]) -> None:
+    """A few tenths of a second, on the better half of twenty lines, for the machine may have other things to do."""
+    file = tmp_path / "grows"
+    file.write_text("1 1:1\n0 2:1\n")
+    following = follow(file)
+    following.sees(2)
+    delays = []
+    for number in range(3, 23):
+        with file.open("a") as out:
+            out.write("1 1:1\n")
+        start = time.monotonic()
+        following.sees(number)
+        delays.append(time.monotonic() - start)
+    assert np.median(delays) < 0.2
+
+
+def test_only_the_last_file_is_followed(tmp_path: Path, follow: Callable[..., Following]) -> None:
+    first, last = tmp_path / "first", tmp_path / "last"
+    first.write_text("1 1:1\n0 2:1")  # its last line needs no newline, for it is finished
+    last.write_text("1 1:1\n")
+    following = follow(first, last)
+    following.sees(3)
+    with last.open("a") as out:
+        out.write("0 2:1\n")
+    following.sees(4)
+
+
+def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Following]) -> None:
+    file = tmp_path / "grows"
+    file.write_text("1 1:1\n0 2:1\n1 1:1")
+    following = follow(file)
+    following.sees(2)
+    time.sleep(0.15)
+    following.end()
+    assert following.rounds == 2
+    assert following.source.remarks == [f"{file}: the last line has no newline yet, and was not learned"]
+
+
+def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow: Callable[..., Following]) -> None:
+    """As tail -F has it; the header comes again, and the old file's last line is one, newline or not."""
+    file, old = tmp_path / "grows.csv", tmp_path / "old.csv"
+    file.write_text("y,x\na,1\nb,2\na,3")
+    following = follow(file, label="y")
+    following.sees(2)
+    file.rename(old)
+    file.write_text("y,x\nb,4\n")
+    following.sees(4)
+    assert "replaced" in following.source.remarks[0]
+    file.write_text("y,x\n")
+    time.sleep(0.2)
+    with file.open("a") as out:
+        out.write("a,5\nb,6\n")
+    following.sees(6)
+    assert "cut short" in following.source.remarks[1]
+    file.rename(tmp_path / "older.csv")
+    file.write_text("x,y\n7,a\n")
+    following.thread.join(SOON)
+    assert "its columns are x, y, but those before y, x" in str(following.error)
+
+
+def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
+    packed, plain = tmp_path / "x.gz", tmp_path / "x"
+    packed.write_bytes(b"\x1f\x8b\x08")
+    plain.write_text("1 1:1\n")
+    for files, options, words in (
+        ([packed], {}, "packed"),
+        ([plain, "-"], {}, "pipe"),
+        ([tmp_path], {}, "only a file"),
+        ([plain], {"labels": plain}, "its own labels"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            mb.Perceptron().run(mb.Source(files, follow=True, **options))
+    with pytest.raises(FileNotFoundError):
+        mb.Perceptron().run(mb.Source(tmp_path / "absent", follow=True))
+
+
+def test_a_table_that_turns_out_to_be_another_one_is_told(tmp_path: Path, follow: Callable[..., Following]) -> None:
+    """What the first two lines say of a header may be wrong: as soon as more lines show it, the run stops."""
+    file = tmp_path / "grows"
+    file.write_text("a,b\nx,1\n")
+    following = follow(file, label="1", learner={"classes": ("a", "x")})
+    following.sees(1)  # a header, for below b stands a number
+    with file.open("a") as out:
+        out.write("a,c\n")
+    following.thread.join(SOON)
+    assert "tell --separator and --header" in str(following.error)
+    assert following.rounds == 1
+
+
+# ---------------------------------------------------------------- pipes
+
+
+def test_arriving_waits_for_nothing_and_loses_nothing() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as stream, os.fdopen(write, "wb", buffering=0) as out:
+        pieces = arriving(stream, 1 << 20)
+        for text in (b"a", b"bc\n", b"d" * 3000):
+            out.write(text)
+            assert next(pieces) == text
+        out.write(b"x" * 3000)
+        out.close()
+        assert b"".join(arriving(stream, 1000)) == b"x" * 3000
+    assert list(arriving(io.BufferedReader(io.BytesIO(b"abcde")), 2)) == [b"ab", b"cd", b"e"]
+
+
+@pytest.mark.parametrize("labels", [("1", "0"), ("1", "2"), ("spam", "ham")])
+def test_lines_of_a_pipe_are_learned_as_they_arrive(labels: tuple[str, str], tmp_path: Path) -> None:
+    """The prediction of each line is there before the next line is written, and labels are settled as in a file."""
+    command = [sys.executable, "-m", "mistakebound", "run", "-", "--json", "--predictions", str(tmp_path / "p")]
+    rows = [(labels[0], "1"), (labels[0], "2"), (labels[1], "3"), (labels[0], "1")]
+    lines = [f'{{"label": "{label}", "x{x}": 1}}\n' for label, x in rows]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        for number, line in enumerate(lines, 1):
+            process.stdin.write(line)
+            process.stdin.flush()
+            if number >= 3:  # both labels have come
+                until(lambda: (tmp_path / "p").exists() and len((tmp_path / "p").read_text().split()) == number)
+        output = process.communicate()[0]
+    (tmp_path / "file").write_text("".join(lines))
+    twin = mb.BalancedWinnow(update_margin=0.01).run(mb.Source(tmp_path / "file"))
+    assert json.loads(output)["mistakes"] == twin.mistakes
+    assert (tmp_path / "p").read_text().split() == [str(label) for label in twin.predictions.tolist()]
+
+
+def test_a_label_that_comes_alone_is_learned_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the stream ends or is interrupted while the other label is waited for."""
+    whole = mb.Source.parts
+
+    def interrupted(self: mb.Source) -> Iterator[Any]:
+        yield from whole(self)
+        raise KeyboardInterrupt
+
+    file = tmp_path / "x"
+    file.write_text("1 1:1\n1 2:1\n")
+    assert mb.Perceptron().run(mb.Source(file)).rounds == 2
+    monkeypatch.setattr(mb.Source, "parts", interrupted)
+    learner = mb.Perceptron()
+    with pytest.raises(KeyboardInterrupt):
+        learner.run(mb.Source(file))
+    assert learner.ledger_.rounds == 2
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_following_with_the_summary_and_the_model(number: int, tmp_path: Path) -> None:
+    file, saved, twin = tmp_path / "grows", tmp_path / "m.mb", tmp_path / "twin.mb"
+    file.write_text("1 1:1\n0 2:1\n")
+    command = [sys.executable, "-m", "mistakebound", "run", str(file), "--follow", "--save", str(saved)]
+    command += ["--predictions", str(tmp_path / "p")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        until(lambda: (tmp_path / "p").exists() and len((tmp_path / "p").read_text().split()) == 2)
+        with file.open("a") as out:
+            out.write("1 1:1\n0 ")
+        until(lambda: len((tmp_path / "p").read_text().split()) == 3)
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=SOON)
+    assert process.returncode == 0
+    assert "in 3 rounds" in output
+    assert "was not learned" in errors
+    assert "\x1b" not in output + errors  # no terminal, no bar
+    learner = mb.BalancedWinnow(update_margin=0.01)
+    file.write_text("1 1:1\n0 2:1\n1 1:1\n")
+    learner.run(mb.Source(file))
+    assert saved.read_bytes() == model(learner, twin)
