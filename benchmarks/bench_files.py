@@ -2,7 +2,7 @@
 
     python benchmarks/bench_files.py [--rows 200000] [--repeats 3]
 
-The stream is that of bench_play.py with 2^20 features, written as svmlight and as VW text; scikit-learn's reader of
+The stream is that of bench_play.py, with 2^20 features, written as svmlight and as VW text; scikit-learn's reader of
 svmlight is compared with ours on its first 20,000 rows, and must give the same matrix. "One core" is one core for the
 whole process (this VW has no option for one thread).
 """
@@ -11,52 +11,24 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
-from bench_play import stream
-from measure import best_times, ratio
 
-import mistakebound as mb
+from mistakebound.measure import best_times, click_log, ratio, write_texts
+from mistakebound.peers import OURS, VW, our_matrix, process
 
-VW = [sys.executable, "-m", "vowpalwabbit", "-b", "20", "--quiet", "-d"]
-OURS = [sys.executable, "-m", "mistakebound", "run", "--json"]
 PERCEPTRON = ["--learner", "perceptron"]
-
-
-def write(folder: Path, rows: int) -> tuple[Path, Path]:
-    X, y = stream(rows, 2**20)
-    svm, vw = folder / "stream.svm", folder / "stream.vw"
-    with svm.open("w") as a, vw.open("w") as b:
-        for r in range(rows):
-            row = slice(X.indptr[r], X.indptr[r + 1])
-            order = np.argsort(X.indices[row])
-            pairs = zip((X.indices[row][order] + 1).tolist(), X.data[row][order].tolist(), strict=True)
-            text = " ".join(f"{index}:{value:.6g}" for index, value in pairs)
-            a.write(f"{y[r]} {text}\n")
-            b.write(f"{y[r]} | {text}\n")
-    return svm, vw
-
-
-def run(*command: str | Path) -> None:
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)
 
 
 def run_on_one_core(*command: str | Path) -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
-        run(*command)
+        process(*command)
     finally:
         os.sched_setaffinity(0, cores)
-
-
-def ours_read(path: Path) -> tuple[np.ndarray, ...]:
-    chunks = [part.chunk for part in mb.Source(path).parts()]
-    return tuple(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("index", "value"))
 
 
 def main() -> None:
@@ -65,7 +37,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        svm, vw = write(Path(folder), options.rows)
+        svm, vw = Path(folder) / "stream.svm", Path(folder) / "stream.vw"
+        write_texts(*click_log(options.rows, 2**20), svm, vw)
         small = Path(folder) / "small.svm"
         with svm.open("rb") as whole:
             small.write_bytes(b"".join(next(whole) for _ in range(20_000)))
@@ -73,11 +46,11 @@ def main() -> None:
         best = best_times(
             {
                 "VW, one core": lambda: run_on_one_core(*VW, vw),
-                "VW": lambda: run(*VW, vw),
+                "VW": lambda: process(*VW, vw),
                 "perceptron, svmlight, one core": lambda: run_on_one_core(*OURS, svm, *PERCEPTRON, "--threads", "1"),
-                "perceptron, svmlight": lambda: run(*OURS, svm, *PERCEPTRON),
-                "perceptron, VW text": lambda: run(*OURS, vw, *PERCEPTRON),
-                "balanced winnow, svmlight": lambda: run(*OURS, svm),
+                "perceptron, svmlight": lambda: process(*OURS, svm, *PERCEPTRON),
+                "perceptron, VW text": lambda: process(*OURS, vw, *PERCEPTRON),
+                "balanced winnow, svmlight": lambda: process(*OURS, svm),
             },
             options.repeats,
         )
@@ -88,11 +61,11 @@ def main() -> None:
         from sklearn.datasets import load_svmlight_file
 
         X, _ = load_svmlight_file(str(small), n_features=2**20)
-        index, value = ours_read(small)
+        index, value = our_matrix(small)
         assert np.array_equal(index, X.indices)
         assert np.array_equal(value, X.data)
         read = best_times(
-            {"sklearn": lambda: load_svmlight_file(str(small), n_features=2**20), "ours": lambda: ours_read(small)}, 3
+            {"sklearn": lambda: load_svmlight_file(str(small), n_features=2**20), "ours": lambda: our_matrix(small)}, 3
         )
         print(f"\nsvmlight into CSR: scikit-learn {read['sklearn']:.3f} s, ours {read['ours']:.3f} s, ", end="")
         print(ratio(read, "sklearn", "ours"))

@@ -618,11 +618,11 @@ NB_MODULE(_core, m) {
   nb::class_<Reader>(m, "Reader", "Parses text of one format.")
       .def(nb::init<const std::string&, bool>(), "kind"_a, "zero_based"_a = false)
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
-                  "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0,
+                  "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
                   "header"_a = nb::none(), "missing"_a = nb::none())
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
-                  "words"_a = 1, "letters"_a = 0)
+                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0)
       .def_prop_ro("named", &Reader::named)
       .def_prop_ro("columns", &Reader::columns)
       // The names of a table's columns are the reader's own: it lives for as long as a chunk does.

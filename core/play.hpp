@@ -59,7 +59,7 @@ class Play {
  public:
   Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
     const std::size_t slots = settings.named ? 1 : settings.width;
-    resize(slots);
+    make_slots(slots);
     bias_w_ = weight(0);
     total_from_scratch();
   }
@@ -81,13 +81,9 @@ class Play {
   // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
   void resize(std::size_t slots) {
     const std::size_t before = w_.size();
-    w_.resize(slots);
-    if constexpr (!Rule::identity) {
-      z_.resize(slots);
-      std::fill(w_.data() + before, w_.data() + slots, weight(0));
-    }
+    make_slots(slots);
     if constexpr (Rule::normalised) {
-      for (std::size_t i = before; i < slots && before > 0; ++i) add_mass(rule_.mass(weight(0), 0));
+      for (std::size_t i = before; i < slots; ++i) add_mass(rule_.mass(weight(0), 0));
     }
   }
 
@@ -195,7 +191,7 @@ class Play {
   double peak() const { return peak_; }
 
   void restore(const float* z, std::size_t slots, float bias_z, double factor, Total total, double peak) {
-    resize(slots);
+    make_slots(slots);
     if constexpr (requires { rule_.floor; }) rule_.floor = std::exp(-factor);
     if constexpr (requires { rule_.shift; }) rule_.shift = factor;
     if constexpr (requires { rule_.scale; }) rule_.scale = factor;
@@ -208,6 +204,15 @@ class Play {
   }
 
  private:
+  void make_slots(std::size_t slots) {  // and leave the total to the caller
+    const std::size_t before = w_.size();
+    w_.resize(slots);
+    if constexpr (!Rule::identity) {
+      z_.resize(slots);
+      std::fill(w_.data() + before, w_.data() + slots, weight(0));
+    }
+  }
+
   static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
   static constexpr int memo_reach = 256;
 

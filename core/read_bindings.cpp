@@ -62,7 +62,7 @@ nb::tuple parse_all(const Format& format, std::string_view text, First first) {
 std::string_view view_of(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}; }
 
 nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string label, Strings ignore, Strings text,
-                      Strings categorical, int words, int letters,
+                      Strings categorical, int words, int letters, int bins,
                       std::vector<std::pair<std::string, std::string>> interact, nb::object missing) {
   formats::TableOptions options;
   options.separator = separator;
@@ -73,6 +73,7 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
   options.categorical = std::move(categorical);
   options.words = words;
   options.letters = letters;
+  options.bins = bins;
   options.interact = std::move(interact);
   if (!missing.is_none()) options.missing = nb::cast<Strings>(missing);
   formats::Table table(std::move(options));
@@ -86,8 +87,9 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
   return nb::make_tuple(parsed[0], parsed[1], table.columns());
 }
 
-nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, Strings text, int words, int letters) {
-  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters});
+nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, Strings text, int words, int letters,
+                           int bins) {
+  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins});
   return parse_all(lines, view_of(bytes), [](std::string_view, std::int64_t) { return false; });
 }
 
@@ -96,9 +98,9 @@ nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, S
 void bind_tables(nb::module_& m) {
   m.def("parse_table", &parse_table, "text"_a, nb::kw_only(), "separator"_a = ',', "header"_a = true, "label"_a = "",
         "ignore"_a = Strings(), "text_columns"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0,
-        "interact"_a = std::vector<std::pair<std::string, std::string>>(), "missing"_a = nb::none());
+        "bins"_a = 0, "interact"_a = std::vector<std::pair<std::string, std::string>>(), "missing"_a = nb::none());
   m.def("parse_json_lines", &parse_json_lines, "text"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
-        "text_keys"_a = Strings(), "words"_a = 1, "letters"_a = 0);
+        "text_keys"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0);
   m.def(
       "sniff_table",
       [](nb::bytes beginning) {

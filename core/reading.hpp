@@ -95,7 +95,7 @@ class Reader {
 
   // A table; what is not told is found by its beginning, which holds at least the first record.
   static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
-                      int letters, std::vector<std::pair<std::string, std::string>> interact,
+                      int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing) {
     std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
@@ -105,6 +105,7 @@ class Reader {
     options.categorical = std::move(categorical);
     options.words = words;
     options.letters = letters;
+    options.bins = bins;
     options.interact = std::move(interact);
     if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
     if (separator) options.separator = separator->front();
@@ -122,9 +123,9 @@ class Reader {
     return Reader(std::move(made), has_header);
   }
 
-  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters) {
+  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins) {
     return Reader(std::make_shared<formats::JsonLines>(
-        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters}));
+        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins}));
   }
 
   bool named() const { return !std::holds_alternative<Svmlight>(format_); }

@@ -93,6 +93,7 @@ void table(const std::string& input, Random& random) {
   if (below(random, 6) == 0) options.missing.clear();
   options.words = static_cast<int>(below(random, 4));
   options.letters = static_cast<int>(below(random, 4));
+  options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
   const bool header = options.header;
   formats::Table format(std::move(options));
   bool begun = false;
@@ -115,6 +116,7 @@ void json(const std::string& input, Random& random) {
   if (below(random, 4) == 0) options.ignore = {"a.b", "e"};
   options.words = static_cast<int>(below(random, 4));
   options.letters = static_cast<int>(below(random, 4));
+  options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
   feed(formats::JsonLines(std::move(options)), input, random, [](std::string_view, std::int64_t) { return false; });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "read/bins.hpp"
 #include "read/chunk.hpp"
 #include "read/fields.hpp"
 #include "read/row.hpp"
@@ -17,7 +18,8 @@
 namespace mistakebound::formats {
 
 // What a field becomes. A missing mark: nothing. In a column that was not declared, a field that is a number as a whole:
-// the feature `column` with that value (nothing if zero); any other field: the feature `column=field`, 1. A declared
+// the feature `column` with that value (nothing if zero), or if bins are wanted the feature `column=bin`, 1; any other
+// field: the feature `column=field`, 1. A declared
 // category is `column=field` whatever it looks like; a text is its words (words.hpp). Then, for each two columns that
 // interact, each two of their features once more: `a=x*b=y`, with the product of the values. The label is kept as
 // written, and is empty where a missing mark stands.
@@ -25,7 +27,8 @@ namespace mistakebound::formats {
 // The names of numbers are views of this table's own strings: it must stay where it is for as long as the chunk is used.
 class Table {
  public:
-  explicit Table(TableOptions options) : options_(std::move(options)), words_(options_.words, options_.letters) {
+  explicit Table(TableOptions options)
+      : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins) {
     if (options_.separator == '"' || options_.separator == '\n' || options_.separator == '\r')
       throw std::invalid_argument("a quote or a newline separates no fields");
   }
@@ -126,6 +129,7 @@ class Table {
       double value = 0;
       const Kind kind = read_number(text, value);
       if (kind == Kind::not_finite) return quoted(text) + " in column " + quoted(columns_[c]) + " is not finite";
+      if (kind == Kind::number && bins_.wanted()) return add_category(bins_.name(plan.equals, value, row.arena()), row);
       if (kind == Kind::number) return value == 0 || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
     }
     if (utf8_fault(text) != std::string_view::npos) return std::string(not_utf8);
@@ -135,10 +139,13 @@ class Table {
       row.begin_text();
       if (!words_.add(text, plan.equals, plan.tilde, row)) return "a word of column " + quoted(columns_[c]) + " is given twice";
     } else {
-      const std::string_view name = row.arena().join(plan.equals, text);
-      if (!row.add(name, 1)) return twice(name);
+      return add_category(row.arena().join(plan.equals, text), row);
     }
     return {};
+  }
+
+  static std::string add_category(std::string_view name, Row& row) {
+    return row.add(name, 1) ? std::string() : twice(name);
   }
 
   std::string add_products(Span a, Span b, Row& row) const {
@@ -203,6 +210,7 @@ class Table {
 
   TableOptions options_;
   Words words_;
+  Bins bins_;
   std::vector<std::string> columns_;
   std::vector<Plan> plan_;
   std::vector<std::pair<std::size_t, std::size_t>> interact_;

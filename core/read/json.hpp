@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "read/bins.hpp"
 #include "read/chunk.hpp"
 #include "read/row.hpp"
 #include "read/words.hpp"
@@ -19,16 +20,17 @@ struct JsonOptions {
   std::string label;                      // empty: no key is the label
   std::vector<std::string> ignore, text;  // what lies below an ignored key is ignored, too
   int words = 1, letters = 0;             // of a text, see words.hpp
+  int bins = 0;                           // see bins.hpp
 };
 
-// One object while it is read. A number is the feature `path` (nothing if zero), true is 1, false and null are nothing, a
+// One object while it is read. A number is the feature `path` (nothing if zero), or `path=bin` if bins are wanted, true is 1, false and null are nothing, a
 // string is the feature `path=string`, 1, and so is each string of an array; other elements of arrays have their number
 // in the path. A text (or an array of strings at its path) gives its words. The label is kept as written, a string
 // without its escapes; null is no label.
 class JsonReader {
  public:
-  JsonReader(const JsonOptions& options, const Words& words, std::string_view text, Chunk& chunk)
-      : options_(options), words_(words), text_(text), row_(chunk, true) {}
+  JsonReader(const JsonOptions& options, const Words& words, const Bins& bins, std::string_view text, Chunk& chunk)
+      : options_(options), words_(words), bins_(bins), text_(text), row_(chunk, true) {}
 
   bool read() {
     path().clear();
@@ -146,7 +148,7 @@ class JsonReader {
       double value = 0;
       if (!number(value)) return false;
       if (role == Role::label) return give_label(begin, text_.substr(begin, at_ - begin));
-      return value == 0 || add(role, begin, value);
+      return bins_.wanted() ? add_bin(role, begin, value) : value == 0 || add(role, begin, value);
     }
     for (const std::string_view word : {"true", "false", "null"}) {
       if (text_.substr(at_, word.size()) != word) continue;
@@ -167,6 +169,12 @@ class JsonReader {
     if (role == Role::ignored) return true;
     const std::string_view name = plain_name_.data() != nullptr ? plain_name_ : row_.arena().join(path(), "");
     return row_.add(name, value) || fail_twice(begin, name);
+  }
+
+  bool add_bin(Role role, std::size_t begin, double value) {
+    if (role == Role::ignored) return true;
+    const std::string_view name = bins_.name(row_.arena().join(path(), "="), value, row_.arena());
+    return row_.add(name, 1) || fail_twice(begin, name);
   }
 
   bool add_string(Role role, std::size_t begin, std::string_view text) {
@@ -270,6 +278,7 @@ class JsonReader {
 
   const JsonOptions& options_;
   const Words& words_;
+  const Bins& bins_;
   std::string_view text_, label_, plain_name_;  // the last: a path that is one key without escapes, as it stands in the record
   Row row_;
   std::size_t at_ = 0, where_ = 0;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "read/bins.hpp"
 #include "read/chunk.hpp"
 #include "read/json.hpp"
 #include "read/row.hpp"
@@ -12,7 +13,8 @@ namespace mistakebound::formats {
 
 class JsonLines {
  public:
-  explicit JsonLines(JsonOptions options) : options_(std::move(options)), words_(options_.words, options_.letters) {}
+  explicit JsonLines(JsonOptions options)
+      : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins) {}
 
   // Bytes of the first whole line with its newline; 0 if it is not all there and more may come.
   std::size_t record_end(std::string_view text, bool last) const {
@@ -25,7 +27,7 @@ class JsonLines {
   bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const std::string_view bare = bare_record(record, line);
     if (bare.find_first_not_of(" \t\r") == std::string_view::npos) return true;
-    JsonReader reader(options_, words_, bare, chunk);
+    JsonReader reader(options_, words_, bins_, bare, chunk);
     if (reader.read()) {
       chunk.end_row(reader.label(), line);
       return true;
@@ -38,6 +40,7 @@ class JsonLines {
  private:
   JsonOptions options_;
   Words words_;
+  Bins bins_;
 };
 
 }  // namespace mistakebound::formats

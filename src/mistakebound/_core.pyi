@@ -105,6 +105,7 @@ class Reader:
         categorical: Sequence[str] = (),
         words: int = 1,
         letters: int = 0,
+        bins: int = 0,
         interact: Sequence[tuple[str, str]] = (),
         separator: str | None = None,
         header: bool | None = None,
@@ -112,7 +113,13 @@ class Reader:
     ) -> Reader: ...
     @staticmethod
     def json(
-        label: str = "label", *, ignore: Sequence[str] = (), text: Sequence[str] = (), words: int = 1, letters: int = 0
+        label: str = "label",
+        *,
+        ignore: Sequence[str] = (),
+        text: Sequence[str] = (),
+        words: int = 1,
+        letters: int = 0,
+        bins: int = 0,
     ) -> Reader: ...
     @property
     def columns(self) -> list[str]: ...
@@ -132,6 +139,7 @@ def parse_table(
     categorical: list[str] = ...,
     words: int = 1,
     letters: int = 0,
+    bins: int = 0,
     interact: list[tuple[str, str]] = ...,
     missing: list[str] | None = None,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]], list[str]]: ...
@@ -143,5 +151,6 @@ def parse_json_lines(
     text_keys: list[str] = ...,
     words: int = 1,
     letters: int = 0,
+    bins: int = 0,
 ) -> tuple[list[tuple[str, dict[str, float], int]], list[tuple[int, int, str]]]: ...
 def sniff_table(beginning: bytes) -> tuple[str, bool]: ...

@@ -50,6 +50,8 @@ class Csr:
     value: AnyArray
     width: int
     broken: str = ""
+    first: int = 0
+    """The number of the first column, as the user counts: svmlight begins with 1."""
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -57,7 +59,7 @@ class Csr:
     def feature_at(self, position: int) -> tuple[int, Any]:
         """(column, value) of a position that the core blames."""
         if 0 <= position < len(self.index):
-            return int(self.index[position]), self.value[position]
+            return int(self.index[position]) + self.first, self.value[position]
         return -1, None
 
 

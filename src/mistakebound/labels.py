@@ -165,7 +165,10 @@ class Labels:
 
     def _settle_one(self, label: Any) -> int:
         if self.settled:
-            message = f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r}"
+            message = (
+                f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} "
+                "(of a file, --positive LABEL takes one against all others)"
+            )
             raise StreamError(message)
         if label is None:
             message = "there is no label (of a table, tell which column it is: --label NAME or NUMBER)"

@@ -303,7 +303,8 @@ class Learner:
         if self._life is None and not chunk.named:
             with _STARTING:
                 self._life = self._life or self._new_life(None, growing=True)
-        return self._start(None if chunk.named or self._life is None else self._life.width)
+        known = None if self._life is None else self._life.width
+        return self._start(None if chunk.named else known or 0)
 
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""

@@ -41,6 +41,9 @@ class Source(Protocol):
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
 
+    def said_positive(self) -> int | None:
+        """How many predictions were positive, if that is known without looking at each; otherwise None."""
+
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""
 
@@ -142,6 +145,12 @@ class Ledger:
             )
             raise ValueError(message)
         return positive
+
+    @property
+    def said_positive(self) -> int:
+        """How many predictions were the positive label; counted without numpy where they came from a file."""
+        told = self._source.said_positive()
+        return int(self.positive.sum()) if told is None else told
 
     @cached_property
     def predictions(self) -> AnyArray:
@@ -249,6 +258,10 @@ class Stored:
         """As stored."""
         stored: Sequence[int] | None = self._data["predictions"]
         return None if stored is None else np.array(stored, bool)
+
+    def said_positive(self) -> int | None:
+        """Not stored."""
+        return None
 
     def mistake_rounds(self) -> IntArray | None:
         """As stored."""

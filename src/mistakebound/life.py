@@ -12,7 +12,6 @@ from mistakebound.lazy import np
 from mistakebound.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
-    from mistakebound._core import Chunk
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.example import Positional
     from mistakebound.rules import Rule
@@ -118,23 +117,24 @@ class Life:
         """Predict, then learn, the rows of a part of a file; ``codes`` are the signs of its labels."""
         chunk = part.chunk
         if self.reduction != Reduction():
-            rows = Csr(chunk.indptr[: len(codes) + 1], chunk.index, chunk.value, chunk.width)
-            played = self.play(rows, np.frombuffer(codes, np.int8))
+            played = self.play(self.csr(part, len(codes)), np.frombuffer(codes, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
         row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes)
-        return PlayedPart(positive[:row], row, _part_words(chunk, fault, position), Counts(*before), Counts(*after))
+        return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
         """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
-        chunk, rows = part.chunk, part.rows
-        out, positive = np.empty(rows), np.empty(rows, np.uint8)
-        if self.named:
-            row, fault, position = self.engine.score_chunk(chunk, out, positive)
-        else:
-            row, fault, position = self.engine.score_csr(
-                chunk.indptr[: rows + 1], chunk.index, chunk.value, out, positive
-            )
-        return out[:row], positive[:row].view(np.bool_), _part_words(chunk, fault, position)
+        if not self.named:
+            return self._scores(self.csr(part, part.rows))
+        out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
+        row, fault, position = self.engine.score_chunk(part.chunk, out, positive)
+        return out[:row], positive[:row].view(np.bool_), _part_words(part, fault, position)
+
+    def csr(self, part: Part, rows: int) -> Csr:
+        """The first rows of a part with features by position."""
+        chunk = part.chunk
+        width = self.width if self.width is not None and not self.growing else chunk.width
+        return Csr(chunk.indptr[: rows + 1], chunk.index, chunk.value, width, first=part.first)
 
     def play(self, rows: Positional, codes: SignArray) -> Played:
         """Predict, then learn, row by row."""
@@ -151,6 +151,13 @@ class Life:
 
     def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
         """Score and prediction of each row, without learning."""
+        out, positive, words = self._scores(rows)
+        if words:
+            raise StreamError(words, round=len(out))
+        return out, positive
+
+    def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, str]:
+        """Score and prediction of each row, up to one that is bad, and what is wrong with that."""
         seen = self.reduction.rows(rows)
         out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
@@ -158,9 +165,7 @@ class Life:
         else:
             row, fault, position = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
         words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
-        if words or rows.broken:
-            raise StreamError(words or rows.broken, round=row)
-        return out, positive.view(np.bool_) ^ self.reduction.conjunction
+        return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, words or rows.broken
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """One round with a named example."""
@@ -214,25 +219,27 @@ class Life:
         if not 0 <= begin <= end <= len(rows.index):
             return words_of(8, "")
         outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
-        return words_of(2, f"feature {rows.index[begin + int(np.argmax(outside))]}")
+        return words_of(2, f"feature {rows.feature_at(begin + int(np.argmax(outside)))[0]}")
 
     def _words(self, rows: Positional, seen: Positional, fault: int, position: int) -> str:
         if seen is not rows and isinstance(seen, Dense) and position >= 0:
             row, column = divmod(position, seen.width)
             column %= rows.width
             value = (seen.x[row, column] if self.reduction.complements else 1 - seen.x[row, column]) + 0.0
+            column += rows.first if isinstance(rows, Csr) else 0
         else:
             column, value = rows.feature_at(position)
         return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
 
 
-def _part_words(chunk: Chunk, fault: int, position: int) -> str:
+def _part_words(part: Part, fault: int, position: int) -> str:
     """What is wrong with a row of a file, if anything is."""
     if not fault:
         return ""
-    feature = ""
+    chunk, feature = part.chunk, ""
     if position >= 0:
-        feature = repr(chunk.name(position).decode(errors="replace")) if chunk.named else str(chunk.index[position])
+        name = chunk.name(position).decode(errors="replace") if chunk.named else ""
+        feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
     return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
 
 
@@ -266,6 +273,10 @@ class EngineSource:
         wanted = self._now.rounds - self._before.rounds
         found: AnyArray = self._life.engine.predictions(self._before.rounds, self._now.rounds)
         return found.view(np.bool_) ^ self._life.reduction.conjunction if len(found) == wanted else None
+
+    def said_positive(self) -> int | None:
+        """How many predictions were positive, of a part of a file."""
+        return self._own.count(1) if isinstance(self._own, bytes) else None
 
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mistakebound.certificate import Certificate
     from mistakebound.ledger import Ledger
@@ -30,10 +30,7 @@ def mistakes(
     matplotlib.figure.Figure
         Save it with ``figure.savefig("mistakes.png")``. No window is opened.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
-
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = _figure(8)
     for number, (name, (ledger, certificate)) in enumerate(runs.items()):
         colour = f"C{number}"
         steps = np.concatenate([[1], ledger.mistake_rounds + 1, [max(ledger.rounds, 1)]])
@@ -42,9 +39,35 @@ def mistakes(
         if certificate is not None and np.isfinite(certificate.bound):
             label = f"{name}: at most {certificate.bound:.4g} ({certificate.theorem})"
             axes.axhline(certificate.bound, color=colour, linestyle="--", linewidth=1, label=label)
+    return _finished(figure, axes, title, fontsize="small")
+
+
+def curves(lines: Mapping[str, Sequence[tuple[int, int]]], title: str = "Mistakes on the same stream") -> Any:
+    """Draw mistakes made so far against rounds from {name: points of (rounds, mistakes)}, as ``mistakes`` does."""
+    from matplotlib import colormaps  # noqa: PLC0415 - optional
+
+    figure, axes = _figure(12)
+    twenty = colormaps["tab20"]
+    for number, (name, points) in enumerate(lines.items()):
+        rounds, counts = zip(*(point for point in points if point[0] > 0), strict=True)
+        # With twenty colours in pairs, the darker ones come first.
+        colour = twenty((2 * number) % 20 + (2 * number) // 20 % 2)
+        axes.plot(rounds, counts, color=colour, label=f"{name}: {counts[-1]:,}")
+    return _finished(figure, axes, title, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _figure(width: float) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+
+    figure = Figure(figsize=(width, 4.5), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _finished(figure: Any, axes: Any, title: str, **legend: Any) -> Any:
+    """Rounds across and mistakes upward, in scales for many sizes; once all is drawn, for limits follow it."""
     axes.set(xscale="log", xlabel="rounds", ylabel="mistakes so far", title=title)
     axes.set_yscale("symlog", linthresh=10)
     axes.set_ylim(bottom=0)
     axes.grid(visible=True, alpha=0.3)
-    axes.legend(fontsize="small")
+    axes.legend(**legend)
     return figure

@@ -46,6 +46,8 @@ class Part:
     """Of each row, its place among them."""
     in_rows: bool = False
     """Whether places are rows, as in Parquet, rather than lines of a text."""
+    first: int = 0
+    """What the file calls the feature at position 0."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
@@ -90,7 +92,8 @@ class Source:
         This label against all others, which become "not" it.
     table : dict, optional
         More about tables (those of Parquet and Arrow, too) and JSON: ``ignore`` and ``text`` (lists of columns),
-        ``words`` and ``letters`` (n-grams of a text); of tables alone ``categorical`` columns, ``interact`` (pairs of
+        ``words`` and ``letters`` (n-grams of a text), ``bins`` (numbers as categories, so many between two powers of
+        two: a million is not a million times one); of tables alone ``categorical`` columns, ``interact`` (pairs of
         columns), ``separator`` and ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
@@ -110,6 +113,8 @@ class Source:
         What else should be known: a file was empty, importance weights are not used, a followed file was replaced.
     done : int
         Bytes of the files that were read so far.
+    bytes : int
+        How much text was parsed so far, over all readings, after it was unpacked.
 
     Examples
     --------
@@ -145,6 +150,7 @@ class Source:
         self.threads = threads
         self.follow = follow
         self.skipped: list[str] = []
+        self.bytes = 0
         self.remarks: list[str] = []
         self.done = 0
         self._stop = threading.Event()
@@ -178,6 +184,7 @@ class Source:
                 lines = read = 0
                 for chunk in self._chunks(reader, text, first):
                     read += chunk.consumed
+                    self.bytes += chunk.consumed
                     self.done = before + (text.position() if text.position else read)
                     yield self._part(chunk, file, lines, told, in_rows=text.columns is not None)
                     lines += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
@@ -259,7 +266,7 @@ class Source:
         if kind == "table":
             return self._table(start)
         if kind == "json":
-            for name in self.table.keys() - {"ignore", "text", "words", "letters"}:
+            for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
             return Reader.json(**self._told(self.label or "label"))
@@ -303,7 +310,7 @@ class Source:
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
         if chunk.weighted and IGNORED not in self.remarks:
             self.remarks.append(IGNORED)
-        return Part(chunk, file, lines_before, rows, error, labels, ids, in_rows)
+        return Part(chunk, file, lines_before, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
 
 
 @contextmanager

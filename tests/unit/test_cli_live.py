@@ -125,7 +125,7 @@ def test_following_at_a_terminal(stream: Path) -> None:
     assert re.search(r"200 examples, \d+ mistakes", text)
     assert "waiting" not in "".join(screen(text))
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
-    assert "in 200 rounds" in screen(text)[-2]
+    assert "in 200 rounds" in screen(text)[-6]
 
 
 def test_a_quick_run_and_one_for_machines_import_neither_rich_nor_scipy(stream: Path) -> None:
@@ -221,13 +221,16 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     (tmp_path / "access.csv").write_text("size,bad\n3,1\n4,0\n")
     trips = pa.table({"hour": [7, 8, 7], "day": ["mon", "sun", "sun"], "late": [True, False, True]})
     parquet.write_table(trips, tmp_path / "trips.parquet")
-    svm = {"mistakebound run train.vw.gz --save model.mb", "mistakebound predict model.mb new.svm"}
+    svm = {f"mistakebound {words}" for words in ("predict model.mb new.svm", "explain model.mb new.svm")}
+    svm.add("mistakebound run train.vw.gz --save model.mb")
     lines = list(dict.fromkeys(examples()))
     assert len(lines) >= 20
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
     (tmp_path / ".config/fish/completions").mkdir(parents=True)
     for line in lines:
         saved = line if line not in svm else line.replace("train.vw.gz", "stream.svm").replace("model.mb", "svm.mb")
+        if line == "mistakebound bench":
+            saved += " --rows 100 --repeats 1"
         if "--follow" in line:
             saved = f"timeout -s INT 3 {line}; test $? = 124"
         found = subprocess.run(
@@ -299,7 +302,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     """One line each, with the file's name and a way out."""
     file = tmp_path / "x"
     assert "did you mean 'predict'?" in call("predcit", fails=2)
-    assert "there are: run, predict" in call("zzz", fails=2)
+    assert "there are: run, compare, predict" in call("zzz", fails=2)
     assert f"{file}: No such file or directory" in call("run", file, fails=1)
     assert f"{tmp_path}: Is a directory" in call("run", tmp_path, fails=1)
     assert "leave out --passes" in call("run", file, "--follow", "--passes", 2, fails=2)

@@ -385,7 +385,7 @@ def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
     with pytest.raises(mb.StreamError, match=r"x:2: feature 'c' is 2.0; this rule needs"):
         mb.Winnow(threshold=4.0).run(mb.Source(path))
     path.write_text("1 1:1\n0 2:0.5\n")
-    with pytest.raises(mb.StreamError, match=r"x:2: feature 1 is 0.5; this rule needs"):
+    with pytest.raises(mb.StreamError, match=r"x:2: feature 2 is 0.5; this rule needs"):
         mb.Winnow(threshold=4.0).run(mb.Source(path))
 
 

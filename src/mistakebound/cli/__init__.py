@@ -10,9 +10,12 @@ from mistakebound.cli.manual import EXIT_CODES, kept_as_written
 
 COMMANDS = {
     "run": "run",
+    "compare": "compare",
     "predict": "model",
     "weights": "model",
+    "explain": "explain",
     "bound": "about",
+    "bench": "bench",
     "version": "about",
     "completion": "completion",
 }
@@ -67,12 +70,16 @@ def main() -> None:
     themselves: numbers as they are, anything else as categories.
 
     \b
-    Examples:
+    More examples:
       mistakebound run stream.svm                      learn, and show the mistakes
       mistakebound run train.vw.gz --save model.mb     ... and keep the model
+      mistakebound run stream.svm --report page.html   ... and all about it on a page
+      mistakebound compare stream.svm                  every learner on the same stream
       mistakebound predict model.mb new.svm            a prediction a line
       mistakebound weights model.mb                    the features that matter most
+      mistakebound explain model.mb new.svm            why each prediction was made
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
+      mistakebound bench                               how fast it is here, beside others
       mistakebound completion bash                     for the Tab key
 
     \b

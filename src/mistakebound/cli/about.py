@@ -13,7 +13,9 @@ from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 
 
-@click.command(cls=Manual, context_settings={"ignore_unknown_options": True})
+@click.command(
+    cls=Manual, short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True}
+)
 @click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:
@@ -47,7 +49,7 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         click.echo(known[theorem](**given))
 
 
-@click.command(cls=Manual)
+@click.command(cls=Manual, short_help="Show the version.")
 def version() -> None:
     """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
     from mistakebound._core import has_avx2  # noqa: PLC0415

@@ -10,7 +10,7 @@ from mistakebound.cli.manual import Manual
 PROGRAM, VARIABLE = "mistakebound", "_MISTAKEBOUND_COMPLETE"
 
 
-@click.command(cls=Manual)
+@click.command(cls=Manual, short_help="Complete commands with the Tab key.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     r"""Write the script that makes a shell complete commands, options and files with the Tab key.

@@ -6,9 +6,11 @@ import click
 
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
-    "The run": ("passes", "follow", "load_from", "save_to", "predictions", "certify", "relevant", "as_json"),
+    "The run": ("passes", "follow", "load_from", "save_to", "predictions", "report", "certify", "relevant", "as_json"),
     "The files": ("format", "label", "labels", "positive", "skip_bad", "zero_based", "threads"),
-    "Columns of tables": (*("header", "separator", "text", "words", "letters", "categorical", "ignore", "interact"),),
+    "Columns of tables": (
+        *("header", "separator", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),
+    ),
 }
 """Options by what they are about, in the order of the help; all others come after them."""
 

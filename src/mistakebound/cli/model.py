@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import told
+from mistakebound.cli.output import shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES)
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option("--scores", is_flag=True, help="Write the score after each label.")
@@ -37,26 +38,39 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             click.echo("".join(lines), nl=False)
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES)
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
 @click.argument("model", type=click.Path(exists=True))
-@click.option("--top", default=20, show_default=True, help="How many; 0 for all of them.")
-def weights(model: str, top: int) -> None:
-    r"""Show the largest weights of a saved model, by size.
+@click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many; 0 for all.")
+@click.option("--zero-based", is_flag=True, help="The svmlight file counted from 0.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the list.")
+def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
+    r"""Show the largest weights of a saved model, by size, and what its constant feature adds, if it has one.
 
     \b
     A feature of a table is called
       column           a number
-      column=value     a category, or a word of a text
+      column=value     a category, a bin of numbers, or a word of a text
       a=x*b=y          an interaction
+
+    Features without names are called by the numbers of the file that the model learned from: svmlight's own, which
+    count from 1 unless --zero-based. A model that learned from arrays calls them by their column, from 0.
 
     \b
     Examples:
       mistakebound weights model.mb
-      mistakebound weights model.mb --top 0
+      mistakebound weights model.mb --top 0 --json
     """
+    from mistakebound.explain import Features  # noqa: PLC0415 - it needs numpy
+
     with told():
-        found = mb.load(model).weights_
-        pairs = list(found.items()) if isinstance(found, dict) else list(enumerate(found.tolist()))
-        pairs.sort(key=lambda pair: -abs(pair[1]))
-        for name, weight in pairs[: top or None]:
-            click.echo(f"{weight:>14.6g}  {name}")
+        features = Features(mb.load(model), zero_based=zero_based)
+        found, constant = features.largest(top or None), features.constant
+        if as_json:
+            added = 0.0 if constant is None else constant.adds
+            known = len(features.weights) - features.life.named
+            click.echo(json.dumps({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
+            return
+        if constant is not None:
+            click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
+        for name, weight in found:
+            click.echo(f"{weight:>14.6g}  {shown(name)}")

@@ -27,7 +27,7 @@ class Table:
         self.quiet, self.bar, self.bound_of = quiet, bar, bound
         self.bound: float | None = None
         self.told: set[str] = set()
-        self.rounds = self.mistakes = self.false_positives = self.false_negatives = 0
+        self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.start, self.seconds = time.perf_counter(), 0.0
         self.next, self.last = 1, (0, 0)
 
@@ -44,6 +44,7 @@ class Table:
         self.mistakes += part.mistakes
         self.false_positives += part.false_positives
         self.false_negatives += part.false_negatives
+        self.positives += part.said_positive - part.false_positives + part.false_negatives
         self.bound = self.bound_of(part, self.false_negatives)
         self.bar.update(self.rounds, self.mistakes)
 
@@ -64,7 +65,7 @@ class Table:
 
     def totals(self) -> dict[str, Any]:
         """Return what was counted, for machines."""
-        names = ("rounds", "mistakes", "false_positives", "false_negatives", "bound", "seconds")
+        names = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
         return {name: getattr(self, name) for name in names} | {"rate": self.mistakes / max(self.rounds, 1)}
 
     def _show(self, rounds: int, mistakes: int, done: int) -> None:
@@ -82,6 +83,17 @@ class Table:
         self.last = (rounds, mistakes)
 
 
+def shown(name: str) -> str:
+    r"""A name from a file as it may be put on a terminal or a page: what cannot be printed is escaped.
+
+    >>> shown("size\x1b[31m"), shown("größe €")
+    ('size\\x1b[31m', 'größe €')
+    """
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
@@ -94,7 +106,7 @@ def told() -> Iterator[None]:
         known = error.filename is not None and error.strerror is not None
         raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
     except (ValueError, ImportError) as error:
-        raise click.ClickException(printable(str(error))) from None
+        raise click.ClickException(reason_of(error)) from None
 
 
 def printable(text: str) -> str:
@@ -104,6 +116,25 @@ def printable(text: str) -> str:
     "'a\\ufffd[2J'"
     """
     return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong. Of files, the line says where, and no round need."""
+    return printable(str(error).removeprefix(f"round {getattr(error, 'round', None)}: "))
+
+
+class OutputFile(click.Path):
+    """A file that will be written in the end: better to hear now than after an hour that it cannot be."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what cannot be written."""
+        folder = os.path.dirname(os.path.abspath(value))  # noqa: PTH100, PTH120 - pathlib need not be imported
+        if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):  # noqa: PTH112
+            self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 @contextmanager

@@ -24,6 +24,12 @@ READING = (
     click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
     click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),
     click.option("--letters", type=int, metavar="N", help="Of a text, also runs of N characters."),
+    click.option(
+        "--bins",
+        type=int,
+        metavar="N",
+        help="Numbers as categories: N bins (1, 2, 4, ...) between two powers of two, for numbers of all sizes; try 4.",
+    ),
     click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of categories, also if numbers."),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
     click.option("--interact", multiple=True, metavar="A,B", help="Features of column A times those of column B."),
@@ -34,7 +40,7 @@ READING = (
     click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
-TABLE_NAMES = ("text", "words", "letters", "categorical", "ignore", "interact", "separator", "header")
+TABLE_NAMES = ("text", "words", "letters", "bins", "categorical", "ignore", "interact", "separator", "header")
 
 
 def reading(command: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from contextlib import contextmanager
@@ -12,11 +13,13 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.bar import Bar
+from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import Table, told, written
+from mistakebound.cli.output import OutputFile, Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
+from mistakebound.cli.summary import certificate_in_words, facts, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +27,11 @@ if TYPE_CHECKING:
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
+COLOUR = False if os.environ.get("NO_COLOR") else None
+"""None: on a terminal only."""
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES)
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
 @FILES
 @click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
 @click.option("--eta", type=float, help="Learning rate of the Winnow family.")
@@ -40,10 +45,11 @@ INTERRUPTED = 130
 @click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
 @click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
-@click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
+@click.option("--save", "save_to", type=OutputFile(), help="Write the model here at the end.")
 @click.option(
-    "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
+    "--predictions", type=OutputFile(), help="Write what was predicted in each round, before learning from it."
 )
+@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with all about the run here.")
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -57,6 +63,7 @@ def run(
     load_from: str | None,
     save_to: str | None,
     predictions: str | None,
+    report: str | None,
     certify: bool,
     as_json: bool,
     **options: Any,
@@ -71,6 +78,7 @@ def run(
       mistakebound run stream.svm
       mistakebound run mail.csv --label kind --text subject --save model.mb
       mistakebound run more.csv --label kind --text subject --load model.mb --save model.mb
+      mistakebound run access.csv --label bad --bins 4 --report page.html
       mistakebound run trips.parquet --label late --categorical hour --interact hour,day
       mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
       mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
@@ -103,35 +111,51 @@ def run(
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
         bar = Bar(source, passes, wanted=not as_json)
         table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
+        curve = Curve() if report else None
         with written(predictions) as out, ended_by_signals(source):
-            stopped = learn(model, source, passes, table, out)
-        if save_to:
+            stopped = learn(model, source, passes, table, curve, out)
+        found = facts(model, source, table, stopped)
+        nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
+        if save_to and not nothing:
             model.save(save_to)
-        certificate = model.certify() if certify else None
-        if as_json:
-            more = {"learner": type(model).__name__, "skipped": source.skipped, "remarks": source.remarks}
-            more["stopped"] = str(stopped or "")
-            found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-            click.echo(json.dumps(table.totals() | more | found))
-        else:
-            for line in source.skipped:
-                click.echo(f"skipped {line}", err=True)
-            if table.rounds or not stopped:
-                click.echo(f"\n{table.mistakes:,} mistakes in {table.rounds:,} rounds, {table.seconds:.2f} s")
-            if certificate:
-                click.echo(str(certificate))
+            found["saved"] = save_to
+        certificate = model.certify() if certify and not nothing else None
+        if report and curve:
+            from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
+
+            write_page(report, found, curve, model, certificate, zero_based=source.zero_based)
+            found["report"] = report
+        say(found, certificate, nothing=nothing, as_json=as_json)
     if isinstance(stopped, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     if stopped:
-        raise click.ClickException(str(stopped))
+        raise click.ClickException(found["stopped"])
 
 
-def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, out: Any) -> BaseException | None:
+def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: bool, as_json: bool) -> None:
+    """Tell what is known of the run, to a machine or to a person."""
+    if as_json:
+        told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
+        click.echo(json.dumps(found | told_of))
+        return
+    for line in found["skipped"]:
+        click.echo(f"skipped {line}", err=True)
+    if not nothing:
+        click.echo("\n" + in_words(found), color=COLOUR)
+    if certificate:
+        click.echo(certificate_in_words(certificate), color=COLOUR)
+
+
+def learn(
+    model: LinearLearner, source: mb.Source, passes: int, table: Table, curve: Curve | None, out: Any
+) -> BaseException | None:
     """Learn from the source, and return what ended it before its end, if anything did."""
     try:
         for _ in range(passes):
             for part in model.run_parts(source):
                 table.add(part)
+                if curve:
+                    curve.add(part)
                 table.tell(source.remarks)
                 if out:
                     out.writelines(f"{label}\n" for label in part.predictions.tolist())

@@ -68,4 +68,3 @@ class BalancedWinnowRule(Rule):
         top = self.eta * np.abs(z).max()
         plus, minus = np.exp(self.eta * z - top), np.exp(-self.eta * z - top)
         return np.asarray((plus - minus) / (plus + minus).sum())
-

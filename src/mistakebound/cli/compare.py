@@ -1,0 +1,252 @@
+"""``mistakebound compare``: every learner on the same stream, in one reading of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.curve import Curve
+from mistakebound.cli.making import make
+from mistakebound.cli.manual import EXIT_CODES, Manual
+from mistakebound.cli.output import OutputFile, reason_of, shown, told
+from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.running import running_bound
+from mistakebound.cli.summary import many, options_of, share, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound.certificate import Certificate
+    from mistakebound.sources import Part
+
+VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
+    ("perceptron", {}),
+    ("perceptron", {"bias": 1}),
+    ("balanced-winnow", {}),
+    ("balanced-winnow", {"bias": 1}),
+    ("balanced-winnow", {"eta": 0.02}),
+    ("balanced-winnow", {"eta": 0.5}),
+    ("balanced-winnow", {"update_margin": 0}),
+    ("pnorm", {"p": 4}),
+    ("pnorm", {"p": 10}),
+    ("normalized-winnow", {"eta": 0.1}),
+    ("winnow", {"alpha": 2}),
+    ("winnow", {"alpha": 1.2}),
+    ("elimination", {}),
+)
+INTERRUPTED = 130
+
+
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
+@FILES
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
+@click.option("--certify", is_flag=True, help="Find a comparator in hindsight for each, for the column of bounds.")
+@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw mistakes against rounds; needs matplotlib.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@reading
+def compare(
+    files: tuple[str, ...], *, classes: str | None, certify: bool, plot: str | None, as_json: bool, **options: Any
+) -> None:
+    r"""Let every learner predict and learn the same lines of FILE, which is read once, and rank them by mistakes.
+
+    \b
+      rate       mistakes per round
+      last half  the same in the last half of the rounds
+      seconds    for learning, without reading
+      bound      what a theorem allows, where that is known at once or with --certify
+      learner    what `mistakebound run` takes to do the same
+
+    Winnow's threshold is four times the most features of the first hundred lines. Learners that cannot take this
+    stream, such as Winnow where values are not 0 or 1, are listed with the reason.
+
+    \b
+    Examples:
+      mistakebound compare stream.svm
+      mistakebound compare mail.csv --label kind --text subject --plot mistakes.png
+    """
+    source = source_of(files, options)
+    if source.positive is not None:
+        classes = classes or f"not {source.positive},{source.positive}"
+    with told():
+        draw = picture_maker() if plot else None
+        start = time.perf_counter()
+        contenders: list[Contender] = []
+        stopped = play(source, contenders, classes, keep=certify)
+        seconds = time.perf_counter() - start
+        ranked = sorted((each for each in contenders if not each.reason), key=lambda each: each.curve.mistakes)
+        if certify:
+            for each in ranked:
+                each.certificate = each.learner.certify()
+        if not contenders and not stopped:
+            message = f"{', '.join(source.files)}: there are no examples"
+            raise click.ClickException(message)
+        if as_json:
+            click.echo(json.dumps(as_object(ranked, contenders, source, seconds, stopped)))
+        elif ranked:
+            click.echo(in_words(ranked, contenders, source, seconds))
+        if plot and draw:
+            draw({each.name: each.curve.to_now() for each in ranked}).savefig(plot, dpi=150)
+    if isinstance(stopped, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+    if stopped:
+        raise click.ClickException(reason_of(stopped))
+
+
+class Contender:
+    """One learner at work, until something comes that it cannot take."""
+
+    def __init__(self, learner: str, parameters: dict[str, Any], *, keep: bool) -> None:
+        self.learner = make(learner, parameters, keep=keep)
+        self.curve = Curve()
+        self.seconds, self.positives = 0.0, 0
+        self.reason = ""
+        self.certificate: Certificate | None = None
+
+    @property
+    def name(self) -> str:
+        """The learner as ``run`` takes it."""
+        return options_of(self.learner.ledger_.rule).removeprefix("--learner ")
+
+    @property
+    def bound(self) -> float | None:
+        """What a theorem allows, as far as it is known without searching for a comparator."""
+        if self.certificate is not None:
+            return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
+        ledger = self.learner.ledger_
+        return running_bound(self.learner, None, loaded=False)(ledger, ledger.false_negatives)
+
+    def learn(self, part: Part) -> None:
+        """Predict, then learn, the rows of a part."""
+        if self.reason:
+            return
+        start = time.perf_counter()
+        try:
+            for ledger in self.learner.run_parts(OnePart(part)):
+                self.curve.add(ledger)
+                self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
+        except ValueError as error:
+            self.reason = reason_of(error)
+        self.seconds += time.perf_counter() - start
+
+
+class OnePart(mb.Source):
+    """A part that was read already."""
+
+    def __init__(self, part: Part) -> None:
+        super().__init__(part.file)
+        self.part = part
+
+    def parts(self) -> Iterator[Part]:
+        """Return the one part."""
+        yield self.part
+
+
+def play(source: mb.Source, contenders: list[Contender], classes: str | None, *, keep: bool) -> BaseException | None:
+    """Read the source once, for all; return what ended it before its end, if anything did."""
+    try:
+        for part in source.parts():
+            if not contenders:
+                for learner, parameters in VARIANTS:
+                    own = {"threshold": threshold(part)} if learner == "winnow" else {}
+                    contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
+            for each in contenders:
+                each.learn(replace(part, error=""))
+            if part.error:
+                raise mb.StreamError(part.error)
+            if all(each.reason for each in contenders):  # then it is the stream's fault
+                raise mb.StreamError(contenders[0].reason)
+    except (KeyboardInterrupt, ValueError) as reason:
+        return reason
+    return None
+
+
+def threshold(part: Part) -> float:
+    """Winnow's threshold for a vocabulary that grows: 4σ, with at most σ features active at once."""
+    ends = part.chunk.indptr[:101].tolist()
+    return 4.0 * max(1.0, *(float(end - begin) for begin, end in pairwise([0, *ends])))
+
+
+# ---------------------------------------------------------------------- what is shown
+
+
+def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.Source, seconds: float) -> str:
+    """The table, those that are not in it, and what to do next."""
+    lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}  learner"]
+    for each in ranked:
+        curve = each.curve
+        bound = "–" if each.bound is None else f"{each.bound:,.6g}"
+        lines.append(
+            f"{curve.mistakes:>12,} {curve.mistakes / max(curve.rounds, 1):>8.4f} {curve.late_rate():>10.4f} "
+            f"{each.seconds:>8.3f} {bound:>12}  {each.name}"
+        )
+    refused = [each for each in contenders if each.reason]
+    if refused:
+        lines += ["", "not for this stream:", *(f"  {each.name}: {shown(each.reason)}" for each in refused)]
+    best = ranked[0]
+    label, mistakes = majority(best)
+    rounds = best.curve.rounds
+    guess = f"always saying {shown(str(label))}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
+    lines += ["", f"{many(rounds, 'round')}, {size(source.bytes)} read once, {seconds:.2f} s; {guess}"]
+    lines += [f"fewest mistakes: mistakebound run ... --learner {best.name}"]
+    return "\n".join(lines)
+
+
+def as_object(
+    ranked: list[Contender],
+    contenders: list[Contender],
+    source: mb.Source,
+    seconds: float,
+    stopped: BaseException | None,
+) -> dict[str, Any]:
+    """The same for machines."""
+    label, mistakes = majority(ranked[0]) if ranked else (None, 0)
+    return {
+        "rounds": ranked[0].curve.rounds if ranked else 0,
+        "bytes": source.bytes,
+        "seconds": seconds,
+        "majority": label,
+        "majority_mistakes": mistakes,
+        "learners": [
+            {
+                "options": f"--learner {each.name}",
+                "mistakes": each.curve.mistakes,
+                "rate": each.curve.mistakes / max(each.curve.rounds, 1),
+                "late_rate": each.curve.late_rate(),
+                "seconds": each.seconds,
+                "bound": each.bound,
+                "status": None if each.certificate is None else each.certificate.status,
+            }
+            for each in ranked
+        ],
+        "not_counted": [
+            {"options": f"--learner {each.name}", "reason": each.reason} for each in contenders if each.reason
+        ],
+        "skipped": source.skipped,
+        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
+    }
+
+
+def majority(contender: Contender) -> tuple[Any, int]:
+    """The commoner label, and how many mistakes it would be to say it always."""
+    negative, positive = contender.learner.ledger_.classes
+    negatives = contender.curve.rounds - contender.positives
+    return (positive if contender.positives >= negatives else negative), min(contender.positives, negatives)
+
+
+def picture_maker() -> Any:
+    """What draws curves; better to hear now than after the reading that it is not there."""
+    from mistakebound.plot import curves  # noqa: PLC0415
+
+    try:
+        import matplotlib.figure  # noqa: F401, PLC0415
+    except ImportError:
+        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
+        raise ModuleNotFoundError(message) from None
+    return curves

@@ -1,0 +1,41 @@
+"""Mistakes against rounds, kept so that the curve of a stream of any length stays small."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mistakebound.ledger import Ledger
+
+STEP = 100
+"""From round 100 on, a point for each hundredth more rounds: some 2,000 points for a thousand million rounds."""
+
+
+class Curve:
+    """How many mistakes there were up to a round, for every round up to 100 and then for each hundredth more."""
+
+    def __init__(self) -> None:
+        self.points: list[tuple[int, int]] = [(0, 0)]
+        self.rounds = self.mistakes = 0
+        self._next = 1
+
+    def add(self, part: Ledger) -> None:
+        """Go on with the rounds of a part."""
+        mistaken = part.mistake_rounds
+        while self._next <= self.rounds + part.rounds:
+            self.points.append((self._next, self.mistakes + int(mistaken.searchsorted(self._next - self.rounds))))
+            self._next += max(1, self._next // STEP)
+        self.rounds += part.rounds
+        self.mistakes += part.mistakes
+
+    def to_now(self) -> list[tuple[int, int]]:
+        """(rounds, mistakes) from (0, 0) to the last round."""
+        now = (self.rounds, self.mistakes)
+        return self.points if self.points[-1] == now else [*self.points, now]
+
+    def late_rate(self) -> float:
+        """Mistakes per round in the last half of the rounds (from the first point in it on)."""
+        points = self.to_now()
+        rounds, mistakes = points[bisect_left(points, (self.rounds + 1) // 2, key=lambda point: point[0])]
+        return (self.mistakes - mistakes) / max(self.rounds - rounds, 1)

@@ -1,0 +1,140 @@
+"""What ``run`` says at its end: the same facts for people, for machines and for the report."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mistakebound.cli.making import DEFAULTS
+from mistakebound.cli.output import reason_of, shown
+
+if TYPE_CHECKING:
+    import mistakebound as mb
+    from mistakebound.certificate import Certificate
+    from mistakebound.cli.output import Table
+    from mistakebound.learners import LinearLearner
+    from mistakebound.rules import Rule
+
+OPTIONS = {"theta": "threshold"}
+"""Parameters of rules that the command line calls otherwise."""
+
+
+def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseException | None) -> dict[str, Any]:
+    """Everything that is known of a run, under the names that ``--json`` has for it."""
+    ledger, counted = model.ledger_, table.totals()
+    negatives = counted["rounds"] - counted["positives"]
+    return counted | {
+        "learner": type(model).__name__,
+        # JSON has no infinity, and η may be infinite.
+        "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
+        "options": options_of(ledger.rule),
+        "classes": list(ledger.classes),
+        "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
+        "majority_mistakes": min(counted["positives"], negatives),
+        "files": source.files,
+        "bytes": source.bytes,
+        "skipped": source.skipped,
+        "remarks": source.remarks,
+        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
+    }
+
+
+def options_of(rule: Rule) -> str:
+    """A rule as ``run`` takes it.
+
+    >>> from mistakebound.rules import WinnowRule
+    >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
+    '--learner winnow --alpha 1.5 --threshold 8'
+    """
+    needed = DEFAULTS.get(rule.id, {})  # where the default of the command line is not 0
+    words = [f"--learner {rule.id}"]
+    for name, value in asdict(rule).items():
+        if name != "strict" and (value or name in needed):
+            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
+    # What a rule is made of comes before what every rule has.
+    return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
+
+
+def in_words(found: dict[str, Any]) -> str:
+    """A few lines for a person."""
+    rounds, seconds = found["rounds"], found["seconds"]
+    negative, positive = (shown(str(label)) for label in found["classes"])
+    guess = f"always saying {shown(str(found['majority']))} ({share(found['majority_mistakes'], rounds)})"
+    speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
+    lines = [
+        click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
+        f"{found['false_positives']:>12,}  said {positive}, was {negative}",
+        f"{found['false_negatives']:>12,}  said {negative}, was {positive}",
+        f"{found['majority_mistakes']:>12,}  would be those of {guess}",
+        f"learner       {found['options'].removeprefix('--learner ')}",
+    ]
+    if found["skipped"]:
+        lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
+    files = [(name, found[name]) for name in ("saved", "report") if name in found]
+    lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]  # noqa: PTH202
+    return "\n".join(lines)
+
+
+def headline(found: dict[str, Any]) -> str:
+    """The most important fact."""
+    return f"{many(found['mistakes'], 'mistake')} in {many(found['rounds'], 'round')}"
+
+
+def many(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> many(1, "round"), many(2000, "round")
+    ('1 round', '2,000 rounds')
+    """
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def size(count: int) -> str:
+    """A number of bytes.
+
+    >>> size(12), size(3_456), size(7_800_000)
+    ('12 bytes', '3.5 kB', '7.8 MB')
+    """
+    for unit, letters in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {letters}"
+    return many(count, "byte")
+
+
+def share(part: int, whole: int) -> str:
+    """Percent, with as many digits as small rates need.
+
+    >>> share(1, 3), share(7, 100_000), share(0, 0)
+    ('33.33 %', '0.007 %', '0 %')
+    """
+    percent = 100 * part / max(whole, 1)
+    return f"{percent:.2f} %" if percent >= 1 else f"{percent:.3g} %"
+
+
+COLOURS = {"holds": "green", "violated": "red"}
+
+
+def certificate_in_words(certificate: Certificate) -> str:
+    """What a certificate means, and the premises that were checked."""
+    verdict = click.style(certificate.status, bold=True, fg=COLOURS.get(certificate.status, "yellow"))
+    premises = str(certificate).splitlines()[1:]
+    return "\n".join([f"certificate   {verdict}: {meaning(certificate)}", *premises])
+
+
+def meaning(certificate: Certificate) -> str:
+    """What a certificate says, in a sentence."""
+    theorem, bound = certificate.theorem, f"{certificate.bound:,.6g}"
+    counted = "mistakes" if certificate.updates == certificate.mistakes else "updates, all mistakes among them"
+    if certificate.status == "holds":
+        return f"{theorem} allows {bound} {counted}, and there were {max(certificate.updates, certificate.mistakes):,}"
+    if certificate.status == "vacuous":
+        return f"{theorem} allows {bound} {counted}, which is no less than the {certificate.rounds:,} rounds"
+    if certificate.status == "does not apply":
+        return f"{theorem} asks for something that this stream does not have"
+    if certificate.status == "incomplete":
+        return "not all mistaken examples could be kept, so that nothing can be said"
+    return f"{theorem} allows {bound} {counted}, and there were more: this is a bug of mistakebound, please report it"

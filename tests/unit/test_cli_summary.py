@@ -1,0 +1,237 @@
+"""What a run says at its end: to a person, to a machine, and on a page."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mistakebound as mb
+from mistakebound.cli import main
+from mistakebound.cli.curve import Curve
+from mistakebound.cli.summary import meaning
+
+
+def call(*words: Any, fails: int = 0, **more: Any) -> str:
+    """Output of a command that ends with this exit code."""
+    result = CliRunner().invoke(main, [str(word) for word in words], **more)
+    assert result.exit_code == fails, result.output
+    return result.output
+
+
+@pytest.fixture
+def mail(tmp_path: Path) -> Path:
+    """Forty mails of which a quarter is spam, and a line that is broken."""
+    path = tmp_path / "mail.csv"
+    rows = ["subject,kind\n"] + [f"{w},spam\nlunch,ham\n,ham\ntea,ham\n" for w in ("win", "money") * 5] + ["a,b,c\n"]
+    path.write_text("".join(rows))
+    return path
+
+
+HOW = ("--label", "kind", "--skip-bad", 1, "--learner", "perceptron", "--bias", 1)
+
+
+def test_facts_are_those_of_the_ledger(mail: Path, tmp_path: Path) -> None:
+    """Counts by kind, and the mistakes of always saying the commoner label, counted by hand."""
+    found = json.loads(call("run", mail, *HOW, "--json", "--save", tmp_path / "m.mb"))
+    learner = mb.Perceptron(bias=1)
+    ledger = learner.run(mb.Source(mail, label="kind", skip_bad=1))
+    assert [found[name] for name in ("rounds", "mistakes", "false_positives", "false_negatives")] == [
+        ledger.rounds,
+        ledger.mistakes,
+        ledger.false_positives,
+        ledger.false_negatives,
+    ]
+    assert (found["positives"], found["majority"], found["majority_mistakes"]) == (10, "ham", 10)
+    assert found["classes"] == ["ham", "spam"]
+    assert found["bytes"] == mail.stat().st_size
+    assert found["options"] == "--learner perceptron --bias 1"
+    assert found["saved"] == str(tmp_path / "m.mb")
+    assert len(found["skipped"]) == 1
+
+
+def test_the_majority_may_be_positive(tmp_path: Path) -> None:
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:1\n0 2:1\n1 3:1\n")
+    found = json.loads(call("run", path, "--json", "--passes", 2))
+    assert (found["positives"], found["majority"], found["majority_mistakes"]) == (4, 1, 2)
+    assert found["bytes"] == 2 * path.stat().st_size
+
+
+def test_summary_in_words(mail: Path, tmp_path: Path) -> None:
+    found = json.loads(call("run", mail, *HOW, "--json"))
+    output = call("run", mail, *HOW, "--save", tmp_path / "m.mb", "--report", tmp_path / "r.html")
+    lines = output[output.index("\n\n") + 2 :].splitlines()
+    assert lines[0].startswith(f"{found['mistakes']} mistakes in 40 rounds ({2.5 * found['mistakes']:.2f} %), ")
+    assert lines[1].split() == [str(found["false_positives"]), "said", "spam,", "was", "ham"]
+    assert lines[2].split() == [str(found["false_negatives"]), "said", "ham,", "was", "spam"]
+    assert lines[3].split()[0] == "10"
+    assert "always saying ham (25.00 %)" in lines[3]
+    assert lines[4].split() == ["learner", "perceptron", "--bias", "1"]
+    assert "1 bad line" in lines[5]
+    assert f"{tmp_path / 'm.mb'} (" in lines[6]
+    assert f"{tmp_path / 'r.html'} (" in lines[7]
+    assert "\x1b" not in output
+    assert "\x1b[1m" in call("run", mail, *HOW, color=True)
+
+
+@pytest.mark.parametrize("learner", ["perceptron", "normalized-winnow", "balanced-winnow", "pnorm", "winnow"])
+def test_options_make_the_same_learner_again(learner: str, tmp_path: Path) -> None:
+    """What the summary says of the learner can be given to run."""
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:1 2:1\n0 2:1\n1 3:1\n")
+    given = {
+        "perceptron": "--update-margin 0.25",
+        "winnow": "--threshold 5 --alpha 1.5",
+        "normalized-winnow": "--eta inf",
+    }
+    more = given.get(learner, "").split()
+    first = json.loads(call("run", path, "--learner", learner, *more, "--json"), parse_constant=pytest.fail)
+    again = json.loads(call("run", path, *first["options"].split(), "--json"))
+    assert again["rule"] == first["rule"]
+
+
+def test_certificate_in_words(mail: Path) -> None:
+    output = call("run", mail, *HOW, "--certify")
+    assert re.search(r"certificate +(holds|vacuous): \S+ allows [\d.,]+ (mistakes|updates)", output)
+    assert "✓ the learner was fresh in the first round" in output
+    certificate = mb.certify(mb.Perceptron().run([[1.0]], [-1]), "novikoff")
+    words = {
+        "holds": "and there were",
+        "vacuous": "no less than",
+        "does not apply": "asks for something",
+        "incomplete": "nothing can be said",
+        "violated": "bug",
+    }
+    for status, word in words.items():
+        assert word in meaning(type(certificate)(**{**vars(certificate), "status": status}))
+
+
+def test_a_header_among_words_is_found_by_the_names_that_are_told(mail: Path) -> None:
+    """A table of words alone does not tell whether it has a header; the name of a column in its first line does."""
+    assert json.loads(call("run", mail, *HOW, "--json"))["rounds"] == 40
+    assert "'sort' is no column" in call("run", mail, "--label", "sort", fails=1)
+    assert "'kind' is no column" in call("run", mail, *HOW, "--no-header", fails=1)
+
+
+class Page(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_report_is_harmless_and_needs_nothing(tmp_path: Path) -> None:
+    """Names, labels, file names and bad lines from a hostile file come out as text; nothing is fetched or run."""
+    path, report = tmp_path / "x<img src=y>.vw", tmp_path / "r.html"
+    evil = ["<script>alert(1)</script>", '"><img/src=x>', "&amp;", "a\x07b", "\u202eabc", "'onload='"]
+    path.write_text("".join(f"{k % 2} |n {name}\n" for k, name in enumerate(evil * 3)) + "1 <script>\n")
+    call("run", path, "--skip-bad", 1, "--learner", "perceptron", "--update-margin", 99, "--report", report)
+    page = Page(report.read_text(encoding="utf-8"))
+    kinds = {tag for tag, _ in page.tags}
+    assert not kinds & {"script", "img", "link", "iframe", "object", "a", "form"}
+    for tag, attributes in page.tags:
+        assert not set(attributes) & {"src", "href", "onload", "style"}, (tag, attributes)
+    for name in ("<script>alert(1)</script>", '"><img/src=x>', "&amp;", "a\\x07b", "\\u202eabc", "'onload='"):
+        assert f"n^{name}" in page.text
+    assert "x<img src=y>.vw" in page.text
+    assert "got '<script>'" in page.text
+    assert "url(" not in report.read_text(encoding="utf-8")
+    assert (
+        "meta",
+        {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'"},
+    ) in (page.tags)
+    assert f"mistakebound {mb.__version__}" in page.text
+
+
+def test_report_shows_the_run(mail: Path, tmp_path: Path) -> None:
+    """Counts, weights, learner, certificate, and a line whose end is the last round."""
+    report = tmp_path / "r.html"
+    found = json.loads(call("run", mail, *HOW, "--certify", "--json", "--report", report))
+    page = Page(report.read_text(encoding="utf-8"))
+    assert f"{found['mistakes']} mistakes in 40 rounds" in page.text
+    assert "--learner perceptron --bias 1" in page.text
+    assert "(constant)" in page.text
+    assert "subject=lunch" in page.text
+    assert found["certificate"]["theorem"] in page.text
+    lines = {attributes["class"]: attributes["points"] for tag, attributes in page.tags if tag == "polyline"}
+    x, y = (float(number) for number in str(lines["ours"]).split()[-1].split(","))
+    assert x == 470.0
+    assert 10.0 <= y < 260.0
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 2
+
+
+def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
+    path, report = tmp_path / "x.svm", tmp_path / "r.html"
+    path.write_text("")
+    call("run", path, "--report", report)
+    assert "0 mistakes in 0 rounds" in report.read_text(encoding="utf-8")
+    path.write_text("1 1:1\nbroken\n")
+    call("run", path, "--report", report, fails=1)
+    assert "Ended before the end: " in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", ["--save", "--report", "--predictions"])
+def test_what_cannot_be_written_is_said_at_once(option: str, mail: Path, tmp_path: Path) -> None:
+    """Before anything is learned."""
+    output = call("run", mail, *HOW, option, tmp_path / "absent" / "x", fails=2)
+    assert "there is no folder" in output
+    assert "rounds" not in output
+    assert "directory" in call("run", mail, *HOW, option, tmp_path, fails=2)
+
+
+def test_what_learned_nothing_leaves_the_model_alone(mail: Path, tmp_path: Path) -> None:
+    """A column that is not there is one line of words, and no empty model over a good one."""
+    call("run", mail, *HOW, "--save", tmp_path / "m.mb")
+    before = (tmp_path / "m.mb").read_bytes()
+    output = call("run", mail, "--label", "absent", "--save", tmp_path / "m.mb", "--certify", fails=1)
+    assert output.splitlines() == [f"Error: {mail}: 'absent' is no column; there are: c1, c2"]
+    assert (tmp_path / "m.mb").read_bytes() == before
+    output = call("run", mail, "--skip-bad", 1, fails=1)
+    assert f"Error: {mail}:1: there is no label" in output
+
+
+@pytest.mark.parametrize("cut", [1, 7, 1000, 3333])
+def test_curve(cut: int) -> None:
+    """The same points however the rounds are cut into parts: each up to 100, then each hundredth more."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((3000, 3)), rng.choice([-1, 1], 3000)
+    whole = mb.Perceptron().run(X, y).mistake_curve
+    learner, curve = mb.Perceptron(), Curve()
+    for begin in range(0, 3000, cut):
+        curve.add(learner.run(X[begin : begin + cut], y[begin : begin + cut]))
+    points = curve.to_now()
+    assert points[0] == (0, 0)
+    assert [rounds for rounds, _ in points[1:101]] == list(range(1, 101))
+    assert points[-1] == (3000, whole[-1])
+    assert all(mistakes == whole[rounds - 1] for rounds, mistakes in points[1:])
+    assert len(points) < 500
+    start = min(rounds for rounds, _ in points if rounds >= 1500)
+    assert start < 1516
+    assert curve.late_rate() == (whole[-1] - whole[start - 1]) / (3000 - start)
+
+
+def test_curve_of_many_rounds_stays_small() -> None:
+    class Million:
+        rounds, mistakes, mistake_rounds = 10**9, 0, np.zeros(0, np.int64)
+
+    curve = Curve()
+    for _ in range(3):
+        curve.add(Million())  # type: ignore[arg-type]
+    assert len(curve.points) < 2500
+    assert Curve().late_rate() == 0
