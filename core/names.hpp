@@ -1,5 +1,6 @@
 // Exact ids for names: an open-addressing table over an arena of UTF-8 bytes. No two names ever share an id.
 #pragma once
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -7,6 +8,10 @@
 #include <vector>
 
 #include "table.hpp"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace mistakebound {
 
@@ -28,7 +33,7 @@ struct Key {
 
  private:
   static constexpr std::size_t longest = 11;
-  static constexpr std::uint32_t longer = 255;  // instead of the length
+  static constexpr std::uint32_t longer = 255;  // instead of the length and 1
 
   template <class Word>
   static Word word(const char* p) {
@@ -52,7 +57,7 @@ struct Key {
     const std::size_t size = name.size();
     if (size > longest)
       return longer << 24 | (static_cast<std::uint32_t>(hash_of(name, 0xBF58476D1CE4E5B9ULL)) & 0xFFFFFF);
-    const auto length = static_cast<std::uint32_t>(size) << 24;
+    const auto length = static_cast<std::uint32_t>(size + 1) << 24;  // never 0, as that of an empty slot is
     if (size <= 8) return length;
     return length | static_cast<std::uint32_t>(word<std::uint64_t>(name.data() + size - 8) >> (64 - 8 * (size - 8)));
   }
@@ -70,7 +75,7 @@ struct Key {
 
 class Names {
  public:
-  Names() { slots_.resize(64); }
+  Names() { lines_.resize(16); }
 
   std::size_t size() const { return end_.size(); }
 
@@ -79,15 +84,24 @@ class Names {
     return {arena_.data() + begin, end_[id] - begin};
   }
 
-  // Asks the memory for the slot that a later `find` will look at.
-  void fetch(const Key& key) const { __builtin_prefetch(slots_.data() + (key.hash & mask_)); }
+  // Asks the memory for the line that a later `find` will look at.
+  void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
 
   // id + 1, or 0 for a name that has none.
-  [[gnu::always_inline]] std::int32_t find(std::string_view name, const Key& key) const {
-    return static_cast<std::int32_t>(slots_.data()[locate(name, key)].used);
+  [[gnu::always_inline]] std::int32_t find(std::string_view wanted, const Key& key) const {
+    for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
+      const Line& line = lines_.data()[at];
+      for (unsigned same = line.same(key); same != 0; same &= same - 1) {
+        const std::uint32_t used = line.used[std::countr_zero(same)];
+        if (key.is_name() || name(used - 1) == wanted) [[likely]]
+          return static_cast<std::int32_t>(used);
+      }
+      if (!line.full()) [[likely]]
+        return 0;
+    }
   }
 
-  // The same for many names at once; all slots are asked for before the first is looked at.
+  // The same for many names at once; all lines are asked for before the first is looked at.
   void find_all(const std::string_view* names, std::size_t count, Key* keys, std::int32_t* found) const {
     for (std::size_t k = 0; k < count; ++k) {
       keys[k] = Key(names[k]);
@@ -98,60 +112,73 @@ class Names {
 
   // The id of the name, given now if it has none yet.
   std::size_t insert(std::string_view name) {
-    if (2 * (size() + 1) > slots_.size()) grow();
-    if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
     const Key key(name);
-    Slot& slot = slots_.data()[locate(name, key)];
-    if (slot.used == 0) {
-      arena_.append(name);
-      end_.push_back(arena_.size());
-      slot = {key.low, key.high, static_cast<std::uint32_t>(size())};
-    }
-    return slot.used - 1;
+    if (const std::int32_t found = find(name, key); found != 0) return static_cast<std::size_t>(found) - 1;
+    if (2 * (size() + 1) > Line::count * lines_.size()) grow();
+    if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
+    arena_.append(name);
+    end_.push_back(arena_.size());
+    put(lines_, mask_, key.low, key.high, static_cast<std::uint32_t>(size()));
+    return size() - 1;
   }
 
  private:
-  // Four to a line of the cache. A name of up to 11 bytes is found without looking anywhere else.
-  struct Slot {
-    std::uint64_t low;
-    std::uint32_t high, used;  // used: id + 1; 0 is empty
-  };
-  static constexpr std::size_t line = 4;
+  // Four slots, as long as a line of the cache, filled from the first on. A name of up to 11 bytes is found without looking
+  // anywhere else.
+  struct Line {
+    static constexpr unsigned count = 4;
+    std::uint64_t low[count];
+    std::uint32_t high[count];
+    std::uint32_t used[count];  // id + 1; 0 is empty
+    bool full() const { return used[count - 1] != 0; }
 
-  [[gnu::always_inline]] std::size_t locate(std::string_view wanted, const Key& key) const {
-    const Slot* const slots = slots_.data();
-    for (std::size_t at = key.hash & mask_, tries = 0;; at = next(at, tries++) & mask_) {
-      const Slot& slot = slots[at];
-      if (slot.used == 0) return at;
-      if (slot.low == key.low && slot.high == key.high && (key.is_name() || name(slot.used - 1) == wanted)) return at;
+    // A bit for each slot that has this key: all four are compared, without a branch that nobody could foresee.
+    [[gnu::always_inline]] unsigned same(const Key& key) const {
+#ifdef __SSE2__
+      const __m128i wanted = _mm_set1_epi64x(static_cast<long long>(key.low));
+      const auto halves = [&](const std::uint64_t* two) {
+        return _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(two)), wanted));
+      };
+      const __m128 first = halves(low), second = halves(low + 2);
+      const __m128 rest = _mm_castsi128_ps(_mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)),
+                                                           _mm_set1_epi32(static_cast<int>(key.high))));
+      const __m128 lower = _mm_shuffle_ps(first, second, 0x88), upper = _mm_shuffle_ps(first, second, 0xDD);
+      return static_cast<unsigned>(_mm_movemask_ps(_mm_and_ps(_mm_and_ps(lower, upper), rest)));
+#else
+      unsigned found = 0;
+      for (unsigned k = 0; k < count; ++k) found |= (low[k] == key.low && high[k] == key.high ? 1U : 0U) << k;
+      return found;
+#endif
     }
-  }
+  };
 
-  // First the other slots of the same line, which is there already; then those of the next one.
-  static std::size_t next(std::size_t at, std::size_t tries) {
-    const std::size_t turned = (at & ~(line - 1)) | ((at + 1) & (line - 1));
-    return tries % line == line - 1 ? turned + line : turned;
+  static void put(Table<Line>& lines, std::size_t mask, std::uint64_t low, std::uint32_t high, std::uint32_t used) {
+    std::size_t at = Key(low, high).hash & mask;
+    while (lines.data()[at].full()) at = (at + 1) & mask;
+    Line& line = lines.data()[at];
+    unsigned k = 0;
+    while (line.used[k] != 0) ++k;
+    line.low[k] = low;
+    line.high[k] = high;
+    line.used[k] = used;
   }
 
   void grow() {
-    Table<Slot> larger;
-    larger.resize(2 * slots_.size());
+    Table<Line> larger;
+    larger.resize(2 * lines_.size());
     const std::size_t mask = larger.size() - 1;
-    for (std::size_t old = 0; old < slots_.size(); ++old) {
-      const Slot& slot = slots_.data()[old];
-      if (slot.used == 0) continue;
-      std::size_t at = Key(slot.low, slot.high).hash & mask;
-      for (std::size_t tries = 0; larger.data()[at].used != 0;) at = next(at, tries++) & mask;
-      larger.data()[at] = slot;
+    for (std::size_t at = 0; at < lines_.size(); ++at) {
+      const Line& line = lines_.data()[at];
+      for (unsigned k = 0; k < Line::count && line.used[k] != 0; ++k) put(larger, mask, line.low[k], line.high[k], line.used[k]);
     }
-    slots_.swap(larger);
+    lines_.swap(larger);
     mask_ = mask;
   }
 
   std::string arena_;
   std::vector<std::uint64_t> end_;
-  Table<Slot> slots_;
-  std::size_t mask_ = 63;
+  Table<Line> lines_;
+  std::size_t mask_ = 15;
 };
 
 }  // namespace mistakebound

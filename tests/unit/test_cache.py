@@ -15,7 +15,7 @@ from mistakebound._core import Chunk
 TEXTS = {
     "svmlight": "1 1:0.5 7:-2\n-1 3:1e-3 # c\n\n1\n-1 2:1 2:1\n",
     "vw": "1 2 'tag |a x y:2 |b:0.5 z\n-1 | a_long_name_of_more_than_16_bytes\n",
-    "table": "y,a,b\n1,2,x\n0,,\"q\nr\"\n",
+    "table": 'y,a,b\n1,2,x\n0,,"q\nr"\n',
     "json": '{"label": "spam", "a": {"b": 1}}\n{"label": "ham", "c": "d"}\n',
 }
 MASK = 2**64 - 1
