@@ -1,28 +1,35 @@
-"""Whole processes that learn from a text file, against Vowpal Wabbit (pip install vowpalwabbit) in the same run.
+"""Whole processes that learn from a file, against Vowpal Wabbit (pip install vowpalwabbit) in the same run.
 
-    python benchmarks/bench_files.py [--rows 200000] [--repeats 3]
+    python benchmarks/bench_files.py [--rows 1000000] [--repeats 3]
 
-The stream is that of bench_play.py, with 2^20 features, written as svmlight and as VW text; scikit-learn's reader of
-svmlight is compared with ours on its first 20,000 rows, and must give the same matrix. "One core" is one core for the
-whole process (this VW has no option for one thread).
+The stream is that of bench_play.py with 2^20 features, 75 a row, written as svmlight and as VW text (a million rows are
+1.2 GB). "Words" are 75 words a row, drawn by Zipf's law from a vocabulary of 2^20, as VW text without values. VW runs
+with its default learner, ours with the Perceptron or with margin Balanced Winnow (its default). "One core" is one core
+for the whole process (this VW has no option for one thread), otherwise both have two threads. Files are in the page
+cache. "From cache": the second pass over the same data, each from its own binary cache. scikit-learn's reader of
+svmlight is compared with ours on the first 20,000 rows, and must give the same matrix.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import resource
+import subprocess
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from mistakebound.measure import best_times, click_log, ratio, write_texts
+from mistakebound.measure import best_times, click_log, ratio, write_texts, write_words
 from mistakebound.peers import OURS, VW, our_matrix, process
 
 PERCEPTRON = ["--learner", "perceptron"]
+ONE = ["--threads", "1"]
 
 
-def run_on_one_core(*command: str | Path) -> None:
+def on_one_core(*command: str | Path) -> None:
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -31,32 +38,54 @@ def run_on_one_core(*command: str | Path) -> None:
         os.sched_setaffinity(0, cores)
 
 
+def peak_memory(*command: str | Path) -> float:
+    """Largest resident memory of a process, in MB."""
+    words = [str(word) for word in command]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as running:
+        _, _, used = os.wait4(running.pid, 0)
+        running.returncode = 0
+    return used.ru_maxrss / 1024 if hasattr(resource, "RUSAGE_CHILDREN") else float("nan")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        svm, vw = Path(folder) / "stream.svm", Path(folder) / "stream.vw"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        svm, vw, words, small = (folder / file for file in ("stream.svm", "stream.vw", "words.vw", "small.svm"))
         write_texts(*click_log(options.rows, 2**20), svm, vw)
-        small = Path(folder) / "small.svm"
+        write_words(options.rows, 2**20, words)
         with svm.open("rb") as whole:
-            small.write_bytes(b"".join(next(whole) for _ in range(20_000)))
+            small.write_bytes(b"".join(next(whole) for _ in range(min(20_000, options.rows))))
+        vw_cache = ["--cache_file", folder / "vw.cache"]
+        process(*VW, vw, *vw_cache)
+        process(*OURS, svm, "--cache", *PERCEPTRON)
         print(f"{options.rows:,} rows x 75, {svm.stat().st_size / 1e9:.2f} GB, best of {options.repeats} turns\n")
-        best = best_times(
-            {
-                "VW, one core": lambda: run_on_one_core(*VW, vw),
-                "VW": lambda: process(*VW, vw),
-                "perceptron, svmlight, one core": lambda: run_on_one_core(*OURS, svm, *PERCEPTRON, "--threads", "1"),
-                "perceptron, svmlight": lambda: process(*OURS, svm, *PERCEPTRON),
-                "perceptron, VW text": lambda: process(*OURS, vw, *PERCEPTRON),
-                "balanced winnow, svmlight": lambda: process(*OURS, svm),
-            },
-            options.repeats,
-        )
-        for name, seconds in best.items():
-            peer = "VW, one core" if "one core" in name else "VW"
-            print(f"{name:36} {seconds:>7.3f} s {'' if name in ('VW', peer) else ratio(best, peer, name):>8}")
+        print(f"{'':36} {'VW':>9} {'ours':>9} {'ratio':>8}")
+        pairs = {
+            "Perceptron, one core": (
+                partial(on_one_core, *VW, vw),
+                partial(on_one_core, *OURS, svm, *PERCEPTRON, *ONE),
+            ),
+            "Perceptron": (partial(process, *VW, vw), partial(process, *OURS, svm, *PERCEPTRON)),
+            "Balanced Winnow, one core": (
+                partial(on_one_core, *VW, vw),
+                partial(on_one_core, *OURS, svm, *ONE),
+            ),
+            "Balanced Winnow": (partial(process, *VW, vw), partial(process, *OURS, svm)),
+            "Perceptron, words": (partial(process, *VW, words), partial(process, *OURS, words, *PERCEPTRON)),
+            "Perceptron, the same VW text": (partial(process, *VW, vw), partial(process, *OURS, vw, *PERCEPTRON)),
+            "Perceptron, from cache": (
+                partial(process, *VW, vw, *vw_cache),
+                partial(process, *OURS, svm, "--cache", *PERCEPTRON),
+            ),
+        }
+        for what, (theirs, ours) in pairs.items():
+            best = best_times({"VW": theirs, "ours": ours}, options.repeats)
+            print(f"{what:36} {best['VW']:>7.3f} s {best['ours']:>7.3f} s {ratio(best, 'VW', 'ours'):>8}", flush=True)
+        print(f"\npeak memory of the Perceptron from svmlight: {peak_memory(*OURS, svm, *PERCEPTRON):.0f} MB")
 
         from sklearn.datasets import load_svmlight_file
 
@@ -67,7 +96,7 @@ def main() -> None:
         read = best_times(
             {"sklearn": lambda: load_svmlight_file(str(small), n_features=2**20), "ours": lambda: our_matrix(small)}, 3
         )
-        print(f"\nsvmlight into CSR: scikit-learn {read['sklearn']:.3f} s, ours {read['ours']:.3f} s, ", end="")
+        print(f"svmlight into CSR: scikit-learn {read['sklearn']:.3f} s, ours {read['ours']:.3f} s, ", end="")
         print(ratio(read, "sklearn", "ours"))
 
 

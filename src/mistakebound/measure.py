@@ -82,6 +82,19 @@ def write_texts(X: Any, y: AnyArray, svmlight: Path, vw: Path) -> None:
             b.write(f"{y[r]} | {text}\n")
 
 
+def write_words(rows: int, vocabulary: int, path: Path) -> None:
+    """Write VW text of 75 words a row, drawn by Zipf's law; the label is the sign of a hidden sum over the words."""
+    rng = np.random.default_rng(1)
+    share = np.cumsum(1 / np.arange(1, vocabulary + 1))
+    words = np.array([f"w{number}" for number in rng.permutation(vocabulary)])
+    target = rng.standard_normal(vocabulary)
+    with path.open("w") as out:
+        for start in range(0, rows, 1000):
+            drawn = np.searchsorted(share, rng.random((min(1000, rows - start), FIELDS)) * share[-1])
+            for row in drawn:
+                out.write(f"{1 if target[row].sum() > 0 else -1} | {' '.join(words[row])}\n")
+
+
 Named = list[tuple[dict[str, float], bool]]
 
 
