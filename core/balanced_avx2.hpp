@@ -6,8 +6,7 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {
 
-// Four copies of sinh_of (rules.hpp), for 0 <= x <= largest_quick_sinh.
-inline constexpr double largest_quick_sinh = 700;
+// Four copies of sinh_of (rules.hpp), for x within its reach.
 MISTAKEBOUND_AVX2 inline __m256d four_sinh(__m256d x) {
   const __m256d one = _mm256_set1_pd(1.0), half = _mm256_set1_pd(0.5);
   const __m256d k = _mm256_floor_pd(_mm256_add_pd(_mm256_mul_pd(x, _mm256_set1_pd(Sinh::log2_e)), half));
@@ -26,12 +25,13 @@ MISTAKEBOUND_AVX2 inline __m256d four_values(const double* x) { return _mm256_lo
 MISTAKEBOUND_AVX2 inline __m256d four_values(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
 
 // As many groups of four non-zeros from k on as have four different features and weights within reach. Returns where it
-// stopped; k is a multiple of four, the rule's weights are not scaled. Masses go to lane k mod 8, as everywhere.
+// stopped; k is a multiple of four, the shift within reach. Masses go to lane k mod 8, as everywhere.
 template <class Value>
 MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, std::size_t k,
                                                 double label, float* z, float* w, Lanes& added, Lanes& taken) {
   const __m256d y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta), sign = _mm256_set1_pd(-0.0);
-  const __m256d floor = _mm256_set1_pd(rule.floor * rule.floor), reach = _mm256_set1_pd(largest_quick_sinh);
+  const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
+  const __m256d reach = _mm256_set1_pd(Sinh::largest);
   __m256d plus[2] = {_mm256_loadu_pd(added.lane), _mm256_loadu_pd(added.lane + 4)};
   __m256d less[2] = {_mm256_loadu_pd(taken.lane), _mm256_loadu_pd(taken.lane + 4)};
   for (; k + 4 <= x.size; k += 4) {
@@ -46,10 +46,10 @@ MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, cons
     if (_mm_testz_si128(same, same) == 0 || _mm256_movemask_pd(beyond) != 0) [[unlikely]]
       break;
     const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-    const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(four_sinh(size), negative));
+    const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(size), floor), negative));
     const __m256d fresh = _mm256_cvtps_pd(weight);
-    const auto mass = [floor](__m256d v) MISTAKEBOUND_AVX2 {
-      return _mm256_sqrt_pd(_mm256_add_pd(floor, _mm256_mul_pd(v, v)));
+    const auto mass = [square](__m256d v) MISTAKEBOUND_AVX2 {
+      return _mm256_sqrt_pd(_mm256_add_pd(square, _mm256_mul_pd(v, v)));
     };
     const std::size_t half = k / 4 % 2;
     plus[half] = _mm256_add_pd(plus[half], mass(fresh));

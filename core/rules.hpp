@@ -44,12 +44,13 @@ struct NormalizedWinnow {
 // four can be done at once. With x = k·ln 2 + r, e^x - 1 = 2^k·(e^r - 1) + (2^k - 1), and e^r - 1 is a polynomial in r.
 struct Sinh {
   static constexpr double log2_e = 1.4426950408889634, ln2_high = 0.6931471803691238, ln2_low = 1.9082149292705877e-10;
+  static constexpr double largest = 700;  // beyond it, infinite
   static constexpr std::size_t count = 9;
   static constexpr double terms[count] = {1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120,
                                           1.0 / 24,     1.0 / 6,     1.0 / 2,    1.0};
 };
 inline double sinh_of(double x) {
-  if (!(x <= 700)) return std::numeric_limits<double>::infinity();
+  if (!(x <= Sinh::largest)) return std::numeric_limits<double>::infinity();
   const double k = std::floor(x * Sinh::log2_e + 0.5);
   const double r = (x - k * Sinh::ln2_high) - k * Sinh::ln2_low;
   double q = Sinh::terms[0];
@@ -69,8 +70,8 @@ struct BalancedWinnow {
     double w;
     if (std::isinf(eta)) {
       w = z == 0 || size < shift ? 0.0 : size == shift ? 1.0 : std::numeric_limits<double>::infinity();
-    } else if (shift == 0) {
-      w = sinh_of(eta * size);
+    } else if (eta * size <= Sinh::largest && shift <= Sinh::largest) {
+      w = sinh_of(eta * size) * floor;
     } else {
       w = (std::exp(eta * size - shift) - std::exp(-eta * size - shift)) / 2;
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
 from mistakebound.rules.base import Rule
-from mistakebound.rules.hyperbolic import sinh
+from mistakebound.rules.hyperbolic import LARGEST, sinh
 from mistakebound.rules.normalized_winnow import exp, leaders
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class BalancedWinnowRule(Rule):
         size = abs(z)
         if math.isinf(self.eta):
             w = 0.0 if z == 0 or size < factor else 1.0 if size == factor else math.inf
-        elif factor == 0:
-            w = sinh(self.eta * size)
+        elif self.eta * size <= LARGEST and factor <= LARGEST:
+            w = sinh(self.eta * size) * exp(-factor)
         else:
             w = (exp(self.eta * size - factor) - exp(-self.eta * size - factor)) / 2
         return -w if z < 0 else w
