@@ -134,11 +134,12 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // A chunk of named examples, as many rows as there are labels. Names are looked up row by row, for learning one row may
-  // give ids that the next one needs.
-  nb::tuple play_chunk(const Parsed& parsed, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
+  // A chunk of named examples from row `first` on, as many as there are labels. Names are looked up row by row, for learning
+  // one row may give ids that the next one needs.
+  nb::tuple play_chunk(const Parsed& parsed, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions,
+                       std::size_t first) {
     const Chunk& chunk = parsed.chunk;
-    if (!parsed.named || y.size() > chunk.rows() || predictions.size() != y.size())
+    if (!parsed.named || first > chunk.rows() || y.size() > chunk.rows() - first || predictions.size() != y.size())
       throw nb::value_error("a chunk of named examples needs one label and one prediction a row");
     Stop stop{0};
     const auto lock = lock_with_gil();
@@ -147,7 +148,7 @@ class Engine {
       nb::gil_scoped_release release;
       const Playing playing(playing_);
       const Record::Batch kept(record(), predictions.data(), y.size());
-      stop = each_named(chunk, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+      stop = each_named(chunk, first, y.size(), [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
         bool positive = false;
         const auto settle = [&] { give_slots(play, names, slots, x.size); };
         const Fault fault = play.round(x, y.data()[r], positive, at, settle);
@@ -166,7 +167,7 @@ class Engine {
     const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      stop = each_named(chunk, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
+      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
         double raw = 0;
         const Fault fault = play.score(x, raw, at);
         out.data()[r] = play.normalised(raw);
@@ -421,13 +422,13 @@ class Engine {
 
   // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault.
   template <class Round>
-  Stop each_named(const Chunk& chunk, std::size_t rows, Round round) {
+  Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
     std::vector<std::uint32_t> hashes;
     std::vector<std::int32_t> slots;
     return visit([&](auto& play) -> Stop {
       for (std::size_t r = 0; r < rows; ++r) {
-        const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
-        const std::size_t size = end - begin;
+        const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
+        const std::size_t size = static_cast<std::size_t>(chunk.indptr[first + r + 1]) - begin;
         if (slots.size() < size) slots.resize(size), hashes.resize(size);
         const std::string_view* const names = chunk.name.data() + begin;
         names_.find_all(names, size, hashes.data(), slots.data());
@@ -510,7 +511,7 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
-      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert())
+      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "y"_a.noconvert(), "predictions"_a.noconvert(), "first"_a = 0)
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
@@ -535,6 +536,7 @@ NB_MODULE(_core, m) {
   };
   nb::class_<Parsed>(m, "Chunk", "Some rows of a text, parsed.")
       .def_ro("named", &Parsed::named)
+      .def_ro("text", &Parsed::text)
       .def_ro("consumed", &Parsed::consumed)
       .def_ro("lines", &Parsed::lines)
       .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })

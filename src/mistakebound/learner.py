@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
     from mistakebound.rules import Rule
-    from mistakebound.sources import Source
+    from mistakebound.sources import Part, Source
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = threading.Lock()
@@ -136,22 +136,28 @@ class Learner:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
         for part in source.parts():
-            life = self._start_with(part.chunk)
-            labels = self._the_labels().copy()
-            codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])
-            played = life.play_part(part, codes)
-            if played.row > 0:
-                self._labels = labels
-            mistakes = np.flatnonzero(played.positive != (codes[: played.row] > 0))
-            yield life.ledger(labels.pair, played.before, played.after, played.positive, mistakes)
-            rounds += played.row
-            if played.row < part.rows:
-                unknown = codes[played.row] == 0
-                words = labels.objection(part.label(played.row)) if unknown else played.words
-                message = f"{part.where(played.row)}: {words}"
-                raise StreamError(message, round=rounds, ledger=self.ledger_)
-            if part.error:
-                raise StreamError(part.error, round=rounds, ledger=self.ledger_)
+            ledger, wrong = self.run_part(part)
+            yield ledger
+            rounds += ledger.rounds
+            if wrong:
+                raise StreamError(wrong, round=rounds, ledger=self.ledger_)
+
+    def run_part(self, part: Part, first: int = 0, last: int | None = None) -> tuple[Ledger, str]:
+        """Predict, then learn, rows of a part; return their ledger, and what is wrong with the row that ended it, if any."""
+        last = part.rows if last is None else min(last, part.rows)
+        life = self._start_with(part.chunk)
+        labels = self._the_labels().copy()
+        codes = labels.encode_ids(part.labels, part.label_ids[first:last])
+        played = life.play_part(part, codes, first)
+        if played.row > 0:
+            self._labels = labels
+        mistakes = np.flatnonzero(played.positive != (codes[: played.row] > 0))
+        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, mistakes)
+        if played.row < len(codes):
+            row, unknown = first + played.row, codes[played.row] == 0
+            words = labels.objection(part.label(row)) if unknown else played.words
+            return ledger, f"{part.where(row)}: {words}"
+        return ledger, part.error if last == part.rows else ""
 
     def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""

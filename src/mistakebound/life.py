@@ -104,13 +104,14 @@ class Life:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
 
-    def play_part(self, part: Part, codes: SignArray) -> Played:
-        """Predict, then learn, the rows of a part of a file."""
+    def play_part(self, part: Part, codes: SignArray, first: int = 0) -> Played:
+        """Predict, then learn, rows of a part of a file, from ``first`` on as many as there are codes."""
         chunk = part.chunk
         if not self.named:
-            return self.play(Csr(chunk.indptr[: len(codes) + 1], chunk.index, chunk.value, chunk.width), codes)
+            indptr = chunk.indptr[first : first + len(codes) + 1]
+            return self.play(Csr(indptr, chunk.index, chunk.value, chunk.width), codes)
         out = np.empty(len(codes), np.uint8)
-        row, fault, position, before, after = self.engine.play_chunk(chunk, codes, out)
+        row, fault, position, before, after = self.engine.play_chunk(chunk, codes, out, first)
         return Played(
             out[:row].view(np.bool_), row, _part_words(chunk, fault, position), Counts(*before), Counts(*after)
         )

@@ -28,18 +28,37 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a part of a stream begins: what it takes to read on from there."""
+
+    file: int = 0
+    """Its place among the files."""
+    byte: int = 0
+    """Of the file's text, unpacked."""
+    line: int = 0
+    """Lines of the file before it."""
+    rows: int = 0
+    """Good examples before it, in all files."""
+    skipped: int = 0
+    """Bad lines left out before it, in all files."""
+
+
+START = Place()
+
+
+@dataclass(frozen=True)
 class Part:
     """Some rows of one file, parsed; ``rows`` of them are good, and after them comes ``error``, if there is one."""
 
     chunk: Chunk
     file: str
-    lines_before: int
     rows: int
     error: str
     labels: list[bytes]
     """The different ones."""
     label_ids: bytes
     """Of each row, its place among them."""
+    begin: Place
 
     def label(self, row: int) -> Any:
         """Label of a row."""
@@ -48,7 +67,7 @@ class Part:
 
     def where(self, row: int) -> str:
         """File and line of a row."""
-        return f"{self.file}:{self.lines_before + self.chunk.line(row)}"
+        return f"{self.file}:{self.begin.line + self.chunk.line(row)}"
 
 
 class Source:
@@ -110,21 +129,28 @@ class Source:
         self.threads = threads
         self.skipped: list[str] = []
 
-    def parts(self) -> Iterator[Part]:
-        """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
-        self.skipped.clear()
+    def parts(self, start: Place = START) -> Iterator[Part]:
+        """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format.
+
+        From another place than the start, ``skipped`` must hold the bad lines that came before it.
+        """
+        del self.skipped[start.skipped :]
         reader: Reader | None = None
-        told = None if self.labels is None else label_lines(os.fspath(self.labels))
-        for file in self.files:
-            lines = 0
+        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
+        rows = start.rows
+        for number, file in enumerate(self.files):
+            if number < start.file and reader is not None:
+                continue
             with opened(file) as blocks:
                 first = list(beginning(blocks))
                 reader = reader or self._reader(b"".join(block for block, _ in first))
-                # A record of a table may go on over several lines, so its blocks are not independent.
-                parse = parsed_one_by_one if reader.columns else parsed
-                for chunk in parse(reader, chain(first, blocks), self.skip_bad, self.threads):
-                    yield self._part(chunk, file, lines, told)
-                    lines += chunk.lines
+                if number < start.file:
+                    continue  # the first file tells the format, also of a stream that is taken up later
+                byte, lines = (start.byte, start.line) if number == start.file else (0, 0)
+                for chunk in self._chunks(reader, after(chain(first, blocks), byte), fresh=byte == 0):
+                    part = self._part(chunk, file, Place(number, byte, lines, rows, len(self.skipped)), told)
+                    yield part
+                    byte, lines, rows = byte + chunk.consumed, lines + chunk.lines, rows + part.rows
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
@@ -140,14 +166,20 @@ class Source:
             raise ValueError(message)
         return Reader(kind, self.zero_based)
 
+    def _chunks(self, reader: Reader, blocks: Iterator[tuple[Any, bool]], *, fresh: bool) -> Iterator[Chunk]:
+        """Parsed blocks of a file, from its beginning if ``fresh``."""
+        if reader.columns:  # a record of a table may go on over several lines, so its blocks are not independent
+            return parsed_one_by_one(reader, blocks, self.skip_bad, first=fresh)
+        return parsed(reader, blocks, self.skip_bad, self.threads)
+
     def _told(self, label: str) -> dict[str, Any]:
         return {"label": label, **self.table}
 
-    def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None) -> Part:
+    def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
         rows, error = len(chunk), ""
         for row, line, column, what in chunk.bad:
-            message = f"{file}:{lines_before + line}:{column}: {what.decode(errors='replace')}"
+            message = f"{file}:{begin.line + line}:{column}: {what.decode(errors='replace')}"
             if len(self.skipped) == self.skip_bad:
                 rows, error = row, message
                 break
@@ -158,7 +190,7 @@ class Source:
         if self.positive is not None:
             wanted = self.positive.encode()
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
-        return Part(chunk, file, lines_before, rows, error, labels, ids)
+        return Part(chunk, file, rows, error, labels, ids, begin)
 
 
 def label_lines(file: str) -> Iterator[bytes]:
@@ -190,14 +222,19 @@ LONGEST = 64 << 20
 """A record of a table that is longer has surely lost a closing quote."""
 
 
+def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, bool]]:
+    """What follows after so many bytes."""
+    for block, last in blocks:
+        if byte < len(block):
+            yield block[byte:], last
+        byte = max(0, byte - len(block))
+
+
 def parsed_one_by_one(
-    reader: Reader,
-    blocks: Iterable[tuple[Any, bool]],
-    most_bad: int,
-    threads: int,  # noqa: ARG001 - as for `parsed`
+    reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, *, first: bool
 ) -> Iterator[Chunk]:
-    """Chunks of blocks whose last record may end in the next one."""
-    rest, first = b"", True
+    """Chunks of blocks whose last record may end in the next one; in the first one, a header may come."""
+    rest = b""
     for block, last in chain(blocks, [(b"", True)]):
         text = rest + bytes(block) if rest else block
         if last and not len(text):
