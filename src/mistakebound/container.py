@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from glob import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import AnyArray
 
-FORMAT = 1
+FORMAT = 2
 
 # By hand, not by the package safetensors: that one takes a key that comes twice, and gives a digest no fixed place.
 MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 COPY = "load another copy, or train anew"
+UNFINISHED = ".unfinished.mb"
 
 
 def need(sound: Any, otherwise: str) -> None:
@@ -141,7 +143,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
-    unfinished = path.parent / f".{os.urandom(8).hex()}.unfinished.mb"
+    unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
     try:
         with unfinished.open("xb") as file:
             for part in parts:
@@ -155,6 +157,26 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         unfinished.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def sweep(path: Path) -> None:
+    """Remove what processes that were killed left beside a file when they were about to replace it."""
+    for left in path.parent.glob(f"{escape(f'.{path.name[:100]}.')}*{UNFINISHED}"):
+        process = left.name.removesuffix(UNFINISHED).split(".")[-2]
+        if process.isdigit() and not _lives(int(process)):
+            left.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    if os.name == "nt":
+        return True  # there, signal 0 would end it
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True
 
 
 def _sync_folder(folder: Path) -> None:
