@@ -143,7 +143,7 @@ class Learner:
                 raise StreamError(wrong, round=rounds, ledger=self.ledger_)
 
     def run_part(self, part: Part, first: int = 0, last: int | None = None) -> tuple[Ledger, str]:
-        """Predict, then learn, rows of a part; return their ledger, and what is wrong with the row that ended it, if any."""
+        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them."""
         last = part.rows if last is None else min(last, part.rows)
         life = self._start_with(part.chunk)
         labels = self._the_labels().copy()

@@ -1,8 +1,8 @@
 """Models that last: a learner as a file of numbers and JSON, and back. Nothing in a file is ever executed.
 
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
-core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, where a
-run left it, its ``progress``: where in its files it was.
+core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
+run left it there, ``progress``: where in its files that was.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.interrupt import uninterrupted
+from mistakebound.cli.journey import Journey
+from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.output import Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
@@ -33,6 +36,18 @@ INTERRUPTED = 130
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=click.Path(), help="Write the model here at the end.")
 @click.option(
+    "--checkpoint-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also write it after every N examples: whatever happens, no more than N are to be learned again.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on where the run that --save belongs to was stopped or killed; from the start if it wrote nothing yet. "
+    "Everything else must be as it was, the files too.",
+)
+@click.option(
     "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
 )
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
@@ -45,6 +60,8 @@ def run(
     passes: int,
     load_from: str | None,
     save_to: str | None,
+    checkpoint_every: int | None,
+    resume: bool,
     predictions: str | None,
     certify: bool,
     as_json: bool,
@@ -59,17 +76,30 @@ def run(
 
     FILE is svmlight, VW text, a table or JSON lines, plain, .gz or .zst; - is standard input. Ctrl-C ends with the
     summary, and saves.
+
+    \b
+    A long run that survives anything; after a crash, the same command goes on:
+      mistakebound run big.svm --save m.mb --checkpoint-every 1000000 --resume
     """
+    if save_to is None and (checkpoint_every or resume):
+        message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
+        raise click.UsageError(message)
+    if passes > 1 and "-" in files:
+        message = "standard input can be read only once: --passes needs files"
+        raise click.UsageError(message)
     source = source_of(files, options)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
         table = Table(quiet=as_json)
-        with written(predictions) as out:
-            stopped = learn(model, source, passes, table, out)
-        if save_to:
-            model.save(save_to)
+        journey = Journey(source, passes, hashing=bool(checkpoint_every or resume))
+        keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
+        model, at = keeper.resume(model, predictions) if resume else (model, 0)
+        with written(predictions, at) as out:
+            stopped = learn(model, keeper, out)
+            with uninterrupted():
+                keeper.save(model, out)
         certificate = model.certify() if certify else None
         if as_json:
             more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
@@ -87,16 +117,27 @@ def run(
         raise click.ClickException(str(stopped))
 
 
-def learn(model: LinearLearner, source: mb.Source, passes: int, table: Table, out: Any) -> BaseException | None:
-    """Learn from the source, and return what ended it before its end, if anything did."""
+def learn(model: LinearLearner, keeper: Keeper, out: Any) -> BaseException | None:
+    """Learn what is still ahead, and return what ended it before its end, if anything did."""
     try:
-        for _ in range(passes):
-            for part in model.run_parts(source):
-                table.add(part)
-                if out:
-                    out.writelines(f"{label}\n" for label in part.predictions.tolist())
+        for part, start in keeper.journey.parts():
+            first = start
+            while True:
+                with uninterrupted():
+                    left = keeper.left()
+                    ledger, wrong = model.run_part(part, first, None if left is None else first + left)
+                    first += ledger.rounds
+                    keeper.journey.learned(first)
+                    keeper.table.add(ledger)
+                    if out:
+                        out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
+                    keeper.learned(model, ledger.rounds, out)
+                if wrong:
+                    return mb.StreamError(wrong, round=keeper.table.rounds)
+                if first >= part.rows:
+                    break
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:
-        table.end()
+        keeper.table.end()
     return None
