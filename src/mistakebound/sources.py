@@ -272,8 +272,7 @@ def opened(file: str) -> Iterator[Iterator[tuple[Any, bool]]]:
         yield cut(sys.stdin.buffer)
         return
     with Path(file).open("rb") as raw:
-        start = raw.read(4)
-        raw.seek(0)
+        start = raw.peek(4)  # a pipe cannot go back
         if start.startswith(GZIP):
             import gzip  # noqa: PLC0415 - seldom needed
 

@@ -92,7 +92,13 @@ class Journey:
                         self.texts[-1].add(memoryview(part.chunk.text)[: part.chunk.consumed])
                     if not skip:
                         self.at = (number, part.begin, first)
-                yield part, first
+                if part.error and skip:
+                    raise ValueError(part.error)
+                if not skip:
+                    yield part, first
+            if skip:
+                message = f"there are {skip} examples less than were learned"
+                raise ValueError(message)
             with uninterrupted():
                 if number == 0:
                     self._reach(len(self.source.files))

@@ -33,7 +33,7 @@ def said_of(journey: Journey) -> dict[str, Any]:
         "pass": number,
         "place": asdict(place),
         "rows": rows,
-        "skipped": list(source.skipped) if journey.ended else source.skipped[: place.skipped],
+        "skipped": list(source.skipped),
     }
 
 
