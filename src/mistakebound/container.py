@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +79,8 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
     view = memoryview(data)
     intact = _digest(view[: DIGEST.start], view[DIGEST.stop :]) == data[DIGEST]
     need(intact, f"the SHA-256 does not match, so the file was altered or cut short: {COPY}")
-    header = _parse(data[8 : 8 + length])
-    said = _parse(fields(header.pop("__metadata__"), "sha256", "mistakebound")[1])
+    header = parse(data[8 : 8 + length])
+    said = parse(fields(header.pop("__metadata__"), "sha256", "mistakebound")[1])
     version = said.pop("format", None)
     need(type(version) is int and version >= 1, f"{version!r} is no format of a model")
     need(version <= FORMAT, f"written by a newer mistakebound (format {version}); this one reads up to {FORMAT}")
@@ -111,29 +112,31 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _parse(text: Any) -> dict[str, Any]:
+def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     """JSON whose top is an object. RecursionError: brackets nested too deep."""
     need(isinstance(text, bytes | str), "its metadata are no text")
     try:
-        parsed = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_constant)
+        parsed = json.loads(
+            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
+        )
     except ModelError:
         raise
     except (ValueError, RecursionError) as error:
-        reason = f"its header is no JSON: {error}"
+        reason = f"{what} is no JSON: {error}"
         raise ModelError(reason) from None
-    need(isinstance(parsed, dict), "its header is no JSON object")
+    need(isinstance(parsed, dict), f"{what} is no JSON object")
     found: dict[str, Any] = parsed
     return found
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    need(len(found) == len(pairs), "a key comes twice in its header")
+    need(len(found) == len(pairs), f"a key comes twice in {what}")
     return found
 
 
-def _no_constant(name: str) -> None:
-    need(False, f"its header has {name}, which is no JSON")
+def _no_constant(what: str, name: str) -> None:
+    need(False, f"{what} has {name}, which is no JSON")
 
 
 # ---------------------------------------------------------------------- files

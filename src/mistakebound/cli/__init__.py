@@ -10,6 +10,7 @@ COMMANDS = {
     "run": "run",
     "predict": "model",
     "weights": "model",
+    "verify": "verify",
     "bound": "about",
     "version": "about",
 }
@@ -41,5 +42,6 @@ def main() -> None:
       mistakebound run train.vw.gz --save model.mb     ... and keep the model
       mistakebound predict model.mb new.svm            a prediction a line
       mistakebound weights model.mb                    the features that matter most
+      mistakebound verify cert.json train.vw.gz        replay, and check a certificate
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
     """

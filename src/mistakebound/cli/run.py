@@ -50,6 +50,9 @@ INTERRUPTED = 130
 @click.option(
     "--predictions", type=click.Path(), help="Write what was predicted in each round, before learning from it."
 )
+@click.option(
+    "--certificate", "certificate_to", type=click.Path(), help="Write a certificate that 'verify' can check later."
+)
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -63,6 +66,7 @@ def run(
     checkpoint_every: int | None,
     resume: bool,
     predictions: str | None,
+    certificate_to: str | None,
     certify: bool,
     as_json: bool,
     **options: Any,
@@ -81,26 +85,27 @@ def run(
     A long run that survives anything; after a crash, the same command goes on:
       mistakebound run big.svm --save m.mb --checkpoint-every 1000000 --resume
     """
-    if save_to is None and (checkpoint_every or resume):
-        message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
-        raise click.UsageError(message)
-    if passes > 1 and "-" in files:
-        message = "standard input can be read only once: --passes needs files"
-        raise click.UsageError(message)
+    refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume)
     source = source_of(files, options)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
-        model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
+        model = (
+            mb.load(load_from) if load_from else make(learner, options, keep=certify or bool(certificate_to or save_to))
+        )
         table = Table(quiet=as_json)
-        journey = Journey(source, passes, hashing=bool(checkpoint_every or resume))
+        journey = Journey(source, passes, hashing=bool(checkpoint_every or resume or certificate_to))
         keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
         model, at = keeper.resume(model, predictions) if resume else (model, 0)
         with written(predictions, at) as out:
             stopped = learn(model, keeper, out)
             with uninterrupted():
                 keeper.save(model, out)
-        certificate = model.certify() if certify else None
+        certificate = model.certify() if certify or certificate_to else None
+        if certificate and certificate_to:
+            from mistakebound.cli.document import document, write  # noqa: PLC0415 - most runs do without
+
+            write(document(model, certificate, journey), certificate_to)
         if as_json:
             more = {"learner": type(model).__name__, "skipped": source.skipped, "stopped": str(stopped or "")}
             found = {"certificate": json.loads(certificate.to_json())} if certificate else {}
@@ -115,6 +120,28 @@ def run(
         sys.exit(INTERRUPTED)
     if stopped:
         raise click.ClickException(str(stopped))
+
+
+def refuse(
+    files: tuple[str, ...],
+    passes: int,
+    load_from: str | None,
+    save_to: str | None,
+    certificate_to: str | None,
+    checkpoint_every: int | None,
+    *,
+    resume: bool,
+) -> None:
+    """Say which options do not go together."""
+    if save_to is None and (checkpoint_every or resume):
+        message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
+        raise click.UsageError(message)
+    if load_from and certificate_to:
+        message = "a certificate tells of a learner's whole life, and --load begins in the midst of one"
+        raise click.UsageError(message)
+    if passes > 1 and "-" in files:
+        message = "standard input can be read only once: --passes needs files"
+        raise click.UsageError(message)
 
 
 def learn(model: LinearLearner, keeper: Keeper, out: Any) -> BaseException | None:
