@@ -275,9 +275,14 @@ def opened(file: str) -> Iterator[Iterator[tuple[Any, bool]]]:
         start = raw.peek(4)  # a pipe cannot go back
         if start.startswith(GZIP):
             import gzip  # noqa: PLC0415 - seldom needed
+            import zlib  # noqa: PLC0415
 
-            with gzip.open(raw) as unpacked:
-                yield cut(unpacked)
+            try:
+                with gzip.open(raw) as unpacked:
+                    yield cut(unpacked)
+            except (EOFError, zlib.error) as error:
+                message = f"{file}: this .gz file is broken: {error}"
+                raise ValueError(message) from None
         elif start.startswith(ZSTD):
             yield cut(zstd(raw))
         elif os.fstat(raw.fileno()).st_size == 0 or not raw.seekable():

@@ -10,13 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
+from files import STREAMS, call, svmlight, with_bad_lines
 
 import mistakebound as mb
 from mistakebound import store
@@ -24,78 +24,6 @@ from mistakebound.cli import main
 from mistakebound.cli.interrupt import uninterrupted
 from mistakebound.container import sweep
 from mistakebound.learners import KINDS
-
-
-def call(*words: Any, fails: int = 0, text: str | None = None) -> str:
-    result = CliRunner().invoke(main, [str(word) for word in words], input=text)
-    assert result.exit_code == fails, result.output
-    return result.output
-
-
-# ---------------------------------------------------------------------- streams of every format
-
-
-def rows(count: int, seed: int = 0) -> list[tuple[int, list[int]]]:
-    rng = np.random.default_rng(seed)
-    found = [sorted(rng.choice(30, 4, replace=False).tolist()) for _ in range(count)]
-    return [(int(x[0] < 4) ^ int(rng.random() < 0.1), x) for x in found]
-
-
-def svmlight(path: Path, seed: int = 0, count: int = 300) -> Path:
-    path.write_text("".join(f"{y} " + " ".join(f"{i + 1}:1" for i in x) + "\n" for y, x in rows(count, seed)))
-    return path
-
-
-def vw(path: Path) -> Path:
-    path.write_text("".join(f"{y} |f " + " ".join(f"w{i}" for i in x) + "\n" for y, x in rows(300)))
-    return path
-
-
-def table(path: Path) -> Path:
-    """With quoted fields that go on over lines, so that blocks end within records."""
-    lines = [f'"{" ".join(f"w{i}" for i in x)}\nand more",{x[0]},{"yes" if y else "no"}\n' for y, x in rows(300)]
-    path.write_text("words,first,label\n" + "".join(lines))
-    return path
-
-
-def json_lines(path: Path) -> Path:
-    path.write_text("".join(json.dumps({"label": y, "x": {f"w{i}": 1 for i in x}}) + "\n" for y, x in rows(300)))
-    return path
-
-
-def packed(path: Path) -> Path:
-    text = svmlight(path.with_suffix(".plain")).read_bytes()
-    path.write_bytes(gzip.compress(text, mtime=0))
-    return path
-
-
-def with_bad_lines(path: Path) -> Path:
-    lines = svmlight(path).read_text().splitlines(keepends=True)
-    for at in (3, 50, 51, 200, 298):
-        lines[at] = "1 broken\n"
-    path.write_text("".join(lines))
-    return path
-
-
-def with_labels(path: Path) -> list[Any]:
-    labels = path.with_name("labels")
-    labels.write_text("".join(f"{y}\n" for y, _ in rows(300)))
-    path.write_text("".join(" ".join(str(int(i in x)) for i in range(30)) + "\n" for _, x in rows(300)))
-    return [path, "--labels", labels, "--no-header", "--format", "table"]
-
-
-STREAMS: dict[str, Callable[[Path], list[Any]]] = {
-    "svmlight": lambda folder: [svmlight(folder / "a.svm")],
-    "one thread": lambda folder: [svmlight(folder / "a.svm"), "--threads", 1],
-    "vw": lambda folder: [vw(folder / "a.vw")],
-    "table": lambda folder: [table(folder / "a.csv"), "--label", "label", "--text", "words"],
-    "json": lambda folder: [json_lines(folder / "a.json")],
-    "gz": lambda folder: [packed(folder / "a.gz")],
-    "files": lambda folder: [svmlight(folder / "a"), svmlight(folder / "b", 1, 0), svmlight(folder / "c", 2, 77)],
-    "passes": lambda folder: [svmlight(folder / "a"), svmlight(folder / "b", 1, 50), "--passes", 3],
-    "skip bad": lambda folder: [with_bad_lines(folder / "a"), "--skip-bad", 5, "--passes", 2],
-    "labels": lambda folder: with_labels(folder / "a"),
-}
 
 
 @pytest.fixture(params=STREAMS)
@@ -295,6 +223,18 @@ def test_changed_files_are_refused(stopped: list[Any], change: Any, reason: str,
     output = call(*stopped, fails=1)
     assert reason in output
     assert (tmp_path / "m.mb").read_bytes() == before
+
+
+def test_a_broken_gz_file_is_told(tmp_path: Path) -> None:
+    """Cut short or altered: one line, and what came before is saved and verified."""
+    text = svmlight(tmp_path / "a", count=90_000).read_bytes()
+    data, saved = gzip.compress(text, 1, mtime=0), tmp_path / "m.mb"
+    for broken in (data[:-9000], data[: len(data) - 99_000] + b"x" * 90_000 + data[-9000:]):
+        (tmp_path / "a.gz").write_bytes(broken)
+        words = ["run", tmp_path / "a.gz", "--save", saved, "--certificate", tmp_path / "c.json", "--threads", 1]
+        assert f"{tmp_path / 'a.gz'}: this .gz file is broken" in call(*words, fails=1)
+        assert 0 < mb.load(saved).ledger_.rounds < 90_000
+        assert "tells the truth" in call("verify", tmp_path / "c.json", tmp_path / "a", "--model", saved)
 
 
 def test_what_was_not_read_yet_may_differ(stopped: list[Any], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from test_cli_resume import STREAMS, call, rows, svmlight
+from files import STREAMS, call, rows, svmlight
 
+from mistakebound.cli import main
 from mistakebound.cli.document import seal
 from mistakebound.cli.making import LEARNERS
 
@@ -20,7 +22,7 @@ from mistakebound.cli.making import LEARNERS
 def told(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A certificate, its stream and its model."""
     path, certificate, model = tmp_path / "a.svm", tmp_path / "c.json", tmp_path / "m.mb"
-    svmlight(path, count=120)
+    svmlight(path, count=120, noise=0)
     call("run", path, "--learner", "perceptron", "--bias", 1, "--certificate", certificate, "--save", model)
     return certificate, path, model
 
@@ -88,7 +90,7 @@ def test_every_flipped_number_is_found_out(told: tuple[Path, Path, Path]) -> Non
         elif isinstance(value, bool):
             other = not value
         elif isinstance(value, (int, float)):
-            other, numbers = value + (1 if isinstance(value, int) else 2**-50), numbers + 1
+            other, numbers = value + 1 if isinstance(value, int) else math.nextafter(value, 9.0), numbers + 1
         else:
             other = f"{value}x"
         certificate.write_text(json.dumps(put(said, way, other)))
@@ -209,16 +211,17 @@ def test_hostile_certificates(told: tuple[Path, Path, Path]) -> None:
     for way in sorted(ways | set(extra), key=str):
         for value in values:
             forged = put(said, way, value)
+            if forged == said:
+                continue
             if way != ("seal",):
                 forged["seal"] = seal(forged)
             certificate.write_text(json.dumps(forged))
-            result = CliRunner().invoke(
-                __import__("mistakebound.cli").cli.main, ["verify", str(certificate), str(path)]
-            )
-            assert result.exit_code in (0, 1), (way, value, result.exception)
+            result = CliRunner().invoke(main, ["verify", str(certificate), str(path)])
+            assert result.exit_code in (0, 1, 2), (way, value, result.exception)
             assert result.exception is None or isinstance(result.exception, SystemExit), (way, value, result.exception)
-            if result.exit_code == 0:
-                assert way[0] in ("skip_bad", "reading", "stream", "parameters"), (way, value)
+            unread = way in (("certificate", "comparator", "margin"), ("certificate", "comparator", "variables"))
+            if result.exit_code == 0 and not unread:  # novikoff takes neither
+                assert way[0] in ("skip_bad", "reading", "stream"), (way, value)
     for name in list(said):
         certificate.write_text(json.dumps({key: value for key, value in said.items() if key != name}))
         assert "cannot be verified" in call("verify", certificate, path, fails=1)
