@@ -34,7 +34,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    r"""Online learning that proves how few mistakes it makes.
+    """Online learning that proves how few mistakes it makes.
 
     \b
     Examples:
@@ -44,4 +44,4 @@ def main() -> None:
       mistakebound weights model.mb                    the features that matter most
       mistakebound verify cert.json train.vw.gz        replay, and check a certificate
       mistakebound bound littlestone --n 100 --r 2     what a theorem allows
-    """
+    """  # noqa: D301 - click reads the character \b

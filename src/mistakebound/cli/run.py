@@ -71,7 +71,7 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> None:
-    r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
+    """Predict, then learn, each line of FILE in turn, and show the mistakes.
 
     \b
     The table has a line at rounds 1, 2, 4, 8, ...:
@@ -84,7 +84,7 @@ def run(
     \b
     A long run that survives anything; after a crash, the same command goes on:
       mistakebound run big.svm --save m.mb --checkpoint-every 1000000 --resume
-    """
+    """  # noqa: D301 - click reads the character \b
     refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume)
     source = source_of(files, options)
     if source.positive is not None:

@@ -34,7 +34,7 @@ ENOUGH = 1 << 60
 @click.option("--model", type=click.Path(exists=True, dir_okay=False), help="Also check that this is the model.")
 @click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same.")
 def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
-    r"""Learn FILE again from nothing, and compare everything with what CERTIFICATE says.
+    """Learn FILE again from nothing, and compare everything with what CERTIFICATE says.
 
     CERTIFICATE is what "run --certificate" wrote, FILE the same files in the same order (- is standard input), wherever
     they lie now and whether packed or not. How they are to be read, and the learner with its parameters, is taken from
@@ -44,7 +44,7 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
     Example:
       mistakebound run stream.svm --save m.mb --certificate c.json
       mistakebound verify c.json stream.svm --model m.mb
-    """
+    """  # noqa: D301 - click reads the character \b
     with told(), ExitStack() as until_the_end:
         from mistakebound.cli.document import read  # noqa: PLC0415 - "--help" needs none of it
         from mistakebound.errors import ModelError  # noqa: PLC0415
