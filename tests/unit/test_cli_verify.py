@@ -151,6 +151,8 @@ def test_labels_of_their_own(tmp_path: Path) -> None:
     words = STREAMS["labels"](tmp_path)
     call("run", *words, "--certificate", tmp_path / "c.json")
     assert "give the file of labels" in call("verify", tmp_path / "c.json", words[0], fails=2)
+    piped = [each if each != tmp_path / "labels" else "-" for each in words]
+    assert "- is no file" in call("run", *piped, "--certificate", tmp_path / "d.json", text="1\n", fails=1)
     (tmp_path / "labels").write_text("".join(f"{y}.0\n" for y, _ in rows(300)))
     assert "✗ labels" in call("verify", tmp_path / "c.json", words[0], "--labels", tmp_path / "labels", fails=1)
 

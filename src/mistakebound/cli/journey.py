@@ -67,6 +67,9 @@ class Journey:
         """Of the files as far as the first pass has come; the others read the same again."""
         self.at: tuple[int, Place, int] = (0, START, 0)
         """Pass, beginning of a part, and how many of its rows are learned: all in one, so that they never disagree."""
+        if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
+            message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
+            raise ValueError(message)
 
     @cached_property
     def labels_digest(self) -> str | None:
