@@ -114,14 +114,14 @@ class Life:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
 
-    def play_part(self, part: Part, codes: bytes) -> PlayedPart:
-        """Predict, then learn, the rows of a part of a file; ``codes`` are the signs of its labels."""
+    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file, from ``first`` on; ``codes`` are the signs of their labels."""
         chunk = part.chunk
         if self.reduction != Reduction():
-            rows = Csr(chunk.indptr[: len(codes) + 1], chunk.index, chunk.value, chunk.width)
+            rows = Csr(chunk.indptr[first : first + len(codes) + 1], chunk.index, chunk.value, chunk.width)
             played = self.play(rows, np.frombuffer(codes, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
-        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes)
+        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
         return PlayedPart(positive[:row], row, _part_words(chunk, fault, position), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:

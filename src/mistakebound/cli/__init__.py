@@ -12,6 +12,7 @@ COMMANDS = {
     "run": "run",
     "predict": "model",
     "weights": "model",
+    "verify": "verify",
     "bound": "about",
     "version": "about",
     "completion": "completion",
@@ -68,12 +69,14 @@ def main() -> None:
 
     \b
     Examples:
-      mistakebound run stream.svm                      learn, and show the mistakes
-      mistakebound run train.vw.gz --save model.mb     ... and keep the model
-      mistakebound predict model.mb new.svm            a prediction a line
-      mistakebound weights model.mb                    the features that matter most
-      mistakebound bound littlestone --n 100 --r 2     what a theorem allows
-      mistakebound completion bash                     for the Tab key
+      mistakebound run stream.svm                        learn, and show the mistakes
+      mistakebound run train.vw.gz --save model.mb       ... and keep the model
+      mistakebound predict model.mb new.svm              a prediction a line
+      mistakebound weights model.mb                      the features that matter most
+      mistakebound run train.vw.gz --certificate c.json  learn, for others to check
+      mistakebound verify c.json train.vw.gz             replay, and check it
+      mistakebound bound littlestone --n 100 --r 2       what a theorem allows
+      mistakebound completion bash                       for the Tab key
 
     \b
     Files are told apart by their content, not by their name:
