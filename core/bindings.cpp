@@ -141,24 +141,25 @@ class Engine {
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // As many rows of a chunk as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which nobody needs
-  // numpy. Names are looked up row by row, for learning one row may give ids that the next one needs.
-  nb::tuple play_chunk(const Parsed& parsed, nb::bytes labels) {
+  // Rows of a chunk from `first` on, as many as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which
+  // nobody needs numpy. Names are looked up row by row, for learning one row may give ids that the next one needs.
+  nb::tuple play_chunk(const Parsed& parsed, nb::bytes labels, std::size_t first) {
     const Chunk& chunk = parsed.chunk;
     const std::size_t rows = labels.size();
-    if (parsed.named != named() || rows > chunk.rows()) throw nb::value_error("a chunk has at least one row a label");
+    if (parsed.named != named() || first > chunk.rows() || rows > chunk.rows() - first)
+      throw nb::value_error("a chunk has at least one row a label");
     const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
     nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
     if (!made.is_valid()) throw nb::python_error();
     auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
     if (!parsed.named) {
-      const Csr<std::int32_t, double> batch{chunk.indptr.data(), static_cast<std::int64_t>(rows), chunk.index.data(),
+      const Csr<std::int32_t, double> batch{chunk.indptr.data() + first, static_cast<std::int64_t>(rows), chunk.index.data(),
                                             chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())};
       return play_locked([&] { return visit([&](auto& play) { return play.play(batch, y, predictions); }); }, made);
     }
     return play_locked([&] {
       const Record::Batch kept(record(), predictions, rows);
-      return each_named(chunk, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+      return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
         bool positive = false;
         const auto settle = [&] { give_slots(play, names, slots, x.size); };
         const Fault fault = play.round(x, y[r], positive, at, settle);
@@ -176,7 +177,7 @@ class Engine {
     const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      stop = each_named(chunk, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
+      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
         double raw = 0;
         const Fault fault = play.score(x, raw, at);
         out.data()[r] = play.normalised(raw);
@@ -432,32 +433,33 @@ class Engine {
     }
   }
 
-  // The first `rows` of a chunk of named examples in turn: `round(play, row, names, slots, at)` until one is at fault. The
+  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, names, slots, at)` until one is at fault. The
   // slots of a row are found while the row before is waiting for its weights.
   template <class Round>
-  Stop each_named(const Chunk& chunk, std::size_t rows, Round round) {
+  Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
     return visit([&](auto& play) -> Stop {
       std::vector<std::int32_t> slots, next;
-      find_row(play, chunk, 0, rows, next);
+      find_row(play, chunk, first, first + rows, next);
       for (std::size_t r = 0; r < rows; ++r) {
         slots.swap(next);
         const std::size_t known = names_.size();
-        find_row(play, chunk, r + 1, rows, next);
-        const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+        find_row(play, chunk, first + r + 1, first + rows, next);
+        const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
+        const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
         const std::string_view* const names = chunk.name.data() + begin;
         const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, end - begin};
         std::size_t at = 0;
         Fault fault = play.needs_binary() ? repeated(names, end - begin, at) : Fault::none;
         if (fault == Fault::none) fault = round(play, r, x, names, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
-        if (names_.size() != known) find_unknown(chunk, r + 1, rows, next);
+        if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
       return {static_cast<std::int64_t>(rows)};
     });
   }
   template <class Game>
-  void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
-    if (r >= rows) return;
+  void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
+    if (r >= last) return;
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
     if (slots.size() < end - begin) slots.resize(end - begin);
     for (std::size_t k = begin; k < end; ++k) {
@@ -467,8 +469,8 @@ class Engine {
     }
   }
   // Learning has given ids to some names: look again for those of the next row that had none.
-  void find_unknown(const Chunk& chunk, std::size_t r, std::size_t rows, std::vector<std::int32_t>& slots) const {
-    if (r >= rows) return;
+  void find_unknown(const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
+    if (r >= last) return;
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
     for (std::size_t k = begin; k < end; ++k)
       if (slots[k - begin] == 0) slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
@@ -543,7 +545,7 @@ NB_MODULE(_core, m) {
   add_dense<double>(engine);
   engine.def("learn_named", &Engine::learn_named, "x"_a, "label"_a)
       .def("score_named", &Engine::score_named, "x"_a)
-      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "labels"_a)
+      .def("play_chunk", &Engine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
@@ -571,6 +573,7 @@ NB_MODULE(_core, m) {
   };
   nb::class_<Parsed>(m, "Chunk", "Some rows of a text, parsed.")
       .def_ro("named", &Parsed::named)
+      .def_ro("text", &Parsed::text)
       .def_ro("consumed", &Parsed::consumed)
       .def_ro("lines", &Parsed::lines)
       .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })

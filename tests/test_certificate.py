@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from typing import Any
@@ -14,6 +15,7 @@ from test_parity import OPTIONS
 from test_traces import LEARNERS
 
 import mistakebound as mb
+from mistakebound.certificate import recheck
 from mistakebound.ledger import Ledger
 from mistakebound.rules import RULES
 from mistakebound.theorems import THEOREMS
@@ -137,12 +139,55 @@ def test_json_round_trip() -> None:
         assert mb.certify(mb.Ledger.from_json(learner.ledger_.to_json())) == learner.certify()
 
 
+def names_of(X: Any) -> list[dict[str, float]]:
+    return [{f"f{i}" if i else "(constant)": float(row[i]) for i in np.flatnonzero(row)} for row in np.asarray(X)]
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+@pytest.mark.parametrize("rule", RULES)
+def test_recheck_comes_to_the_same(rule: str, noise: float, named: bool) -> None:
+    """A certificate that travelled through JSON is derived again from its theorem and its comparator alone."""
+    stream = mb.streams.disjunction(12, 2, 300, seed=1)
+    X, y = mb.streams.label_noise(stream, noise, seed=3) if noise else stream
+    make: Any = LEARNERS[rule]
+    bias = {} if rule == "elimination" else {"bias": 1.0}
+    learner = make(**bias, **({"theta": 40.0} if rule == "winnow" else {}))
+    learner.run(names_of(X) if named else X, y)
+    told = [learner.certify(), *(learner.certify(t.id) for t in THEOREMS.values() if t.rule == rule and t.in_hindsight)]
+    assert learner.ledger_.mistakes
+    for each in told:
+        assert recheck(learner.ledger_, mb.Certificate.from_json(each.to_json())) == each
+        weights = each.comparator.get("weights", {})
+        assert not named or not bias or "((constant))" in weights or each.status == "does not apply" or weights == {}
+
+
+def test_recheck_refuses_a_comparator_of_another_stream() -> None:
+    learner, _ = separable()
+    told = learner.certify()
+    for name in ("8", "-1", "x", "9" * 30, "(constant)", "²"):
+        forged = dataclasses.replace(told, comparator={"weights": {name: 1.0}})
+        with pytest.raises(ValueError, match="the comparator has a feature"):
+            recheck(learner.ledger_, forged)
+    other = recheck(learner.ledger_, dataclasses.replace(told, comparator={"weights": {"0": 1.0}}))
+    assert other.status == "does not apply"
+
+
 def test_no_mistakes_at_all() -> None:
     learner = mb.Perceptron()
     learner.run([[1.0], [2.0]], [1, 1])
     assert learner.certify().status == "holds"
     assert learner.certify().bound == 0
     assert mb.Perceptron().certify().status == "vacuous"
+    given = learner.certify("novikoff", [3.0])
+    assert (given.status, given.bound, given.comparator) == ("holds", 0, {"weights": {"0": 3.0}})
+    with pytest.raises(ValueError, match="the comparator needs 1 finite weights, got 2"):
+        learner.certify("novikoff", [1.0, 2.0])
+    winnow = mb.Winnow(threshold=2)
+    winnow.run([[1, 1]], [1])
+    assert winnow.certify("littlestone", [1]).comparator == {"variables": ["1"]}
+    with pytest.raises(ValueError, match="variable 7 is outside"):
+        winnow.certify("littlestone", [7])
 
 
 def test_named_features() -> None:

@@ -14,6 +14,7 @@ from mistakebound.ledger import ExpertLedger
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness
 
 if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
     from mistakebound.ledger import Ledger
 
 HOLDS, VACUOUS, DOES_NOT_APPLY = "holds", "vacuous", "does not apply"
@@ -124,6 +125,15 @@ def certify(
     return _smallest([*separable, *agnostic]) or separable[0]
 
 
+def recheck(ledger: Ledger, told: Certificate) -> Certificate:
+    """Check the theorem and the comparator of a certificate anew, on a ledger that tells what truly happened.
+
+    ValueError if the certificate's comparator is not one of this ledger.
+    """
+    theorem, evidence = _find(told.theorem, ledger), Evidence(ledger)
+    return _with_theorem(evidence, theorem, None, None, _read_back(evidence, told.comparator))
+
+
 def _smallest(found: list[Certificate]) -> Certificate | None:
     return min((c for c in found if c.status != DOES_NOT_APPLY), key=lambda c: c.bound, default=None)
 
@@ -160,7 +170,9 @@ def _find(theorem: str, ledger: Ledger) -> Theorem:
     return found
 
 
-def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None) -> Certificate:
+def _with_theorem(
+    evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None, witness: Witness | None = None
+) -> Certificate:
     ledger = evidence.ledger
     premises = [
         Premise("the learner was fresh in the first round", ledger.from_start),
@@ -171,9 +183,13 @@ def _with_theorem(evidence: Evidence, theorem: Theorem, comparator: Any, margin:
     replayed = Premise("the mistaken rounds replay to the same mistakes", evidence.replays)
     premises.append(replayed)
     if ledger.mistakes == 0 and ledger.updates == 0:
+        # No round to sum over: nothing to search for. But a comparator that was given must be one, and is told.
+        if comparator is not None:
+            witness = theorem.read(evidence, comparator, margin)
         premises.append(Premise("there was no mistake, so nothing is left to bound", True))
-        return _certificate(evidence, theorem, premises, 0.0, Witness())  # no round to sum over
-    witness = _witness(evidence, theorem, comparator, margin) if evidence.X.nnz else None
+        return _certificate(evidence, theorem, premises, 0.0, witness)
+    if witness is None and evidence.X.nnz:
+        witness = _witness(evidence, theorem, comparator, margin)
     if witness is None:
         none = Premise("some comparator fits every mistaken round", False)
         return _certificate(evidence, theorem, [*premises, none], math.inf, None)
@@ -220,12 +236,20 @@ def _status(ledger: Ledger, theorem: Theorem, premises: list[Premise], bound: fl
     return VACUOUS if bound * (1 + ROUNDING) >= ledger.rounds else HOLDS
 
 
+def _constant(ledger: Ledger) -> str:
+    """What the constant feature is called: a name that no other has."""
+    name = "(constant)"
+    while name in ledger.names:
+        name = f"({name})"
+    return name
+
+
 def _describe(evidence: Evidence, witness: Witness) -> dict[str, Any]:
     ledger = evidence.ledger
 
     def name(i: int) -> str:
         if i == ledger.n:
-            return "(constant)"
+            return _constant(ledger)
         return ledger.names[i] if i < len(ledger.names) else str(i)
 
     described: dict[str, Any] = {}
@@ -236,6 +260,29 @@ def _describe(evidence: Evidence, witness: Witness) -> dict[str, Any]:
     if witness.margin is not None:
         described["margin"] = float(witness.margin)
     return described
+
+
+def _read_back(evidence: Evidence, described: dict[str, Any]) -> Witness | None:
+    """The comparator that ``_describe`` described, if there was one."""
+    ledger = evidence.ledger
+    ids = {name: i for i, name in enumerate(ledger.names)} | {_constant(ledger): ledger.n}
+
+    def place(name: str) -> int:
+        found = ids.get(name, int(name) if name.isdecimal() and len(name) < 20 else -1)
+        if not 0 <= found < evidence.n:
+            message = f"the comparator has a feature {name!r}, which no mistaken round had"
+            raise ValueError(message)
+        return found
+
+    if not described:
+        return None
+    u: FloatArray | None = None
+    if "weights" in described:
+        u = np.zeros(evidence.n)
+        for name, weight in described["weights"].items():
+            u[place(name)] = weight
+    variables = tuple(map(place, described["variables"])) if "variables" in described else None
+    return Witness(u, variables, described.get("margin"))
 
 
 def _to_json_number(value: Any) -> Any:

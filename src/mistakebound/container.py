@@ -14,6 +14,8 @@ import json
 import os
 import shutil
 from contextlib import suppress
+from functools import partial
+from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import ModelError
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import AnyArray
 
-FORMAT = 1
+FORMAT = 2
 
 # By hand, not by the package safetensors: that one takes a key that comes twice, and gives a digest no fixed place.
 MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 COPY = "load another copy, or train anew"
+UNFINISHED = ".unfinished.mb"
 
 
 def need(sound: Any, otherwise: str) -> None:
@@ -75,8 +78,8 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
     view = memoryview(data)
     intact = _digest(view[: DIGEST.start], view[DIGEST.stop :]) == data[DIGEST]
     need(intact, f"the SHA-256 does not match, so the file was altered or cut short: {COPY}")
-    header = _parse(data[8 : 8 + length])
-    said = _parse(fields(header.pop("__metadata__"), "sha256", "mistakebound")[1])
+    header = parse(data[8 : 8 + length])
+    said = parse(fields(header.pop("__metadata__"), "sha256", "mistakebound")[1])
     version = said.pop("format", None)
     need(type(version) is int and version >= 1, f"{version!r} is no format of a model")
     need(version <= FORMAT, f"written by a newer mistakebound (format {version}); this one reads up to {FORMAT}")
@@ -108,29 +111,31 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _parse(text: Any) -> dict[str, Any]:
+def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     """JSON whose top is an object. RecursionError: brackets nested too deep."""
     need(isinstance(text, bytes | str), "its metadata are no text")
     try:
-        parsed = json.loads(text, object_pairs_hook=_each_once, parse_constant=_no_constant)
+        parsed = json.loads(
+            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
+        )
     except ModelError:
         raise
     except (ValueError, RecursionError) as error:
-        reason = f"its header is no JSON: {error}"
+        reason = f"{what} is no JSON: {error}"
         raise ModelError(reason) from None
-    need(isinstance(parsed, dict), "its header is no JSON object")
+    need(isinstance(parsed, dict), f"{what} is no JSON object")
     found: dict[str, Any] = parsed
     return found
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    need(len(found) == len(pairs), "a key comes twice in its header")
+    need(len(found) == len(pairs), f"a key comes twice in {what}")
     return found
 
 
-def _no_constant(name: str) -> None:
-    need(False, f"its header has {name}, which is no JSON")
+def _no_constant(what: str, name: str) -> None:
+    need(False, f"{what} has {name}, which is no JSON")
 
 
 # ---------------------------------------------------------------------- files
@@ -140,7 +145,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
-    unfinished = path.parent / f".{os.urandom(8).hex()}.unfinished.mb"
+    unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
     try:
         with unfinished.open("xb") as file:
             for part in parts:
@@ -154,6 +159,26 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         unfinished.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def sweep(path: Path) -> None:
+    """Remove what processes that were killed left beside a file when they were about to replace it."""
+    for left in path.parent.glob(f"{escape(f'.{path.name[:100]}.')}*{UNFINISHED}"):
+        process = left.name.removesuffix(UNFINISHED).split(".")[-2]
+        if process.isdigit() and not _lives(int(process)):
+            left.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    if os.name == "nt":
+        return True  # there, signal 0 would end it
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

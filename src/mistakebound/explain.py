@@ -148,7 +148,7 @@ def explanations(learner: Learner, source: Source, line: int | None = None) -> I
     for part in source.parts():
         scores, positive, words = learner._start_with(part.chunk).score_part(part)
         for row, score in enumerate(scores.tolist()):
-            its_line = part.lines_before + part.chunk.line(row)
+            its_line = part.begin.line + part.chunk.line(row)
             if line not in (None, its_line):
                 continue
             yield Explanation(

@@ -13,7 +13,7 @@ from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
-from mistakebound.sources import both_labels_first
+from mistakebound.sources import START, both_labels_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
     from mistakebound.rules import Rule
-    from mistakebound.sources import Source
+    from mistakebound.sources import Part, Place, Source
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = threading.Lock()
@@ -135,22 +135,33 @@ class Learner:
     def run_parts(self, source: Source) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
-        for part in source.parts() if self._the_labels().settled else both_labels_first(source.parts()):
-            life = self._start_with(part.chunk)
-            labels = self._the_labels().copy()
-            codes = labels.encode_ids(part.labels, part.label_ids[: part.rows])
-            played = life.play_part(part, codes)
-            if played.row > 0:
-                self._labels = labels
-            yield life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
-            rounds += played.row
-            if played.row < part.rows:
-                unknown = codes[played.row] == 0
-                words = labels.objection(part.label(played.row)) if unknown else played.words
-                message = f"{part.where(played.row)}: {words}"
-                raise StreamError(message, round=rounds, ledger=self.ledger_)
-            if part.error:
-                raise StreamError(part.error, round=rounds, ledger=self.ledger_)
+        for part in self.parts_of(source):
+            ledger, wrong = self.run_part(part)
+            yield ledger
+            rounds += ledger.rounds
+            if wrong:
+                raise StreamError(wrong, round=rounds, ledger=self.ledger_)
+
+    def parts_of(self, source: Source, start: Place = START) -> Iterator[Part]:
+        """The parts of files as they are to be learned: none before both labels are known, if that can be."""
+        parts = source.parts(start)
+        return parts if self._the_labels().settled else both_labels_first(parts)
+
+    def run_part(self, part: Part, first: int = 0, last: int | None = None) -> tuple[Ledger, str]:
+        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them."""
+        last = part.rows if last is None else min(last, part.rows)
+        life = self._start_with(part.chunk)
+        labels = self._the_labels().copy()
+        codes = labels.encode_ids(part.labels, part.label_ids[first:last])
+        played = life.play_part(part, codes, first)
+        if played.row > 0:
+            self._labels = labels
+        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        if played.row < len(codes):
+            row, unknown = first + played.row, codes[played.row] == 0
+            words = labels.objection(part.label(row)) if unknown else played.words
+            return ledger, f"{part.where(row)}: {words}"
+        return ledger, part.error if last == part.rows else ""
 
     def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""

@@ -113,13 +113,13 @@ class Life:
             message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
             raise StreamError(message)
 
-    def play_part(self, part: Part, codes: bytes) -> PlayedPart:
-        """Predict, then learn, the rows of a part of a file; ``codes`` are the signs of its labels."""
+    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file, from ``first`` on; ``codes`` are the signs of their labels."""
         chunk = part.chunk
         if self.reduction != Reduction():
-            played = self.play(self.csr(part, len(codes)), np.frombuffer(codes, np.int8))
+            played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
-        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes)
+        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
         return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
@@ -130,11 +130,11 @@ class Life:
         row, fault, position = self.engine.score_chunk(part.chunk, out, positive)
         return out[:row], positive[:row].view(np.bool_), _part_words(part, fault, position)
 
-    def csr(self, part: Part, rows: int) -> Csr:
-        """The first rows of a part with features by position."""
+    def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
+        """Some rows of a part with features by position."""
         chunk = part.chunk
         width = self.width if self.width is not None and not self.growing else chunk.width
-        return Csr(chunk.indptr[: rows + 1], chunk.index, chunk.value, width, first=part.first)
+        return Csr(chunk.indptr[first : first + rows + 1], chunk.index, chunk.value, width, first=part.first)
 
     def play(self, rows: Positional, codes: SignArray) -> Played:
         """Predict, then learn, row by row."""

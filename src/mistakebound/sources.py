@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import mmap
 import os
-import sys
 import threading
 from collections import deque
 from contextlib import contextmanager, suppress
@@ -13,22 +10,40 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from mistakebound import texts
 from mistakebound._core import Reader
 from mistakebound.columnar import Columns
-from mistakebound.formats import GZIP, ZSTD, is_columnar, is_packed, refuse_what_is_no_text, tell_format
+from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import plain_label
-from mistakebound.live import Follower, arriving
+from mistakebound.live import Follower
+from mistakebound.texts import Text, after, label_lines, opened, total_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
 
     from mistakebound._core import Chunk
 
-BLOCK = 1 << 20
-"""Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
+
+@dataclass(frozen=True)
+class Place:
+    """Where a part of a stream begins: what it takes to read on from there."""
+
+    file: int = 0
+    """Its place among the files."""
+    byte: int = 0
+    """Of the file's text, unpacked; of a file of columns, of the table that it is turned into."""
+    line: int = 0
+    """Lines of the file before it; of a file of columns, rows."""
+    rows: int = 0
+    """Good examples before it, in all files."""
+    skipped: int = 0
+    """Bad lines left out before it, in all files."""
+
+
+START = Place()
 
 
 @dataclass(frozen=True)
@@ -37,7 +52,7 @@ class Part:
 
     chunk: Chunk
     file: str
-    lines_before: int
+    begin: Place
     rows: int
     error: str
     labels: list[bytes]
@@ -58,19 +73,8 @@ class Part:
         """File and line of a row."""
         if self.in_rows:
             skipped = sum(before <= row for before, _, _, _ in self.chunk.bad)
-            return f"{self.file}: row {self.lines_before + row + skipped + 1}"
-        return f"{self.file}:{self.lines_before + self.chunk.line(row)}"
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text in blocks of whole lines, each with whether it is the last. A short block is all that there is for now."""
-
-    blocks: Iterator[tuple[Any, bool]]
-    position: Callable[[], int] | None = None
-    """Where in its packed file it is; None if it is not packed, and its own bytes count."""
-    columns: Columns | None = None
-    """If the blocks are rows of a file of columns."""
+            return f"{self.file}: row {self.begin.line + row + skipped + 1}"
+        return f"{self.file}:{self.begin.line + self.chunk.line(row)}"
 
 
 class Source:
@@ -164,49 +168,67 @@ class Source:
         """End a file that is followed, after the lines that are there now. May be called from anywhere."""
         self._stop.set()
 
-    def parts(self) -> Iterator[Part]:
-        """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format."""
-        self.skipped.clear()
-        self.remarks.clear()
+    def parts(self, start: Place = START) -> Iterator[Part]:
+        """Parse the files; raises OSError for one that cannot be read and ValueError for one of unknown format.
+
+        From another place than the start, ``skipped`` must hold the bad lines that came before it, and ``remarks`` what
+        was remarked of them.
+        """
+        del self.skipped[start.skipped :]
+        if start == START:
+            self.remarks.clear()
         if self.follow:
             self._check_that_it_can_be_followed()
         reader: Reader | None = None
-        told = None if self.labels is None else label_lines(os.fspath(self.labels))
-        self.done = 0
-        for file in self.files:
-            before = self.done
+        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
+        rows, self.done = start.rows, 0
+        for number, file in enumerate(self.files):
+            before, begin = self.done, start if number == start.file else Place(number)
             for text in self._texts(file):
                 first = list(self._beginning(text.blocks))
                 if not first:
-                    self.remarks.append(f"{file}: empty, there is nothing to learn")
+                    self._remark(f"{file}: empty, there is nothing to learn")
                     continue
                 reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
-                lines = read = 0
-                for chunk in self._chunks(reader, text, first):
-                    read += chunk.consumed
+                if number < start.file:  # behind, but how those after it are read may depend on it
+                    self.done = before + (total_size([file]) or 0)
+                    continue
+                byte, line = begin.byte, begin.line
+                for chunk in self._chunks(reader, text, first, byte):
+                    place = Place(number, byte, line, rows, len(self.skipped))
+                    byte += chunk.consumed
                     self.bytes += chunk.consumed
-                    self.done = before + (text.position() if text.position else read)
-                    yield self._part(chunk, file, lines, told, in_rows=text.columns is not None)
-                    lines += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
+                    line += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
+                    self.done = before + (text.position() if text.position else byte)
+                    part = self._part(chunk, file, place, told, in_rows=text.columns is not None)
+                    yield part
+                    rows += part.rows
+                begin = Place(number)  # of one that is followed and replaced, the new file begins at its beginning
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
 
+    def _remark(self, text: str) -> None:
+        """Say it once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
+
     def _texts(self, file: str) -> Iterator[Text]:
         """Whatever the file holds, one text after another if it is followed and replaced."""
         if self.follow and file is self.files[-1]:
-            yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(BLOCK))
+            yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(texts.BLOCK))
         else:
             with opened(file, partial(self._columns, file) if self.format == "auto" else None) as text:
                 yield text
 
-    def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]]) -> Iterator[Chunk]:
+    def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
+        """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
         if text.columns or not reader.columns:
-            return parsed(reader, chain(first, text.blocks), self.skip_bad, self.threads)
+            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads)
         # A record of a table may go on over several lines, so its blocks are not independent.
         start = b"".join(block for block, _ in first)
         blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)
-        return parsed_one_by_one(reader, chain(first, blocks), self.skip_bad)
+        return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
         return Columns(file, raw, start, self._told(self.label or ""))
@@ -231,7 +253,7 @@ class Source:
         for block, last in blocks:
             yield block, last
             seen += bytes(block[:ENOUGH])
-            if len(seen) >= ENOUGH or (len(block) < BLOCK // 2 and self._suffices(seen)):
+            if len(seen) >= ENOUGH or (len(block) < texts.BLOCK // 2 and self._suffices(seen)):
                 return
 
     def _suffices(self, seen: bytes) -> bool:
@@ -292,11 +314,11 @@ class Source:
     def _told(self, label: str) -> dict[str, Any]:
         return {"label": label, **self.table}
 
-    def _part(self, chunk: Chunk, file: str, lines_before: int, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
+    def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
         rows, error = len(chunk), ""
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
-            where = f": row {lines_before + row + number}" if in_rows else f":{lines_before + line}:{column}"
+            where = f": row {begin.line + row + number}" if in_rows else f":{begin.line + line}:{column}"
             message = f"{file}{where}: {what.decode(errors='replace')}"
             if len(self.skipped) == self.skip_bad:
                 rows, error = row, message
@@ -308,9 +330,9 @@ class Source:
         if self.positive is not None:
             wanted = self.positive.encode()
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
-        if chunk.weighted and IGNORED not in self.remarks:
-            self.remarks.append(IGNORED)
-        return Part(chunk, file, lines_before, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
+        if chunk.weighted:
+            self._remark(IGNORED)
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
 
 
 @contextmanager
@@ -338,14 +360,6 @@ def numbered_names(columns: list[str]) -> bool:
 IGNORED = "importance weights are ignored: every line counts once"
 
 
-def total_size(files: list[str]) -> int | None:
-    """Bytes of all files together; None if one is a pipe, or is not there."""
-    try:
-        return sum(Path(file).stat().st_size for file in files) if all(Path(file).is_file() for file in files) else None
-    except OSError:
-        return None
-
-
 def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     """Hold the first parts back until they have shown both labels, which the first one is then told.
 
@@ -362,7 +376,7 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
             size += part.chunk.consumed
             first = plain_label(held[0].labels[0]) if held[0].labels else None
             other = [text for text in part.labels if plain_label(text) != first][:1]
-            if other or part.error or size >= BLOCK // 2:
+            if other or part.error or size >= texts.BLOCK // 2:
                 break
     except (KeyboardInterrupt, ValueError) as stopped:
         reason = stopped
@@ -372,13 +386,6 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     if reason:
         raise reason
     yield from parts
-
-
-def label_lines(file: str) -> Iterator[bytes]:
-    """The lines of a file of labels, without spaces around them."""
-    with opened(file) as text:
-        for block, _ in text.blocks:
-            yield from (line.strip() for line in bytes(block).splitlines())
 
 
 def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:
@@ -394,12 +401,10 @@ LONGEST = 64 << 20
 
 
 def parsed_one_by_one(
-    reader: Reader,
-    blocks: Iterable[tuple[Any, bool]],
-    most_bad: int,
+    reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, *, first: bool
 ) -> Iterator[Chunk]:
-    """Chunks of blocks whose last record may end in the next one."""
-    rest, first = b"", True
+    """Chunks of blocks whose last record may end in the next one; in the first one, a header may come."""
+    rest = b""
     for block, last in chain(blocks, [(b"", True)]):
         text = rest + bytes(block) if rest else block
         if last and not len(text):
@@ -422,93 +427,22 @@ def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, th
 
     with ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[Chunk]] = deque()
-        for block, last in blocks:
+        broken: list[Exception] = []
+        for block, last in until_broken(blocks, broken):
             ahead.append(pool.submit(reader.parse, block, last, most_bad))
-            while ahead and (len(ahead) > threads or len(block) < BLOCK // 2):  # do not wait for what is not there yet
+            while ahead and (
+                len(ahead) > threads or len(block) < texts.BLOCK // 2
+            ):  # do not wait for what is not there yet
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
+        if broken:
+            raise broken[0]
 
 
-@contextmanager
-def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) -> Iterator[Text]:
-    """A file, unpacked; one of columns is read by ``columns``."""
-    with open_file(file) as raw:
-        start = raw.peek(8)[:8]
-        pieces = iter(partial(raw.read, BLOCK), b"")
-        if start.startswith(GZIP):
-            import gzip  # noqa: PLC0415 - seldom needed
-
-            with gzip.open(raw) as unpacked:
-                yield Text(cut(iter(partial(unpacked.read, BLOCK), b"")), packed_position(raw))
-        elif start.startswith(ZSTD):
-            yield Text(cut(iter(partial(zstd(raw).read, BLOCK), b"")), packed_position(raw))
-        elif columns is not None and is_columnar(start):
-            found = columns(raw, start)
-            yield Text(found.blocks(), columns=found)
-        elif not raw.seekable():
-            yield Text(cut(arriving(raw, BLOCK)))
-        elif file == "-" or start == b"":
-            yield Text(cut(pieces))
-        else:
-            # Not closed here: chunks that somebody still holds point into it.
-            yield Text(slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)))
-
-
-@contextmanager
-def open_file(file: str) -> Iterator[Any]:
-    """A file to be read; standard input is left open."""
-    if file == "-":
-        stream = sys.stdin.buffer
-        yield stream if hasattr(stream, "peek") else io.BufferedReader(stream)
-    else:
-        with Path(file).open("rb") as raw:
-            yield raw
-
-
-def packed_position(raw: Any) -> Callable[[], int]:
-    """Tells where in a packed file one is, if it is a file."""
-    return raw.tell if raw.seekable() else lambda: 0
-
-
-def zstd(raw: IO[bytes]) -> Any:
-    """A reader of a .zst file; needs the package zstandard."""
+def until_broken(blocks: Iterable[tuple[Any, bool]], broken: list[Exception]) -> Iterator[tuple[Any, bool]]:
+    """The blocks that can be read; why no more can goes to ``broken``, to be told when they are learned."""
     try:
-        import zstandard  # noqa: PLC0415 - optional
-    except ImportError:
-        message = "reading .zst files needs the package zstandard: pip install 'mistakebound[files]'"
-        raise ModuleNotFoundError(message) from None
-    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True)
-
-
-def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
-    """Blocks of a file in memory. Pages are given back once they are read: memory does not grow with the file."""
-    whole = memoryview(mapped)
-    begin, size, given_back = 0, len(whole), 0
-    while begin < size:
-        end = min(begin + BLOCK, size)
-        if end < size:
-            newline = mapped.rfind(b"\n", begin, end)
-            if newline < 0:
-                newline = mapped.find(b"\n", end)
-            end = size if newline < 0 else newline + 1
-        yield whole[begin:end], end == size
-        begin = end
-        done = (begin - 8 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely parsed
-        if done > given_back and hasattr(mapped, "madvise"):
-            mapped.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
-            given_back = done
-
-
-def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Blocks of whole lines of something that can only be read."""
-    rest = b""
-    for block in pieces:
-        newline = block.rfind(b"\n") + 1
-        if newline:
-            yield rest + block[:newline], False
-            rest = block[newline:]
-        else:
-            rest += block
-    if rest:
-        yield rest, True
+        yield from blocks
+    except Exception as error:  # noqa: BLE001 - raised again, later
+        broken.append(error)

@@ -1,11 +1,14 @@
 """Models that last: a learner as a file of numbers and JSON, and back. Nothing in a file is ever executed.
 
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
-core can rely on it. The files of one format are read for ever: see ``tests/fixtures``.
+core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
+run left it there, ``progress``: where in its files that was.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from collections.abc import Collection
@@ -48,12 +51,18 @@ SUMS = ("bias_z", "factor", "total", "total_rest", "peak")
 LABEL_TYPES = (bool, int, float, str)
 
 
-def save(learner: Estimator, path: str | os.PathLike[str], kinds: Mapping[str, type[Estimator]]) -> None:
-    """Write a learner to a file, whole or not at all."""
+def save(
+    learner: Estimator,
+    path: str | os.PathLike[str],
+    kinds: Mapping[str, type[Estimator]],
+    progress: dict[str, Any] | None = None,
+) -> None:
+    """Write a learner to a file, whole or not at all; beside it, where the run that it comes from is."""
     try:
         own = kinds.get(type(learner).__name__) is type(learner)
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
-        parts = pack(*_describe(learner))
+        said, tensors = _describe(learner)
+        parts = pack(said if progress is None else {**said, "progress": progress}, tensors)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
         raise ModelError(message) from None
@@ -62,12 +71,31 @@ def save(learner: Estimator, path: str | os.PathLike[str], kinds: Mapping[str, t
 
 def load(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
     """Return the learner that a file holds, or say why it holds none."""
+    return load_with_progress(path, kinds)[0]
+
+
+def load_with_progress(
+    path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]
+) -> tuple[Kind, dict[str, Any] | None]:
+    """Return the learner that a file holds, and the progress of its run if the file has that too."""
     data = Path(path).read_bytes()
     try:
-        return _revive(*unpack(data, TENSORS), kinds)
+        said, tensors = unpack(data, TENSORS)
+        progress = said.pop("progress", None)
+        need(progress is None or isinstance(progress, dict), "its progress is not an object")
+        return _revive(said, tensors, kinds), progress
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
         raise ModelError(message) from None
+
+
+def fingerprint(learner: Estimator) -> str:
+    """SHA-256 of all that a learner is and knows: equal for two that a file could not tell apart."""
+    said, tensors = _describe(learner)
+    digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
+    for tensor in tensors.values():
+        digest.update(tensor.tobytes())
+    return digest.hexdigest()
 
 
 # ---------------------------------------------------------------------- into the file
@@ -80,12 +108,17 @@ def _describe(learner: Estimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     labels, columns = known.get("_labels"), known.get("feature_names_in_")
     said = {
         "learner": type(learner).__name__,
-        "parameters": {name: _encode(value) for name, value in learner.get_params().items()},
+        "parameters": describe_parameters(learner),
         "labels": None if labels is None else _describe_labels(labels),
         "columns": None if columns is None else list(map(str, columns)),
         "life": life,
     }
     return said, tensors
+
+
+def describe_parameters(learner: Estimator) -> dict[str, Any]:
+    """Parameters of a learner in JSON; ``construct`` makes an equal one from them."""
+    return {name: _encode(value) for name, value in learner.get_params().items()}
 
 
 def _describe_labels(labels: Labels) -> dict[str, Any]:
@@ -148,7 +181,7 @@ def _encode_one(value: Any) -> Any:
 def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[str, type[Kind]]) -> Kind:
     name, parameters, labels, columns, life = fields(said, "learner", "parameters", "labels", "columns", "life")
     need(isinstance(name, str) and name in kinds, f"its learner {name!r} is none of {', '.join(kinds)}")
-    learner = _construct(kinds[name], parameters)
+    learner = construct(kinds[name], parameters)
     need(bool(tensors) == (life is not None), "a life needs tensors, and only a life has any")
     if life is not None:
         vars(learner)["_life"] = _revive_life(kinds[name], life, tensors)
@@ -160,7 +193,7 @@ def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[s
     return learner
 
 
-def _construct(kind: type[Kind], parameters: Any) -> Kind:
+def construct(kind: type[Kind], parameters: Any) -> Kind:
     """A fresh learner; what its parameters mean is checked when its life begins."""
     need(isinstance(parameters, dict), "its parameters are not an object")
     values = {name: _decode(value) for name, value in parameters.items()}
@@ -212,7 +245,7 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(all(type(number) is float for number in numbers), "its sums are not real numbers")
     need(abs(numbers[0]) <= float(np.finfo(np.float32).max), "the sum of its constant feature is not a finite float32")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
-    like = _construct(kind, parameters)
+    like = construct(kind, parameters)
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
         need(len(z) == slots, "the number of its weights is not that of its features")  # before so many are made

@@ -39,7 +39,8 @@ def test_by_hand() -> None:
     assert features("0", 1) == features("-0.0", 4) == ["c1=0"]
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([2**k for k in range(11)]))
+# Next to zero there are no numbers left to be the ends.
+@given(st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), st.sampled_from([2**k for k in range(11)]))
 def test_a_number_lies_in_its_bin_alone(number: float, bins: int) -> None:
     """The ends are neighbours of the form 2^k(1 + i/bins), exactly, and have the number between them."""
     (name,) = features(repr(number), bins)
@@ -85,7 +86,7 @@ def test_a_source_with_bins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in rows))
     found = []
     for block, threads in ((1 << 20, 1), (300, 2), (64, 3)):
-        monkeypatch.setattr("mistakebound.sources.BLOCK", block)
+        monkeypatch.setattr("mistakebound.texts.BLOCK", block)
         for path, label in ((table, "y"), (lines, None)):
             learner = mb.Winnow(threshold=8.0, alpha=1.5)
             learner.run(mb.Source(path, label=label, table={"bins": 2}, threads=threads))

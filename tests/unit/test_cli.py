@@ -130,12 +130,12 @@ def test_interrupt_ends_with_the_summary_and_saves(
     """Ctrl-C after the first block: what was learned is counted, told and saved; the exit code is the shell's."""
     whole = mb.Source.parts
 
-    def interrupted(self: mb.Source) -> Iterator[Any]:
-        yield next(whole(self))
+    def interrupted(self: mb.Source, *start: Any) -> Iterator[Any]:
+        yield next(whole(self, *start))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(mb.Source, "parts", interrupted)
-    monkeypatch.setattr("mistakebound.sources.BLOCK", 500)
+    monkeypatch.setattr("mistakebound.texts.BLOCK", 500)
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=130)
     rounds = mb.load(tmp_path / "m.mb").ledger_.rounds
     assert 0 < rounds < 100

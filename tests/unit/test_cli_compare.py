@@ -38,7 +38,7 @@ def stream(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("block", [200, 1 << 20])
 def test_each_learner_does_what_it_does_alone(block: int, stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The options that are shown, given to run, make the same mistakes; ranked; every learner is there."""
-    monkeypatch.setattr("mistakebound.sources.BLOCK", block)
+    monkeypatch.setattr("mistakebound.texts.BLOCK", block)
     found = json.loads(call("compare", stream, "--json"))
     assert found["rounds"] == 300
     assert found["not_counted"] == []
@@ -137,7 +137,7 @@ def test_interrupt_ends_with_the_table(stream: Path, monkeypatch: pytest.MonkeyP
         raise KeyboardInterrupt
 
     monkeypatch.setattr(mb.Source, "parts", interrupted)
-    monkeypatch.setattr("mistakebound.sources.BLOCK", 500)
+    monkeypatch.setattr("mistakebound.texts.BLOCK", 500)
     assert "perceptron --bias 1" in call("compare", stream, fails=130)
 
 

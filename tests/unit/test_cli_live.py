@@ -217,6 +217,7 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     for name in ("mail.csv", "more.csv", "new.csv"):
         (tmp_path / name).write_text(mail)
     (tmp_path / "new.svm").write_text("1 1:1\n")
+    (tmp_path / "big.svm").write_text("1 1:1\n0 2:1\n")
     (tmp_path / "train.vw.gz").write_bytes(gzip.compress(b"1 |a x y\n-1 |b z\n"))
     (tmp_path / "access.csv").write_text("size,bad\n3,1\n4,0\n")
     trips = pa.table({"hour": [7, 8, 7], "day": ["mon", "sun", "sun"], "late": [True, False, True]})

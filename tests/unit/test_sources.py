@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mistakebound as mb
-from mistakebound import sources
+from mistakebound import texts
 from mistakebound._core import Reader
 
 
@@ -234,7 +234,7 @@ def test_blocks_threads_and_packing_do_not_matter(stream_file: Path, monkeypatch
     first.write_bytes(data[:at])
     second.write_bytes(data[at:-1])  # a last line without a newline is a line
     for block in (1, 50, 1000, 1 << 20):
-        monkeypatch.setattr(sources, "BLOCK", block)
+        monkeypatch.setattr(texts, "BLOCK", block)
         for threads in (1, 2, 3):
             assert outcome(mb.Source(stream_file, threads=threads)) == whole
         assert outcome(mb.Source(packed)) == whole
@@ -327,7 +327,7 @@ def test_tables_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         writer.writerows(rows)
     json_file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for block in (1, 37, 1 << 20):
-        monkeypatch.setattr(sources, "BLOCK", block)
+        monkeypatch.setattr(texts, "BLOCK", block)
         for source in (mb.Source(csv_file, label="label"), mb.Source(csv_file, label="3"), mb.Source(json_file)):
             twin = mb.Perceptron(classes=None if block > 1000 else ("no", "yes"))
             assert twin.run(source).mistakes == learner.ledger_.mistakes
@@ -359,7 +359,7 @@ def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatc
     labels.write_text("a\nb\nc\n")
     options: dict[str, Any] = {"labels": labels, "positive": "b"}
     for block in (1, 1 << 20):
-        monkeypatch.setattr(sources, "BLOCK", block)
+        monkeypatch.setattr(texts, "BLOCK", block)
         learner = mb.Perceptron(classes=("not b", "b"))
         ledger = learner.run(mb.Source(path, **options))
         assert ledger.rounds == 3

@@ -24,7 +24,7 @@ import pytest
 from test_inputs import dicts, facts, stream
 
 import mistakebound as mb
-from mistakebound.container import DTYPES
+from mistakebound.container import DTYPES, FORMAT
 from mistakebound.learners import KINDS
 
 INF, NAN = float("inf"), float("nan")
@@ -266,8 +266,9 @@ def test_files_of_earlier_versions(path: Path) -> None:
 
 
 def test_every_format_has_its_files() -> None:
-    learners = {json.loads(text)["learner"] for text in map(said_in, FIXTURES.glob("model-v1-*.mb"))}
-    assert learners == set(KINDS)
+    for version in range(1, FORMAT + 1):
+        learners = {json.loads(text)["learner"] for text in map(said_in, FIXTURES.glob(f"model-v{version}-*.mb"))}
+        assert learners == set(KINDS)
 
 
 def test_it_is_a_safetensors_file(tmp_path: Path) -> None:
@@ -453,9 +454,10 @@ def both(*acts: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
 
 
 HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
-    ("", change("format", 2), r"written by a newer mistakebound \(format 2\); this one reads up to 1"),
+    ("", change("format", 3), r"written by a newer mistakebound \(format 3\); this one reads up to 2"),
     ("", both(change("format", 99), change("anything", 1)), "newer"),
     ("", change("format", 0), "no format"),
+    ("", change("progress", [1]), "its progress is not an object"),
     ("", change("format", True), "no format"),
     ("", change("format", "1"), "no format"),
     ("", lambda f: f.said.pop("format"), "no format"),

@@ -14,6 +14,7 @@ COMMANDS = {
     "predict": "model",
     "weights": "model",
     "explain": "explain",
+    "verify": "verify",
     "bound": "about",
     "bench": "bench",
     "version": "about",
@@ -71,16 +72,18 @@ def main() -> None:
 
     \b
     More examples:
-      mistakebound run stream.svm                      learn, and show the mistakes
-      mistakebound run train.vw.gz --save model.mb     ... and keep the model
-      mistakebound run stream.svm --report page.html   ... and all about it on a page
-      mistakebound compare stream.svm                  every learner on the same stream
-      mistakebound predict model.mb new.svm            a prediction a line
-      mistakebound weights model.mb                    the features that matter most
-      mistakebound explain model.mb new.svm            why each prediction was made
-      mistakebound bound littlestone --n 100 --r 2     what a theorem allows
-      mistakebound bench                               how fast it is here, beside others
-      mistakebound completion bash                     for the Tab key
+      mistakebound run stream.svm                        learn, and show the mistakes
+      mistakebound run train.vw.gz --save model.mb       ... and keep the model
+      mistakebound run stream.svm --report page.html     ... and all about it on a page
+      mistakebound compare stream.svm                    every learner on the same stream
+      mistakebound predict model.mb new.svm              a prediction a line
+      mistakebound weights model.mb                      the features that matter most
+      mistakebound explain model.mb new.svm              why each prediction was made
+      mistakebound run train.vw.gz --certificate c.json  learn, for others to check
+      mistakebound verify c.json train.vw.gz             replay, and check it
+      mistakebound bound littlestone --n 100 --r 2       what a theorem allows
+      mistakebound bench                                 how fast it is here, beside others
+      mistakebound completion bash                       for the Tab key
 
     \b
     Files are told apart by their content, not by their name:

@@ -32,26 +32,34 @@ class Bar:
         # What comes line by line is shown at once; who waits for it wants to see it come.
         self.patience = PATIENCE if source.total else 0.0
         self._drawn: Any = None
-        self._before = 0
+        self._before = self._earlier = 0
+        self._first: tuple[float, int] | None = (0.0, 0)
+
+    def go_on(self, rounds: int) -> None:
+        """Begin where an earlier process stopped; the speed is that of this one."""
+        self._earlier, self._first = rounds, None
 
     def update(self, rounds: int, mistakes: int) -> None:
         """Show these counts, and where the source is."""
         if not self.wanted:
             return
-        seconds = time.perf_counter() - self.start
+        seconds, done = time.perf_counter() - self.start, self._before + self.source.done
+        if self._first is None:  # what an earlier process has done tells nothing of the time that is left
+            self._first = (seconds, done)
         if self._drawn is None and seconds < self.patience:
             return
-        done = self._before + self.source.done
-        told = f"{rounds:,} examples, {mistakes:,} mistakes, {rounds / max(seconds, 1e-9):,.0f} examples/s"
+        speed = (rounds - self._earlier) / max(seconds, 1e-9)
+        told = f"{rounds:,} examples, {mistakes:,} mistakes, {speed:,.0f} examples/s"
         if self.source.follow:
             told += ", waiting for more"
-        elif self.total and done:
-            told += f", {left(seconds * max(self.total - done, 0) / done)} left"
+        elif self.total and done > self._first[1]:
+            each = (seconds - self._first[0]) / (done - self._first[1])
+            told += f", {left(each * max(self.total - done, 0))} left"
         self._draw(done, told)
 
-    def passed(self) -> None:
-        """Begin another pass."""
-        self._before += self.source.done
+    def passed(self, passes: int) -> None:
+        """So many passes are done."""
+        self._before = passes * (self.source.total or 0)
 
     @contextmanager
     def away(self) -> Iterator[None]:

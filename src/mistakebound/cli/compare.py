@@ -19,12 +19,13 @@ from mistakebound.cli.output import OutputFile, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import many, options_of, share, size
+from mistakebound.sources import START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.certificate import Certificate
-    from mistakebound.sources import Part
+    from mistakebound.sources import Part, Place
 
 VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("perceptron", {}),
@@ -143,7 +144,7 @@ class OnePart(mb.Source):
         super().__init__(part.file)
         self.part = part
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self, start: Place = START) -> Iterator[Part]:  # noqa: ARG002 - it begins where it begins
         """Return the one part."""
         yield self.part
 

@@ -6,7 +6,20 @@ import click
 
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
-    "The run": ("passes", "follow", "load_from", "save_to", "predictions", "report", "certify", "relevant", "as_json"),
+    "The run": (
+        "passes",
+        "follow",
+        "load_from",
+        "save_to",
+        "checkpoint_every",
+        "resume",
+        "predictions",
+        "report",
+        "certify",
+        "certificate_to",
+        "relevant",
+        "as_json",
+    ),
     "The files": ("format", "label", "labels", "positive", "skip_bad", "zero_based", "threads"),
     "Columns of tables": (
         *("header", "separator", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),

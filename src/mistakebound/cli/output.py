@@ -29,7 +29,15 @@ class Table:
         self.told: set[str] = set()
         self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.start, self.seconds = time.perf_counter(), 0.0
-        self.next, self.last = 1, (0, 0)
+        self.next, self.last, self.earlier, self.begun = 1, (0, 0), 0, False
+
+    def go_on(self, life: Ledger, counts: list[int], last: tuple[int, int]) -> None:
+        """Begin where an earlier process stopped; the speed is that of this one. ``life`` is the learner's so far."""
+        self.rounds, self.false_positives, self.false_negatives, self.positives = counts
+        self.mistakes = self.false_positives + self.false_negatives
+        self.earlier, self.last, self.next = self.rounds, last, 1 << self.rounds.bit_length()
+        self.bound = self.bound_of(life, self.false_negatives) if self.rounds else None
+        self.bar.go_on(self.rounds)
 
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and show the lines that fall into it."""
@@ -69,18 +77,19 @@ class Table:
         return {name: getattr(self, name) for name in names} | {"rate": self.mistakes / max(self.rounds, 1)}
 
     def _show(self, rounds: int, mistakes: int, done: int) -> None:
+        since = (mistakes - self.last[1]) / (rounds - self.last[0])
+        self.last = (rounds, mistakes)
         if self.quiet:
             return
-        if not self.last[0]:
+        if not self.begun:
+            self.begun = True
             click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'bound':>10} {'examples/s':>12}")
-        since = (mistakes - self.last[1]) / (rounds - self.last[0])
-        speed = done / max(self.seconds, 1e-9)
+        speed = (done - self.earlier) / max(self.seconds, 1e-9)
         bound = "–" if self.bound is None else f"{self.bound:,.0f}" if mistakes <= self.bound else "exceeded"
         with self.bar.away():
             click.echo(
                 f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {bound:>10} {speed:>12,.0f}"
             )
-        self.last = (rounds, mistakes)
 
 
 def shown(name: str) -> str:
@@ -138,10 +147,18 @@ class OutputFile(click.Path):
 
 
 @contextmanager
-def written(path: str | None) -> Iterator[Any]:
-    """A file to write to, if one is wanted."""
+def written(path: str | None, at: int = 0) -> Iterator[Any]:
+    """A file to write to, if one is wanted; after so many bytes of what it has already."""
     if path is None:
         yield None
+    elif at:
+        with open(path, "r+", encoding="utf-8") as file:  # noqa: PTH123 - like click's
+            if os.fstat(file.fileno()).st_size < at:
+                message = f"cannot resume: {path} should have {at} bytes at least"
+                raise ValueError(message)
+            file.seek(at)
+            file.truncate()
+            yield file
     else:
         with click.open_file(path, "w") as file:
             yield file

@@ -14,6 +14,9 @@ import click
 import mistakebound as mb
 from mistakebound.cli.bar import Bar
 from mistakebound.cli.curve import Curve
+from mistakebound.cli.interrupt import uninterrupted
+from mistakebound.cli.journey import Journey
+from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, Table, told, written
@@ -47,9 +50,24 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
 @click.option("--save", "save_to", type=OutputFile(), help="Write the model here at the end.")
 @click.option(
+    "--checkpoint-every",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also write it after every N examples: whatever happens, no more than N are to be learned again.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on where the run that --save belongs to was stopped or killed; from the start if it wrote nothing yet. "
+    "Everything else must be as it was, the files too.",
+)
+@click.option(
     "--predictions", type=OutputFile(), help="Write what was predicted in each round, before learning from it."
 )
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with all about the run here.")
+@click.option(
+    "--certificate", "certificate_to", type=OutputFile(), help="Write a certificate that 'verify' can check later."
+)
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -62,8 +80,11 @@ def run(
     relevant: int | None,
     load_from: str | None,
     save_to: str | None,
+    checkpoint_every: int | None,
+    resume: bool,
     predictions: str | None,
     report: str | None,
+    certificate_to: str | None,
     certify: bool,
     as_json: bool,
     **options: Any,
@@ -99,7 +120,17 @@ def run(
     second. Ctrl-C ends it with the summary, the model saved, and exit code 0. A last line without a newline may be half
     of one, and is not learned. A file that is replaced (rotated) or cut short is read from its beginning again, and a
     note says so.
+
+    Ctrl-C ends any other run too, with the summary and exit code 130, and saves. With --resume the same command goes on
+    later, as it does after a crash if there were checkpoints; the model is that of a run that never stopped. Files that
+    have changed meanwhile are refused, but one that is followed may have grown. Parquet and Arrow need to be files for
+    that, and for a certificate, not a pipe.
+
+    \b
+    A long run that survives anything:
+      mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
+    refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume, report=report)
     source = source_of(files, options)
     source.follow = follow
     if follow and passes > 1:
@@ -108,18 +139,26 @@ def run(
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
-        model = mb.load(load_from) if load_from else make(learner, options, keep=certify or save_to is not None)
+        keep = certify or bool(certificate_to or save_to)
+        model = mb.load(load_from) if load_from else make(learner, options, keep=keep)
         bar = Bar(source, passes, wanted=not as_json)
         table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
         curve = Curve() if report else None
-        with written(predictions) as out, ended_by_signals(source):
-            stopped = learn(model, source, passes, table, curve, out)
+        journey = Journey(source, passes, hashing=bool(checkpoint_every or resume or certificate_to))
+        keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
+        model, at = keeper.resume(model, predictions) if resume else (model, 0)
+        with written(predictions, at) as out, ended_by_signals(source):
+            stopped = learn(model, keeper, curve, out)
+            nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
+            with uninterrupted():
+                if not nothing:
+                    keeper.save(model, out)
+        certificate = model.certify() if (certify or certificate_to) and not nothing else None
+        if certificate and certificate_to:
+            stopped = write_certificate(model, certificate, journey, certificate_to) or stopped
         found = facts(model, source, table, stopped)
-        nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
         if save_to and not nothing:
-            model.save(save_to)
             found["saved"] = save_to
-        certificate = model.certify() if certify and not nothing else None
         if report and curve:
             from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
 
@@ -146,21 +185,69 @@ def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: b
         click.echo(certificate_in_words(certificate), color=COLOUR)
 
 
-def learn(
-    model: LinearLearner, source: mb.Source, passes: int, table: Table, curve: Curve | None, out: Any
-) -> BaseException | None:
-    """Learn from the source, and return what ended it before its end, if anything did."""
+def refuse(
+    files: tuple[str, ...],
+    passes: int,
+    load_from: str | None,
+    save_to: str | None,
+    certificate_to: str | None,
+    checkpoint_every: int | None,
+    *,
+    resume: bool,
+    report: str | None,
+) -> None:
+    """Say which options do not go together."""
+    if save_to is None and (checkpoint_every or resume):
+        message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
+        raise click.UsageError(message)
+    if report and resume:
+        message = "a report shows a run from its start, and --resume begins in the midst of one"
+        raise click.UsageError(message)
+    if load_from and certificate_to:
+        message = "a certificate tells of a learner's whole life, and --load begins in the midst of one"
+        raise click.UsageError(message)
+    if passes > 1 and "-" in files:
+        message = "standard input can be read only once: --passes needs files"
+        raise click.UsageError(message)
+
+
+def write_certificate(
+    model: LinearLearner, certificate: mb.Certificate, journey: Journey, path: str
+) -> ValueError | None:
+    """Write it with all that it takes to check it, or return why nobody could."""
+    if journey.replaced:
+        return ValueError(f"no certificate: {journey.source.files[-1]} was replaced, so nobody could check it")
+    from mistakebound.cli.document import document, write  # noqa: PLC0415 - most runs do without
+
+    write(document(model, certificate, journey), path)
+    return None
+
+
+def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -> BaseException | None:
+    """Learn what is still ahead, and return what ended it before its end, if anything did."""
+    table, source = keeper.table, keeper.journey.source
     try:
-        for _ in range(passes):
-            for part in model.run_parts(source):
-                table.add(part)
-                if curve:
-                    curve.add(part)
-                table.tell(source.remarks)
-                if out:
-                    out.writelines(f"{label}\n" for label in part.predictions.tolist())
-                    out.flush()
-            table.bar.passed()
+        for part, start in keeper.journey.parts(model):
+            table.bar.passed(keeper.journey.at[0])
+            first = start
+            while True:
+                with uninterrupted():
+                    left = keeper.left()
+                    ledger, wrong = model.run_part(part, first, None if left is None else first + left)
+                    first += ledger.rounds
+                    keeper.journey.learned(first)
+                    table.add(ledger)
+                    if curve:
+                        curve.add(ledger)
+                    table.tell(source.remarks)
+                    if out:
+                        out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
+                        out.flush()
+                    keeper.learned(model, ledger.rounds, out)
+                if wrong:
+                    return mb.StreamError(wrong, round=table.rounds)
+                if first >= part.rows:
+                    break
     except (KeyboardInterrupt, ValueError) as reason:
         return reason
     finally:

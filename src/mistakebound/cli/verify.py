@@ -1,0 +1,218 @@
+"""``mistakebound verify``: replay the stream of a certificate, and derive everything in it again."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+import tempfile
+import warnings
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.manual import Manual
+from mistakebound.cli.output import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound.learners import LinearLearner
+
+ENOUGH = 1 << 60
+"""Bytes for mistaken examples: all of them."""
+
+
+@click.command(cls=Manual)
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--labels", metavar="FILE", help="The labels, if they were in a file of their own.")
+@click.option("--model", type=click.Path(exists=True, dir_okay=False), help="Also check that this is the model.")
+@click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same.")
+def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
+    r"""Learn FILE again from nothing, and compare everything with what CERTIFICATE says.
+
+    CERTIFICATE is what "run --certificate" wrote, FILE the same files in the same order (- is standard input), wherever
+    they lie now and whether packed or not; Parquet and Arrow are the same byte for byte. How they are to be read, and
+    the learner with its parameters, is taken from the certificate. Every line of the answer says what agrees; exit code
+    1 if anything does not. Of a file that was followed, what came later does not matter.
+
+    \b
+    Example:
+      mistakebound run stream.svm --save m.mb --certificate c.json
+      mistakebound verify c.json stream.svm --model m.mb
+    """
+    with told(), ExitStack() as until_the_end:
+        from mistakebound.cli.document import read  # noqa: PLC0415 - "--help" needs none of it
+        from mistakebound.errors import ModelError  # noqa: PLC0415
+
+        try:
+            said = read(certificate)
+        except ModelError as error:
+            message = f"{certificate} cannot be verified: {error}"
+            raise ModelError(message) from None
+        answer = Answer()
+        check(said, [until_the_end.enter_context(kept(file)) for file in files], labels, model, threads, answer)
+    if answer.differ:
+        click.echo(f"\n{certificate} does not tell the truth of this stream: {answer.differ} of {answer.asked} differ")
+        sys.exit(1)
+    click.echo(f"\n{certificate} tells the truth of this stream.")
+
+
+@contextmanager
+def kept(file: str) -> Iterator[str]:
+    """A file that can be read twice: standard input and pipes are copied first."""
+    from mistakebound.cli.journey import size_of  # noqa: PLC0415
+
+    if size_of(file) is not None:
+        yield file
+        return
+    with tempfile.NamedTemporaryFile() as copy, click.open_file(file, "rb") as pipe:
+        shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield copy.name
+
+
+@dataclass
+class Answer:
+    """What agrees and what does not, a line each."""
+
+    asked: int = 0
+    differ: int = 0
+
+    def compare(self, what: str, told: Any, found: Any, shown: str | None = None) -> None:
+        """Say whether what is told is what was found: numbers with a fraction up to rounding, all else exactly."""
+        self.say(what, shown or brief(told), "" if same(told, found) else f"told {brief(told)}, found {brief(found)}")
+
+    def say(self, what: str, shown: str, wrong: str) -> None:
+        """Show a line."""
+        self.asked += 1
+        self.differ += bool(wrong)
+        click.echo(f"{'✗' if wrong else '✓'} {what:16} {wrong or shown}")
+
+
+def same(told: Any, found: Any) -> bool:
+    """Whether two JSON values are equal."""
+    if type(told) is float and type(found) is float:
+        return math.isclose(told, found, rel_tol=1e-9)
+    return json.dumps(told, sort_keys=True) == json.dumps(found, sort_keys=True)
+
+
+def brief(value: Any) -> str:
+    """A JSON value in one short line."""
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    return text if len(text) <= 70 else f"{text[:67]}..."
+
+
+def check(
+    said: dict[str, Any], files: list[str], labels: str | None, model: str | None, threads: int, answer: Answer
+) -> None:
+    """Derive everything that is said again."""
+    from mistakebound.cli.document import COUNTS, seal  # noqa: PLC0415
+    from mistakebound.store import fingerprint  # noqa: PLC0415
+
+    answer.say("seal", "as it was written", "" if said["seal"] == seal(said) else "altered since it was written")
+    check_stream(said, files, labels, answer)
+    try:
+        learner, skipped = replay(said, files, labels, threads)
+        ledger = learner.ledger_
+    except REFUSED as error:
+        answer.say("replay", "", f"it stops: {error}")
+        return
+    for name in COUNTS:
+        answer.compare(name.replace("_", " "), said["counts"][name], getattr(ledger, name))
+    if said["ended"]:
+        answer.compare("skipped lines", said["skipped"], skipped)
+    answer.compare("model", said["model"], fingerprint(learner))
+    if model is not None:
+        answer.compare(model, said["model"], fingerprint(mb.load(model)), "the model that was learned")
+    if check_certificate(said["certificate"], ledger, answer) == "incomplete":
+        learner, _ = replay(said, files, labels, threads, keep_all=True)
+        click.echo(f"\nNot all mistaken examples were kept then. With all of them:\n{learner.certify()}")
+
+
+REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+"""What parameters, options or comparators that make no sense come to: a file may say anything."""
+
+
+def check_stream(said: dict[str, Any], files: list[str], labels: str | None, answer: Answer) -> None:
+    """The files, byte by byte."""
+    from mistakebound.cli.journey import hashes  # noqa: PLC0415
+
+    wanted = len(said["stream"])
+    short = len(files) < wanted or (said["ended"] and len(files) > wanted)
+    answer.say("files", str(len(files)), f"told {wanted}, given {len(files)}" if short else "")
+    for file, text in zip(files, said["stream"], strict=False):
+        found = hashes(file, text["bytes"], text["bytes"] + 1)
+        length = f"{text['bytes']:,} bytes"
+        wrong = ""
+        if not found:
+            wrong = f"it is shorter than {length}"
+        elif text["whole"] and len(found) > 1:
+            wrong = f"it is longer than {length}"
+        elif found[0].hexdigest() != text["sha256"]:
+            wrong = f"the SHA-256 of its {length} is another one"
+        answer.say(Path(text["file"]).name or "stream", f"{length}, SHA-256 {text['sha256'][:16]}...", wrong)
+    if said["labels"] is None and labels is None:
+        return
+    if said["labels"] is None or labels is None:
+        message = "there were no --labels" if said["labels"] is None else "give the file of labels too: --labels FILE"
+        raise click.UsageError(message)
+    answer.compare("labels", said["labels"], hashes(labels)[0].hexdigest())
+
+
+def replay(
+    said: dict[str, Any], files: list[str], labels: str | None, threads: int, *, keep_all: bool = False
+) -> tuple[LinearLearner, int]:
+    """A fresh learner that has learned the stream, and how many bad lines were skipped in its last pass."""
+    from mistakebound.learners import KINDS  # noqa: PLC0415
+    from mistakebound.store import construct  # noqa: PLC0415
+
+    learner = construct(KINDS[said["learner"]], said["parameters"])
+    if keep_all:
+        learner.keep_bytes = ENOUGH
+    more = {"labels": labels, "skip_bad": said["skip_bad"], "threads": threads, "follow": False}
+    source = mb.Source(files, **more, **said["reading"])  # TypeError if the reading says one of these, too
+    left = said["counts"]["rounds"]
+    for _ in range(said["passes"]):
+        for part in learner.parts_of(source):
+            ledger, wrong = learner.run_part(part, 0, None if said["ended"] else left)
+            left -= ledger.rounds
+            if left < 0 or (left == 0 and not said["ended"]):
+                return learner, len(source.skipped)
+            if wrong:
+                raise ValueError(wrong)
+    return learner, len(source.skipped)
+
+
+def check_certificate(said: dict[str, Any], ledger: mb.Ledger, answer: Answer) -> str:
+    """The theorem with its comparator, checked on what happened in the replay; returns the status that it found."""
+    from mistakebound.certificate import recheck  # noqa: PLC0415
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a comparator may be as large as it likes
+            checked = recheck(ledger, mb.Certificate.from_json(json.dumps(said)))
+        found = json.loads(checked.to_json())
+    except REFUSED as error:
+        answer.say("certificate", "", str(error))
+        return ""
+    for name, value in found.items():
+        if name != "premises":
+            answer.compare(name if name in ("theorem", "bound", "status") else f"its {name}", said[name], value)
+    answer.compare("premises", len(said["premises"]), len(found["premises"]))
+    for told_premise, premise in zip(said["premises"], found["premises"], strict=False):
+        words = in_words(premise)
+        answer.say("premise", words, "" if told_premise == premise else f"told {in_words(told_premise)}, found {words}")
+    return checked.status
+
+
+def in_words(premise: dict[str, Any]) -> str:
+    """A premise in one line."""
+    measured = f" ({premise['measured']})" if premise["measured"] else ""
+    return f"{'' if premise['holds'] else 'not '}{premise['statement']}{measured}"

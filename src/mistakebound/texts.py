@@ -1,0 +1,153 @@
+"""Files, unpacked and cut into blocks of whole lines; what cannot be read any further is told of the file."""
+
+from __future__ import annotations
+
+import io
+import mmap
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from mistakebound.formats import GZIP, ZSTD, is_columnar
+from mistakebound.live import arriving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mistakebound.columnar import Columns
+
+BLOCK = 1 << 20
+"""Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in blocks of whole lines, each with whether it is the last. A short block is all that there is for now."""
+
+    blocks: Iterator[tuple[Any, bool]]
+    position: Callable[[], int] | None = None
+    """Where in its packed file it is; None if it is not packed, and its own bytes count."""
+    columns: Columns | None = None
+    """If the blocks are rows of a file of columns."""
+
+
+@contextmanager
+def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) -> Iterator[Text]:
+    """A file, unpacked; one of columns is read by ``columns``."""
+    with open_file(file) as raw:
+        start = raw.peek(8)[:8]
+        if start.startswith((GZIP, ZSTD)):
+            unpack = open_gzip if start.startswith(GZIP) else open_zstd
+            yield Text(cut(unpacked(file, *unpack(raw))), packed_position(raw))
+        elif columns is not None and is_columnar(start):
+            found = columns(raw, start)
+            yield Text(found.blocks(), columns=found)
+        elif not raw.seekable():
+            yield Text(cut(arriving(raw, BLOCK)))
+        elif file == "-" or start == b"":
+            yield Text(cut(iter(partial(raw.read, BLOCK), b"")))
+        else:
+            # Not closed here: chunks that somebody still holds point into it.
+            yield Text(slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)))
+
+
+@contextmanager
+def open_file(file: str) -> Iterator[Any]:
+    """A file to be read; standard input is left open."""
+    if file == "-":
+        stream = sys.stdin.buffer
+        yield stream if hasattr(stream, "peek") else io.BufferedReader(stream)
+    else:
+        with Path(file).open("rb") as raw:
+            yield raw
+
+
+def packed_position(raw: Any) -> Callable[[], int]:
+    """Tells where in a packed file one is, if it is a file."""
+    return raw.tell if raw.seekable() else lambda: 0
+
+
+def unpacked(file: str, stream: Any, reasons: tuple[type[Exception], ...]) -> Iterator[bytes]:
+    """What a packed file holds, as far as it is sound."""
+    try:
+        yield from iter(partial(stream.read, BLOCK), b"")
+    except reasons as error:
+        message = f"{file}: this packed file is broken: {error}"
+        raise ValueError(message) from None
+
+
+def open_gzip(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
+    """A reader of a .gz file, and what it raises if that is broken."""
+    import gzip  # noqa: PLC0415 - seldom needed
+    import zlib  # noqa: PLC0415
+
+    return gzip.open(raw), (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+def open_zstd(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
+    """The same of a .zst file; needs the package zstandard."""
+    try:
+        import zstandard  # noqa: PLC0415 - optional
+    except ImportError:
+        message = "reading .zst files needs the package zstandard: pip install 'mistakebound[files]'"
+        raise ModuleNotFoundError(message) from None
+    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True), (zstandard.ZstdError,)
+
+
+def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
+    """Blocks of a file in memory. Pages are given back once they are read: memory does not grow with the file."""
+    whole = memoryview(mapped)
+    begin, size, given_back = 0, len(whole), 0
+    while begin < size:
+        end = min(begin + BLOCK, size)
+        if end < size:
+            newline = mapped.rfind(b"\n", begin, end)
+            if newline < 0:
+                newline = mapped.find(b"\n", end)
+            end = size if newline < 0 else newline + 1
+        yield whole[begin:end], end == size
+        begin = end
+        done = (begin - 8 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely parsed
+        if done > given_back and hasattr(mapped, "madvise"):
+            mapped.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
+            given_back = done
+
+
+def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+    """Blocks of whole lines of something that can only be read."""
+    rest = b""
+    for block in pieces:
+        newline = block.rfind(b"\n") + 1
+        if newline:
+            yield rest + block[:newline], False
+            rest = block[newline:]
+        else:
+            rest += block
+    if rest:
+        yield rest, True
+
+
+def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, bool]]:
+    """What follows after so many bytes."""
+    for block, last in blocks:
+        if byte < len(block):
+            yield block[byte:], last
+        byte = max(0, byte - len(block))
+
+
+def label_lines(file: str) -> Iterator[bytes]:
+    """The lines of a file of labels, without spaces around them."""
+    with opened(file) as text:
+        for block, _ in text.blocks:
+            yield from (line.strip() for line in bytes(block).splitlines())
+
+
+def total_size(files: list[str]) -> int | None:
+    """Bytes of all files together; None if one is a pipe, or is not there."""
+    try:
+        return sum(Path(file).stat().st_size for file in files) if all(Path(file).is_file() for file in files) else None
+    except OSError:
+        return None
