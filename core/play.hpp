@@ -214,6 +214,7 @@ class Play {
   }
 
   static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
+  static constexpr std::size_t near_floats = std::size_t{1} << 16;  // 256 KB: beyond it, z is not at hand when it is needed
   static constexpr int memo_reach = 256;
 
   bool large() const { return w_.size() > cache_floats; }
@@ -274,7 +275,7 @@ class Play {
       }
     } else {
       float* const z = z_.data();
-      if (large())
+      if (z_.size() > near_floats)
         for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z + x.index[k], 1);
       for (std::size_t k = 0; k < x.size; ++k) {
 #ifdef MISTAKEBOUND_X86

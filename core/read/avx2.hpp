@@ -22,28 +22,29 @@ inline constexpr std::size_t window = 4096;
 
 inline constexpr std::ptrdiff_t looks_ahead = 32;  // bytes after a window that may be looked at
 
-// Places of spaces, colons, all control characters and, with Bars, bars in `text`, whose length is a multiple of 64.
+// Places of spaces and all control characters and, for VW, of colons and bars in `text`, whose length is a multiple of 64.
 // Returns their number.
-template <bool Bars>
+enum class Separators { spaces, of_vw };
+template <Separators Which>
 MISTAKEBOUND_QUICK inline std::size_t find_separators(const char* text, std::size_t size, std::uint16_t* place) {
-  const __m256i space = _mm256_set1_epi8(' '), colon = _mm256_set1_epi8(':'),
-                bar = _mm256_set1_epi8('|');
+  constexpr int at_once = Which == Separators::spaces ? 6 : 12;
+  const __m256i space = _mm256_set1_epi8(' '), colon = _mm256_set1_epi8(':'), bar = _mm256_set1_epi8('|');
   std::uint16_t* out = place;
   for (std::size_t at = 0; at < size; at += 64) {
     std::uint64_t found = 0;
     for (std::size_t half = 0; half < 64; half += 32) {
       const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at + half));
-      __m256i separates = _mm256_or_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(bytes, space), bytes),
-                                          _mm256_cmpeq_epi8(bytes, colon));
-      if constexpr (Bars) separates = _mm256_or_si256(separates, _mm256_cmpeq_epi8(bytes, bar));
+      __m256i separates = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, space), bytes);
+      if constexpr (Which == Separators::of_vw)
+        separates = _mm256_or_si256(separates, _mm256_or_si256(_mm256_cmpeq_epi8(bytes, colon), _mm256_cmpeq_epi8(bytes, bar)));
       found |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(separates))} << half;
     }
-    // Twelve at once, wanted or not: a loop whose end nobody can foresee would cost more.
+    // Some at once, wanted or not: a loop whose end nobody can foresee would cost more.
     const int count = std::popcount(found);
 #pragma GCC unroll 12
-    for (int k = 0; k < 12; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
-    if (count > 12) [[unlikely]]
-      for (int k = 12; k < count; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
+    for (int k = 0; k < at_once; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
+    if (count > at_once) [[unlikely]]
+      for (int k = at_once; k < count; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
     out += count;
   }
   return static_cast<std::size_t>(out - place);

@@ -12,13 +12,15 @@ namespace mistakebound::quick {
 
 inline constexpr std::size_t most_index_digits = 9;  // below 2^31
 
-// index:value, from `begin` to `colon` to `stop`. False if it is not of the usual shape; so it is, too, if any bit is
-// set in `others` afterwards, which is looked at once a line.
-MISTAKEBOUND_QUICK inline bool read_pair(const char* begin, const char* colon, const char* stop, std::uint32_t& index,
-                                         double& value, __m128i& others) {
-  const auto digits = static_cast<std::size_t>(colon - begin);
+// index:value, from `begin` to `stop`. False if it is not of the usual shape; so it is, too, if any bit is set in `others`
+// afterwards, which is looked at once a line.
+MISTAKEBOUND_QUICK inline bool read_pair(const char* begin, const char* stop, std::uint32_t& index, double& value,
+                                         __m128i& others) {
+  const __m128i start = _mm_loadu_si128(reinterpret_cast<const __m128i*>(begin));
+  const auto colons = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(start, _mm_set1_epi8(':'))));
+  const std::size_t digits = _tzcnt_u32(colons);
   Written number;
-  if (*colon != ':' || digits - 1 >= most_index_digits || !look(colon + 1, stop, number)) [[unlikely]]
+  if (digits - 1 >= most_index_digits || !look(begin + digits + 1, stop, number)) [[unlikely]]
     return false;
   if (digits <= 8 && number.length <= 9) [[likely]] {  // both numbers at once
     const Move& move = moves<8, 8>[number.place];
@@ -48,7 +50,7 @@ MISTAKEBOUND_QUICK inline const char* svmlight_lines(const char* p, const char* 
   __m128i others = _mm_setzero_si128();
   for (const char* text = p; end - text >= 64 + looks_ahead;) {
     const auto size = std::min(window, static_cast<std::size_t>(end - text - looks_ahead) / 64 * 64);
-    const std::size_t count = find_separators<false>(text, size, place);
+    const std::size_t count = find_separators<Separators::spaces>(text, size, place);
     std::size_t k = 0;
     while (k < count) {
       if (!in_row) {
@@ -60,10 +62,10 @@ MISTAKEBOUND_QUICK inline const char* svmlight_lines(const char* p, const char* 
         in_row = *stop == ' ';
         ++k;
       }
-      for (; in_row && k + 1 < count; k += 2) {
-        const char *const colon = text + place[k], *const stop = text + place[k + 1];
+      for (; in_row && k < count; ++k) {
+        const char* const stop = text + place[k];
         std::uint32_t its_index;
-        if (!read_pair(token, colon, stop, its_index, *value, others)) [[unlikely]]
+        if (!read_pair(token, stop, its_index, *value, others)) [[unlikely]]
           break;
         its_index -= first_index;  // below 0 is beyond the widest, too
         largest = its_index > largest ? its_index : largest;
@@ -80,7 +82,7 @@ MISTAKEBOUND_QUICK inline const char* svmlight_lines(const char* p, const char* 
         ++k;
         in_row = false;
       }
-      if (in_row && k + 1 < count) return row;
+      if (in_row && k < count) return row;
       if (in_row) break;  // the window ends within the line
       if (largest > widest || _mm_testz_si128(others, others) == 0) [[unlikely]]
         return row;

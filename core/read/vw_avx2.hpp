@@ -24,7 +24,7 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
   };
   for (const char* text = p; end - text >= 64 + looks_ahead;) {
     const auto size = std::min(window, static_cast<std::size_t>(end - text - looks_ahead) / 64 * 64);
-    const std::size_t count = find_separators<true>(text, size, place);
+    const std::size_t count = find_separators<Separators::of_vw>(text, size, place);
     for (std::size_t k = 0; k < count; ++k) {
       const char* stop = text + place[k];
       if (in == In::features) [[likely]] {

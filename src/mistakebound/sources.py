@@ -10,21 +10,31 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound import texts
-from mistakebound._core import Reader
+from mistakebound._core import Chunk, Reader
+from mistakebound.cache import Cache, state_of
 from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
-from mistakebound.labels import plain_label
+from mistakebound.labels import label_array, plain_label
+from mistakebound.lazy import np
 from mistakebound.live import Follower
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
 
-    from mistakebound._core import Chunk
+    from mistakebound.arrays import AnyArray
+
+    Begin = tuple[int, ...]
+    """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
+    Block = tuple[Any, bool]
+    """Some text, and whether it is the last."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -109,8 +119,13 @@ class Source:
         Wait for more at the end of the last file, which somebody is writing, until ``stop`` is called. The lines are
         learned as they come, with the result of a file that was there from the beginning.
 
+    cache : path, optional
+        Read the files from this binary cache, which is made if it is not there, or is of other files or options.
+
     Attributes
     ----------
+    needs_text : bool
+        Set it to read the files themselves even if there is a cache.
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
@@ -142,6 +157,7 @@ class Source:
         skip_bad: int = 0,
         threads: int = 2,
         follow: bool = False,
+        cache: str | os.PathLike[str] | None = None,
     ) -> None:
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
@@ -153,6 +169,8 @@ class Source:
         self.skip_bad = skip_bad
         self.threads = threads
         self.follow = follow
+        self.cache = cache
+        self.needs_text = False
         self.skipped: list[str] = []
         self.bytes = 0
         self.remarks: list[str] = []
@@ -179,9 +197,85 @@ class Source:
             self.remarks.clear()
         if self.follow:
             self._check_that_it_can_be_followed()
-        reader: Reader | None = None
         told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
         rows, self.done = start.rows, 0
+        for (number, byte, line, in_rows), chunk in self._all_chunks(start):
+            place = Place(number, byte, line, rows, len(self.skipped))
+            self.bytes += chunk.consumed
+            part = self._part(chunk, self.files[number], place, told, in_rows=bool(in_rows))
+            yield part
+            rows += part.rows
+        if told is not None and next(told, None) is not None:
+            message = f"{self.labels}: there are more labels than examples"
+            raise ValueError(message)
+
+    def to_csr(self) -> tuple[Any, AnyArray]:
+        """All of the stream in memory: a scipy CSR matrix of float64, and the labels. Features must have no names.
+
+        An index that is repeated stays so, and means the sum; zeros that are written are kept.
+        """
+        from scipy.sparse import csr_matrix  # noqa: PLC0415 - only who asks for it needs it
+
+        indptr, index, value, labels, width = [np.zeros(1, np.int64)], [], [], [], 0
+        for part in self.parts():
+            if part.chunk.named:
+                message = f"{part.file}: its features have names, and a matrix has none"
+                raise ValueError(message)
+            rows, chunk = part.rows, part.chunk
+            end = int(chunk.indptr[rows])
+            indptr.append(chunk.indptr[1 : rows + 1] + indptr[-1][-1])
+            index.append(chunk.index[:end])
+            value.append(chunk.value[:end])
+            width = max(width, chunk.width)
+            known = label_array(plain_label(text) for text in part.labels)
+            labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
+            if part.error:
+                raise ValueError(part.error)
+        arrays = [np.concatenate(each) if each else np.zeros(0) for each in (value, index, indptr)]
+        X = csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
+        return X, np.concatenate(labels) if labels else np.zeros(0)
+
+    def _all_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
+        """Every chunk with where it begins, from the cache if there is one, which otherwise is made."""
+        if self.cache is None or start != START:
+            yield from self._parsed_chunks(start)
+            return
+        cache = Cache(os.fspath(self.cache), self._as_cached())
+        stored = None if self.needs_text else cache.stored()
+        if stored is not None:
+            yield from self._cached_chunks(stored)
+            return
+        try:
+            for begin, chunk in self._parsed_chunks(start):
+                cache.add(begin, chunk)
+                yield begin, chunk
+            cache.finish()
+        finally:
+            cache.discard()
+
+    def _as_cached(self) -> dict[str, Any]:
+        """What a cache must have been made of, and how."""
+        if self.follow:
+            message = "a file that is followed cannot be cached: it has no end"
+            raise ValueError(message)
+        how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
+        return how | {"files": [state_of(file) for file in self.files]}
+
+    def _cached_chunks(self, stored: Iterator[tuple[Begin, memoryview]]) -> Iterator[tuple[Begin, Chunk]]:
+        def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
+            return record[0], Chunk.unpack(record[1])
+
+        sizes = [total_size([file]) or 0 for file in self.files]
+        for file, size in zip(self.files, sizes, strict=True):
+            if size == 0:
+                self._remark(f"{file}: empty, there is nothing to learn")
+        for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
+            self.done = sum(sizes[: begin[0]]) + begin[1] + chunk.consumed
+            yield begin, chunk
+
+    def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
+        """Every chunk from the files themselves, and where it begins."""
+        reader: Reader | None = None
         for number, file in enumerate(self.files):
             before, begin = self.done, start if number == start.file else Place(number)
             for text in self._texts(file):
@@ -195,18 +289,12 @@ class Source:
                     continue
                 byte, line = begin.byte, begin.line
                 for chunk in self._chunks(reader, text, first, byte):
-                    place = Place(number, byte, line, rows, len(self.skipped))
+                    its_begin = (number, byte, line, int(text.columns is not None))
                     byte += chunk.consumed
-                    self.bytes += chunk.consumed
                     line += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
                     self.done = before + (text.position() if text.position else byte)
-                    part = self._part(chunk, file, place, told, in_rows=text.columns is not None)
-                    yield part
-                    rows += part.rows
+                    yield its_begin, chunk
                 begin = Place(number)  # of one that is followed and replaced, the new file begins at its beginning
-        if told is not None and next(told, None) is not None:
-            message = f"{self.labels}: there are more labels than examples"
-            raise ValueError(message)
 
     def _remark(self, text: str) -> None:
         """Say it once."""
@@ -417,22 +505,31 @@ def parsed_one_by_one(
         yield chunk
 
 
-def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, threads: int) -> Iterator[Chunk]:
-    """Chunks in the order of the blocks. Several threads parse ahead; parsing does not hold Python's lock."""
+def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int) -> Iterator[Chunk]:
+    """Chunks in the order of the blocks. Parsing does not hold Python's lock."""
+
+    def parse(block: Block) -> Chunk:
+        return reader.parse(block[0], block[1], most_bad)
+
+    # A short block is all that there is for now: what is ready is not kept waiting for more.
+    return in_order(parse, blocks, threads, lambda block: len(block[0]) < texts.BLOCK // 2)
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_short: Callable[[Item], bool]
+) -> Iterator[Result]:
+    """Results in the order of the items, several threads ahead; after a short item, nothing is held back."""
     if threads < 2:
-        for block, last in blocks:
-            yield reader.parse(block, last, most_bad)
+        yield from map(work, items)
         return
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - importing it takes a while
 
     with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[Chunk]] = deque()
+        ahead: deque[Future[Result]] = deque()
         broken: list[Exception] = []
-        for block, last in until_broken(blocks, broken):
-            ahead.append(pool.submit(reader.parse, block, last, most_bad))
-            while ahead and (
-                len(ahead) > threads or len(block) < texts.BLOCK // 2
-            ):  # do not wait for what is not there yet
+        for item in until_broken(items, broken):
+            ahead.append(pool.submit(work, item))
+            while ahead and (len(ahead) > threads or is_short(item)):
                 yield ahead.popleft().result()
         while ahead:
             yield ahead.popleft().result()
@@ -440,9 +537,9 @@ def parsed(reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, th
             raise broken[0]
 
 
-def until_broken(blocks: Iterable[tuple[Any, bool]], broken: list[Exception]) -> Iterator[tuple[Any, bool]]:
-    """The blocks that can be read; why no more can goes to ``broken``, to be told when they are learned."""
+def until_broken(items: Iterable[Item], broken: list[Exception]) -> Iterator[Item]:
+    """The items that can be read; why no more can goes to ``broken``, to be told when they are learned."""
     try:
-        yield from blocks
+        yield from items
     except Exception as error:  # noqa: BLE001 - raised again, later
         broken.append(error)

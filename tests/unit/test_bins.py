@@ -40,7 +40,9 @@ def test_by_hand() -> None:
 
 
 # Next to zero there are no numbers left to be the ends.
-@given(st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), st.sampled_from([2**k for k in range(11)]))
+@given(
+    st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False), st.sampled_from([2**k for k in range(11)])
+)
 def test_a_number_lies_in_its_bin_alone(number: float, bins: int) -> None:
     """The ends are neighbours of the form 2^k(1 + i/bins), exactly, and have the number between them."""
     (name,) = features(repr(number), bins)

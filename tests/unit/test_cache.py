@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import mistakebound as mb
 from mistakebound._core import Chunk
+from mistakebound.cli import main
 
 TEXTS = {
     "svmlight": "1 1:0.5 7:-2\n-1 3:1e-3 # c\n\n1\n-1 2:1 2:1\n",
@@ -88,3 +91,118 @@ def test_damage_is_refused(kind: str, tmp_path: Path) -> None:
         signs = bytes(rng.choice([1, 255]) for _ in range(len(chunk)))
         life.engine.play_chunk(chunk, signs)
         assert np.isfinite(life.weights()).all()
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    """A stream in svmlight of some blocks."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "stream.svm"
+    with path.open("w") as out:
+        for _ in range(300):
+            index = np.sort(rng.choice(40, 6, replace=False)) + 1
+            out.write(f"{rng.choice([-1, 1])} " + " ".join(f"{i}:{rng.random():.4g}" for i in index) + "\n")
+    return path
+
+
+def learned(*paths: Path, **how: Any) -> tuple[Any, ...]:
+    """All that a run gives."""
+    source = mb.Source(paths, **how)
+    learner = mb.BalancedWinnow(update_margin=0.01)
+    ledger = learner.run(source)
+    return ledger.predictions.tolist(), learner.ledger_.updates, str(learner.weights_), source.skipped, source.remarks
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("block", [500, 1 << 20])
+def test_a_run_from_the_cache_is_the_same(
+    stream: Path, tmp_path: Path, threads: int, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mistakebound.texts.BLOCK", block)
+    cache = tmp_path / "cache"
+    plain = learned(stream, stream, threads=threads)
+    assert learned(stream, stream, threads=threads, cache=cache) == plain  # makes it
+    before = cache.stat().st_mtime_ns
+    monkeypatch.setattr("mistakebound.sources.Source._parsed_chunks", None)  # nothing is parsed any more
+    assert learned(stream, stream, threads=threads, cache=cache) == plain
+    assert cache.stat().st_mtime_ns == before
+    assert [path.name for path in tmp_path.iterdir() if "unfinished" in path.name] == []
+
+
+def test_half_from_the_text_and_half_from_the_cache(stream: Path, tmp_path: Path) -> None:
+    """A learner that was saved goes on from the cache as it would from the text."""
+    cache = tmp_path / "cache"
+    whole = mb.BalancedWinnow()
+    whole.run(mb.Source([stream, stream]))
+    half = mb.BalancedWinnow()
+    half.run(mb.Source(stream, cache=cache))
+    half.save(tmp_path / "m.mb")
+    rest = mb.load(tmp_path / "m.mb")
+    rest.run(mb.Source(stream, cache=cache))
+    rest.save(tmp_path / "rest.mb")
+    whole.save(tmp_path / "whole.mb")
+    assert (tmp_path / "rest.mb").read_bytes() == (tmp_path / "whole.mb").read_bytes()
+
+
+def test_bad_lines_are_told_again(stream: Path, tmp_path: Path) -> None:
+    stream.write_text("1 1:x\n" + stream.read_text() + "1 1:1\n1 0:1\n")
+    how = {"format": "svmlight"}
+    plain = learned(stream, skip_bad=2, **how)
+    assert len(plain[3]) == 2
+    assert learned(stream, skip_bad=2, cache=tmp_path / "c", **how) == plain
+    assert learned(stream, skip_bad=2, cache=tmp_path / "c", **how) == plain
+    with pytest.raises(ValueError, match=r"stream.svm:303:3: index 0"):
+        learned(stream, skip_bad=1, cache=tmp_path / "c", **how)
+
+
+def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    first = learned(stream, cache=cache)
+    stream.write_text("-1 3:1\n" + stream.read_text())
+    assert learned(stream, cache=cache) == learned(stream) != first
+    assert learned(stream, cache=cache, zero_based=True) == learned(stream, zero_based=True)
+    made = cache.read_bytes()
+    cache.write_bytes(b"rubbish")
+    assert learned(stream, cache=cache) == learned(stream)
+    for cut in (1, 8, 40, 100):
+        cache.write_bytes(made[:-cut])
+        with pytest.raises(ValueError, match="damaged"):
+            learned(stream, cache=cache, zero_based=True)
+
+
+def test_nothing_is_left_of_a_run_that_broke_off(stream: Path, tmp_path: Path) -> None:
+    stream.write_text(stream.read_text() + "broken\n")
+    with pytest.raises(ValueError, match="broken"):
+        learned(stream, cache=tmp_path / "cache")
+    assert [path.name for path in tmp_path.iterdir()] == ["stream.svm"]
+
+
+def test_what_cannot_be_cached_is_refused(stream: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="only files can be cached"):
+        learned(tmp_path, cache=tmp_path / "c")
+    with pytest.raises(ValueError, match="followed cannot be cached"):
+        list(mb.Source(stream, follow=True, cache=tmp_path / "c").parts())
+
+
+def test_checkpoints_and_certificates_beside_a_cache(stream: Path, tmp_path: Path) -> None:
+    """They need the text itself in the first pass; the others come from the cache, and all is the same."""
+    results = []
+    for more in ([], ["--cache"], ["--cache"]):
+        certificate = tmp_path / f"c{len(results)}.json"
+        command = ["run", str(stream), "--passes", "2", "--json", "--certificate", str(certificate), *more]
+        result = CliRunner().invoke(main, command)
+        assert result.exit_code == 0, result.output
+        results.append(certificate.read_text())
+    assert Path(f"{stream}.mbcache").exists()
+    assert results[0] == results[1] == results[2]
+
+
+def test_a_file_as_a_matrix(stream: Path) -> None:
+    load = pytest.importorskip("sklearn.datasets").load_svmlight_file
+    X, y = mb.Source(stream).to_csr()
+    theirs, labels = load(str(stream))
+    assert np.array_equal(X.indices, theirs.indices)
+    assert np.array_equal(X.indptr, theirs.indptr)
+    assert np.array_equal(X.data, theirs.data)
+    assert np.array_equal(y, labels)
+    assert X.shape == theirs.shape

@@ -166,13 +166,19 @@ def test_interrupted_and_resumed(more: list[Any], tmp_path: Path) -> None:
 
 def test_uninterrupted_lets_ctrl_c_wait() -> None:
     steps = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():  # noqa: PT012
-        with uninterrupted():
+    with pytest.raises(KeyboardInterrupt), uninterrupted:  # noqa: PT012
+        with uninterrupted:
             signal.raise_signal(signal.SIGINT)
             steps.append("inner")
         steps.append("outer")
     assert steps == ["inner", "outer"]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):  # outside of it, at once
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(ZeroDivisionError), uninterrupted:  # noqa: PT012 - what went wrong is told first
+        signal.raise_signal(signal.SIGINT)
+        1 / 0  # noqa: B018
+    with uninterrupted:  # and nothing is left over
+        pass
 
 
 def test_only_what_dead_processes_left_is_swept(tmp_path: Path) -> None:

@@ -26,11 +26,12 @@ class Bar:
 
     def __init__(self, source: mb.Source, passes: int, *, wanted: bool) -> None:
         self.source = source
-        self.total = None if source.total is None else passes * source.total
+        self._one_pass = source.total
+        self.total = None if self._one_pass is None else passes * self._one_pass
         self.wanted = wanted and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self.start = time.perf_counter()
         # What comes line by line is shown at once; who waits for it wants to see it come.
-        self.patience = PATIENCE if source.total else 0.0
+        self.patience = PATIENCE if self._one_pass else 0.0
         self._drawn: Any = None
         self._before = self._earlier = 0
         self._first: tuple[float, int] | None = (0.0, 0)
@@ -59,7 +60,7 @@ class Bar:
 
     def passed(self, passes: int) -> None:
         """So many passes are done."""
-        self._before = passes * (self.source.total or 0)
+        self._before = passes * (self._one_pass or 0)
 
     @contextmanager
     def away(self) -> Iterator[None]:

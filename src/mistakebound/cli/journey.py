@@ -100,10 +100,11 @@ class Journey:
         """The parts that are still ahead, each with its first row that is not learned yet."""
         begun, start, skip = self.at
         for number in range(begun, self.passes):
+            self.source.needs_text = self.hashing and number == 0  # a cache has it no more
             for part in learner.parts_of(self.source, start):
                 first = min(skip, part.rows)
                 skip -= first
-                with uninterrupted():
+                with uninterrupted:
                     if number == 0:
                         self._read(part)
                     if not skip:
@@ -117,7 +118,7 @@ class Journey:
             if skip:
                 message = f"there are {skip} examples less than were learned"
                 raise ValueError(message)
-            with uninterrupted():
+            with uninterrupted:
                 if number == 0:
                     self._reach(len(self.source.files))
                 self.at, start = (number + 1, START, 0), START

@@ -37,6 +37,7 @@ READING = (
     click.option("--header/--no-header", default=None, help="Whether a table begins with the names of its columns."),
     click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
     click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
+    click.option("--cache", is_flag=True, help="Keep what was parsed in FILE.mbcache, and read that the next time."),
     click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
@@ -58,4 +59,5 @@ def source_of(files: tuple[str, ...], options: dict[str, Any]) -> mb.Source:
         message = "--interact takes two columns: A,B"
         raise click.UsageError(message)
     table = {name: value for name, value in told.items() if value not in (None, (), [])}
-    return mb.Source(files, table=table, **{name: options.pop(name) for name in READING_NAMES})
+    cache = f"{files[0]}.mbcache" if options.pop("cache") else None
+    return mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})

@@ -21,6 +21,10 @@ SAID = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows"
 SAID_OF_TEXT = ("size", "bytes", "whole", "columns", "sha256")
 
 
+UNTOLD = ("files", "skip_bad", "threads", "cache")
+"""What may differ between two readings of the same stream."""
+
+
 def said_of(journey: Journey) -> dict[str, Any]:
     """What it takes to go on from here, in JSON."""
     number, place, rows = journey.at
@@ -49,8 +53,8 @@ def said_of_texts(journey: Journey) -> list[dict[str, Any]]:
 
 
 def reading_of(source: Source) -> dict[str, Any]:
-    """How the lines of a source are read, in JSON. How many may be skipped and by how many threads changes none."""
-    names = [name for name in inspect.signature(Source).parameters if name not in ("files", "skip_bad", "threads")]
+    """How the lines of a source are read, in JSON. What is UNTOLD changes none."""
+    names = [name for name in inspect.signature(Source).parameters if name not in UNTOLD]
     read: dict[str, Any] = json.loads(json.dumps({name: getattr(source, name) for name in names}, default=os.fspath))
     return read
 

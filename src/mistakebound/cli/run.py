@@ -150,7 +150,7 @@ def run(
         with written(predictions, at) as out, ended_by_signals(source):
             stopped = learn(model, keeper, curve, out)
             nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
-            with uninterrupted():
+            with uninterrupted:
                 if not nothing:
                     keeper.save(model, out)
         certificate = model.certify() if (certify or certificate_to) and not nothing else None
@@ -231,7 +231,7 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
             table.bar.passed(keeper.journey.at[0])
             first = start
             while True:
-                with uninterrupted():
+                with uninterrupted:
                     left = keeper.left()
                     ledger, wrong = model.run_part(part, first, None if left is None else first + left)
                     first += ledger.rounds

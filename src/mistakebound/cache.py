@@ -1,0 +1,116 @@
+"""A binary cache of parsed files: what was read once is not parsed again, and gives the same stream bit for bit.
+
+It says of which files it was made, by size and time of change, and how they were read; if anything differs it is made
+anew. Every chunk carries a checksum. A cache is written beside what it replaces, and takes its place when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound._core import Chunk
+
+MAGIC = b"mistakebound cache 1\n".ljust(24, b"\0")
+RECORD = struct.Struct("<5Q")
+"""Bytes of a packed chunk, and where it begins: number of its file, byte, line; whether lines are rows of columns."""
+
+
+class Cache:
+    """A file of parsed chunks.
+
+    Parameters
+    ----------
+    path : str
+        Where it is, or will be.
+    stream : dict
+        What it is made of and how that is read, as JSON: a cache of anything else does not fit.
+    """
+
+    def __init__(self, path: str, stream: dict[str, Any]) -> None:
+        self.path = path
+        self.said = json.dumps(stream, sort_keys=True).encode()
+        self._unfinished: Path | None = None
+        self._file: Any = None
+
+    def stored(self) -> Iterator[tuple[tuple[int, ...], memoryview]] | None:
+        """Where each chunk begins, and the chunk as it was packed; None if there is no cache that fits.
+
+        The pages of a chunk are given back when the one after the next is asked for, so memory does not grow.
+        """
+        try:
+            with Path(self.path).open("rb") as file:
+                head = MAGIC + struct.pack("<Q", len(self.said)) + padded(self.said)
+                if file.read(len(head)) != head:
+                    return None
+                whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            return None
+        return records(self.path, whole, len(head))
+
+    def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
+        """Write a chunk to the cache that is being made."""
+        if self._file is None:
+            self._unfinished = Path(f"{self.path}.{os.getpid()}.unfinished")
+            self._file = self._unfinished.open("wb")
+            self._file.write(MAGIC + struct.pack("<Q", len(self.said)) + padded(self.said))
+        packed = chunk.pack()
+        self._file.write(RECORD.pack(len(packed), *begin))
+        self._file.write(packed)
+
+    def finish(self) -> None:
+        """Everything was added: the cache is whole, and takes its place."""
+        if self._file is not None and self._unfinished is not None:
+            self._file.write(RECORD.pack(0, 0, 0, 0, 0))
+            self._file.close()
+            self._unfinished.replace(self.path)
+            self._file = None
+
+    def discard(self) -> None:
+        """Leave nothing behind of a cache that did not become whole."""
+        if self._file is not None and self._unfinished is not None:
+            self._file.close()
+            self._unfinished.unlink(missing_ok=True)
+            self._file = None
+
+
+def padded(text: bytes) -> bytes:
+    """Bytes up to the next multiple of 8, where numbers may begin."""
+    return text.ljust(-(-len(text) // 8) * 8, b"\0")
+
+
+def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, ...], memoryview]]:
+    """The records of a cache from this byte on."""
+    view, given_back = memoryview(whole), 0
+    while at + RECORD.size <= len(view):
+        size, *begin = RECORD.unpack_from(view, at)
+        at += RECORD.size
+        if size == 0 and at == len(view):
+            return
+        if size == 0 or size > len(view) - at:
+            break
+        yield tuple(begin), view[at : at + size]
+        at += size
+        done = max(at - (16 << 20), 0) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely learned
+        if done > given_back and hasattr(whole, "madvise"):
+            whole.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
+            given_back = done
+    message = f"{path}: the cache is damaged: delete it, and it is made anew"
+    raise ValueError(message)
+
+
+def state_of(file: str) -> list[Any]:
+    """A file as a cache knows it; raises ValueError for what is no file, and could be anything the next time."""
+    path = Path(file)
+    if file == "-" or not path.is_file():
+        message = f"{file}: only files can be cached"
+        raise ValueError(message)
+    told = path.stat()
+    return [str(path.resolve()), told.st_size, told.st_mtime_ns]
