@@ -1,22 +1,31 @@
 // Balanced Winnow's update of four features at once (AVX2): the same operations as rules.hpp, so the same bits.
 #pragma once
+#include <algorithm>
+#include <utility>
+
 #include "rules.hpp"
 #include "sum.hpp"
 
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {
 
+MISTAKEBOUND_AVX2 inline __m256d sum_of(__m256d a, __m256d b, __m256d x) { return _mm256_add_pd(a, _mm256_mul_pd(b, x)); }
+MISTAKEBOUND_AVX2 inline __m256d four(double a, double b, __m256d x) { return sum_of(_mm256_set1_pd(a), _mm256_set1_pd(b), x); }
+
 // Four copies of sinh_of (rules.hpp), for x within its reach.
 MISTAKEBOUND_AVX2 inline __m256d four_sinh(__m256d x) {
   const __m256d one = _mm256_set1_pd(1.0), half = _mm256_set1_pd(0.5);
-  const __m256d k = _mm256_floor_pd(_mm256_add_pd(_mm256_mul_pd(x, _mm256_set1_pd(Sinh::log2_e)), half));
+  const __m256d rounder = _mm256_set1_pd(Sinh::rounder);
+  const __m256d sum = _mm256_add_pd(_mm256_mul_pd(x, _mm256_set1_pd(Sinh::log2_e)), rounder), k = _mm256_sub_pd(sum, rounder);
   const __m256d r = _mm256_sub_pd(_mm256_sub_pd(x, _mm256_mul_pd(k, _mm256_set1_pd(Sinh::ln2_high))),
                                   _mm256_mul_pd(k, _mm256_set1_pd(Sinh::ln2_low)));
-  __m256d q = _mm256_set1_pd(Sinh::terms[0]);
-  for (std::size_t i = 1; i < Sinh::count; ++i) q = _mm256_add_pd(_mm256_mul_pd(q, r), _mm256_set1_pd(Sinh::terms[i]));
-  q = _mm256_mul_pd(q, r);
-  const __m256i exponent = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(k)), _mm256_set1_epi64x(1023));
-  const __m256d two_k = _mm256_castsi256_pd(_mm256_slli_epi64(exponent, 52));
+  const __m256d r2 = _mm256_mul_pd(r, r), r4 = _mm256_mul_pd(r2, r2);
+  const auto& t = Sinh::terms;
+  const __m256d low = sum_of(four(t[0], t[1], r), four(t[2], t[3], r), r2), high = sum_of(four(t[4], t[5], r), four(t[6], t[7], r), r2);
+  const __m256d tail = _mm256_mul_pd(_mm256_set1_pd(t[8]), _mm256_mul_pd(r4, r4));
+  const __m256d q = _mm256_mul_pd(_mm256_add_pd(sum_of(low, high, r4), tail), r);
+  const __m256i exponent = _mm256_slli_epi64(_mm256_castpd_si256(sum), 52);
+  const __m256d two_k = _mm256_castsi256_pd(_mm256_add_epi64(exponent, _mm256_set1_epi64x(std::int64_t{1023} << 52)));
   const __m256d e = _mm256_add_pd(_mm256_mul_pd(two_k, q), _mm256_sub_pd(two_k, one));
   return _mm256_mul_pd(half, _mm256_add_pd(e, _mm256_div_pd(e, _mm256_add_pd(e, one))));
 }
@@ -24,48 +33,85 @@ MISTAKEBOUND_AVX2 inline __m256d four_sinh(__m256d x) {
 MISTAKEBOUND_AVX2 inline __m256d four_values(const double* x) { return _mm256_loadu_pd(x); }
 MISTAKEBOUND_AVX2 inline __m256d four_values(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
 
-// As many groups of four non-zeros from k on as have four different features and weights within reach. Returns where it
-// stopped; k is a multiple of four, the shift within reach. Masses go to lane k mod 8, as everywhere.
+// Whether a feature comes twice, among all four or among the first `count` of them.
+template <bool Whole>
+MISTAKEBOUND_AVX2 inline bool repeats(const std::int32_t* at, std::size_t count) {
+  if constexpr (!Whole) return (count > 1 && at[0] == at[1]) || (count > 2 && (at[0] == at[2] || at[1] == at[2]));
+  const __m128i index = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+  const __m128i same = _mm_or_si128(_mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x39)),
+                                    _mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x4E)));
+  return _mm_testz_si128(same, same) == 0;
+}
+
+// What an update of a row needs all the time, passed by value: then it stays in registers.
+struct Fours {
+  __m256d label, eta, floor, square;
+  float *z, *w;
+};
+
+// The four features at `at`, of which the first `count` count. Their new and old masses are added to `plus` and `less`.
+// False, and nothing has changed, if two of them are the same or a weight is beyond reach.
+template <bool Whole, class Value>
+MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, const std::int32_t* at, const Value* value,
+                                                               std::size_t count, __m256d& plus, __m256d& less) {
+  const __m256d before = four_weights(it.z, at), old = four_weights(it.w, at), sign = _mm256_set1_pd(-0.0);
+  const __m128 moved = _mm256_cvtpd_ps(_mm256_add_pd(before, _mm256_mul_pd(it.label, four_values(value))));
+  const __m256d now = _mm256_cvtps_pd(moved), size = _mm256_mul_pd(it.eta, _mm256_andnot_pd(sign, now));
+  const __m256d beyond = _mm256_cmp_pd(size, _mm256_set1_pd(Sinh::largest), _CMP_NLE_UQ);
+  if (repeats<Whole>(at, count) || _mm256_movemask_pd(beyond) != 0) [[unlikely]]
+    return false;
+  const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
+  const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(size), it.floor), negative));
+  const __m256d fresh = _mm256_cvtps_pd(weight);
+  __m256d mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(fresh, fresh)));
+  __m256d old_mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(old, old)));
+  if constexpr (!Whole) {
+    const __m256i number = _mm256_set1_epi64x(static_cast<std::int64_t>(count));
+    const __m256d counts = _mm256_castsi256_pd(_mm256_cmpgt_epi64(number, _mm256_setr_epi64x(0, 1, 2, 3)));
+    mass = _mm256_and_pd(mass, counts);
+    old_mass = _mm256_and_pd(old_mass, counts);
+  }
+  plus = _mm256_add_pd(plus, mass);
+  less = _mm256_add_pd(less, old_mass);
+  alignas(16) float new_z[4], new_w[4];
+  _mm_store_ps(new_z, moved);
+  _mm_store_ps(new_w, weight);
+  for (std::size_t j = 0; j < (Whole ? 4 : count); ++j) {
+    it.z[at[j]] = new_z[j];
+    it.w[at[j]] = new_w[j];
+  }
+  return true;
+}
+
+// As many groups of four non-zeros from k on as move_four takes; the last group may have fewer. Returns where it stopped; k
+// is a multiple of four, the shift within reach. Masses go to lane k mod 8, as everywhere.
 template <class Value>
 MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, std::size_t k,
                                                 double label, float* z, float* w, Lanes& added, Lanes& taken) {
-  const __m256d y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta), sign = _mm256_set1_pd(-0.0);
-  const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
-  const __m256d reach = _mm256_set1_pd(Sinh::largest);
-  __m256d plus[2] = {_mm256_loadu_pd(added.lane), _mm256_loadu_pd(added.lane + 4)};
-  __m256d less[2] = {_mm256_loadu_pd(taken.lane), _mm256_loadu_pd(taken.lane + 4)};
+  const Fours it{_mm256_set1_pd(label), _mm256_set1_pd(rule.eta), _mm256_set1_pd(rule.floor),
+                 _mm256_set1_pd(rule.floor * rule.floor), z, w};
+  // The half of the lanes whose turn it is, and the other one.
+  std::size_t half = k / 4 % 2;
+  __m256d plus = _mm256_loadu_pd(added.lane + 4 * half), other_plus = _mm256_loadu_pd(added.lane + 4 * (1 - half));
+  __m256d less = _mm256_loadu_pd(taken.lane + 4 * half), other_less = _mm256_loadu_pd(taken.lane + 4 * (1 - half));
   for (; k + 4 <= x.size; k += 4) {
-    const std::int32_t* const at = x.index + k;
-    const __m128i index = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-    const __m128i same = _mm_or_si128(_mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x39)),
-                                      _mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x4E)));
-    const __m256d before = four_weights(z, at), old = four_weights(w, at);
-    const __m128 moved = _mm256_cvtpd_ps(_mm256_add_pd(before, _mm256_mul_pd(y, four_values(x.value + k))));
-    const __m256d now = _mm256_cvtps_pd(moved), size = _mm256_mul_pd(eta, _mm256_andnot_pd(sign, now));
-    const __m256d beyond = _mm256_cmp_pd(size, reach, _CMP_NLE_UQ);
-    if (_mm_testz_si128(same, same) == 0 || _mm256_movemask_pd(beyond) != 0) [[unlikely]]
+    if (!move_four<true>(it, x.index + k, x.value + k, 4, plus, less)) [[unlikely]]
       break;
-    const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-    const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(size), floor), negative));
-    const __m256d fresh = _mm256_cvtps_pd(weight);
-    const auto mass = [square](__m256d v) MISTAKEBOUND_AVX2 {
-      return _mm256_sqrt_pd(_mm256_add_pd(square, _mm256_mul_pd(v, v)));
-    };
-    const std::size_t half = k / 4 % 2;
-    plus[half] = _mm256_add_pd(plus[half], mass(fresh));
-    less[half] = _mm256_add_pd(less[half], mass(old));
-    alignas(16) float new_z[4], new_w[4];
-    _mm_store_ps(new_z, moved);
-    _mm_store_ps(new_w, weight);
-    for (std::size_t j = 0; j < 4; ++j) {
-      z[at[j]] = new_z[j];
-      w[at[j]] = new_w[j];
-    }
+    std::swap(plus, other_plus);
+    std::swap(less, other_less);
+    half = 1 - half;
   }
-  for (std::size_t half = 0; half < 2; ++half) {
-    _mm256_storeu_pd(added.lane + 4 * half, plus[half]);
-    _mm256_storeu_pd(taken.lane + 4 * half, less[half]);
+  if (const std::size_t count = x.size - k; count > 0 && count < 4) {
+    std::int32_t index[4] = {x.index[k], x.index[k], x.index[k], x.index[k]};  // those that do not count are just read
+    Value value[4] = {};
+    std::copy_n(x.index + k, count, index);
+    std::copy_n(x.value + k, count, value);
+    if (move_four<false>(it, index, value, count, plus, less)) k = x.size;
   }
+  _mm256_storeu_pd(added.lane + 4 * half, plus);
+  _mm256_storeu_pd(added.lane + 4 * (1 - half), other_plus);
+  _mm256_storeu_pd(taken.lane + 4 * half, less);
+  _mm256_storeu_pd(taken.lane + 4 * (1 - half), other_less);
   return k;
 }
 

@@ -8,8 +8,10 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10
 """ln 2 in two parts: k·LN2_HIGH is exact for every k that can come."""
 
-TERMS = tuple(1.0 / math.factorial(k) for k in range(9, 0, -1))
+TERMS = tuple(1.0 / math.factorial(k) for k in range(1, 10))
 LARGEST = 700.0
+ROUNDER = 1.5 * 2**52
+"""Adding it to a number of moderate size rounds that to a whole one."""
 
 
 def sinh(x: float) -> float:
@@ -23,12 +25,13 @@ def sinh(x: float) -> float:
     """
     if not x <= LARGEST:
         return math.inf
-    k = math.floor(x * LOG2_E + 0.5)
+    k = (x * LOG2_E + ROUNDER) - ROUNDER
     r = (x - k * LN2_HIGH) - k * LN2_LOW
-    q = TERMS[0]
-    for term in TERMS[1:]:
-        q = q * r + term
-    q = q * r
-    two_k = math.ldexp(1.0, k)
+    t = TERMS
+    r2 = r * r
+    r4 = r2 * r2
+    low, high = (t[0] + t[1] * r) + (t[2] + t[3] * r) * r2, (t[4] + t[5] * r) + (t[6] + t[7] * r) * r2
+    q = ((low + high * r4) + t[8] * (r4 * r4)) * r
+    two_k = math.ldexp(1.0, int(k))
     e = two_k * q + (two_k - 1.0)
     return 0.5 * (e + e / (e + 1.0))
