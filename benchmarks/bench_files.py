@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -39,12 +39,13 @@ def on_one_core(*command: str | Path) -> None:
 
 
 def peak_memory(*command: str | Path) -> float:
-    """Largest resident memory of a process, in MB."""
-    words = [str(word) for word in command]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as running:
-        _, _, used = os.wait4(running.pid, 0)
-        running.returncode = 0
-    return used.ru_maxrss / 1024 if hasattr(resource, "RUSAGE_CHILDREN") else float("nan")
+    """Largest resident memory of a process, in MB; asked by a small process, for a child begins with its parent's."""
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    words = [sys.executable, "-c", code, *(str(word) for word in command)]
+    return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) / 1024
 
 
 def main() -> None:

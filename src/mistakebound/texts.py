@@ -110,8 +110,9 @@ def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
             end = size if newline < 0 else newline + 1
         yield whole[begin:end], end == size
         begin = end
-        done = (begin - 8 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely parsed
-        if done > given_back and hasattr(mapped, "madvise"):
+        done = (begin - 6 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely parsed
+        # Several blocks at a time: every other processor must be told, and waited for.
+        if done >= given_back + 8 * BLOCK and hasattr(mapped, "madvise"):
             mapped.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
             given_back = done
 
