@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader
-from mistakebound.cache import Cache, state_of
 from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import label_array, plain_label
@@ -240,6 +239,8 @@ class Source:
         if self.cache is None or start != START:
             yield from self._parsed_chunks(start)
             return
+        from mistakebound.cache import Cache  # noqa: PLC0415 - most runs do without
+
         cache = Cache(os.fspath(self.cache), self._as_cached())
         stored = None if self.needs_text else cache.stored()
         if stored is not None:
@@ -258,6 +259,8 @@ class Source:
         if self.follow:
             message = "a file that is followed cannot be cached: it has no end"
             raise ValueError(message)
+        from mistakebound.cache import state_of  # noqa: PLC0415
+
         how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
         return how | {"files": [state_of(file) for file in self.files]}
 

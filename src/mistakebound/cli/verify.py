@@ -35,7 +35,9 @@ ENOUGH = 1 << 60
 @click.option("--model", type=click.Path(exists=True, dir_okay=False), help="Also check that this is the model.")
 @click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same.")
 def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
-    r"""Learn FILE again from nothing, and compare everything with what CERTIFICATE says.
+    r"""Learn FILE again, and check a certificate.
+
+    Everything is learned from nothing, and compared with what CERTIFICATE says.
 
     CERTIFICATE is what "run --certificate" wrote, FILE the same files in the same order (- is standard input), wherever
     they lie now and whether packed or not; Parquet and Arrow are the same byte for byte. How they are to be read, and
