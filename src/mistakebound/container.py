@@ -121,7 +121,7 @@ def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     except ModelError:
         raise
     except (ValueError, RecursionError) as error:
-        reason = f"{what} is no JSON: {error}"
+        reason = f"{what} is no JSON: {'it is no text' if isinstance(error, UnicodeDecodeError) else error}"
         raise ModelError(reason) from None
     need(isinstance(parsed, dict), f"{what} is no JSON object")
     found: dict[str, Any] = parsed

@@ -139,6 +139,11 @@ class Estimator(Learner):
 
     def _score_many(self, X: Any) -> tuple[FloatArray, BoolArray]:
         self._check_fitted("predict")
+        if hasattr(X, "parts"):  # a Source
+            parts = list(self.score_parts(X))
+            labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
+            scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
+            return scores, np.asarray(labels == self._the_labels().positive, np.bool_)
         if not self._begun().named:
             rows = self._read_known_rows(X)
             return self._start(rows.width).scores(rows)

@@ -136,6 +136,8 @@ def read_rows(X: Any) -> Dense | Csr | Named:
         return Named(frame_rows(X))
     if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 2 and len(X):
         return read_list(list(X))  # a cell that is no number then stops at its own round
+    if getattr(X, "ndim", 0) == 1 and getattr(getattr(X, "dtype", None), "kind", "") == "O" and len(X):
+        X = list(X)  # a pandas Series of lists of names, for one
     if hasattr(X, "tocsr") or hasattr(X, "__array__"):
         return read_matrix(X)
     if isinstance(X, (Mapping, str, bytes)) or not isinstance(X, Iterable):

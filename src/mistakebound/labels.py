@@ -164,6 +164,9 @@ class Labels:
                 self.sign(label)
 
     def _settle_one(self, label: Any) -> int:
+        if self.settled and label is None:
+            message = "there is no label in this line"
+            raise StreamError(message)
         if self.settled:
             message = (
                 f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} "

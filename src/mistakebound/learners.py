@@ -176,7 +176,7 @@ class Winnow(LinearLearner):
             if n is None:
                 message = (
                     "a Winnow with named features needs a threshold, for their number is not known: "
-                    "pass threshold=4*s if at most s features are active at once"
+                    "pass threshold=4*s (--threshold) if at most s features are active at once"
                 )
                 raise ValueError(message)
             theta = float(max(n + bias, 1))

@@ -178,3 +178,50 @@ def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, l
     result, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     assert json.loads(result)["rounds"] == 100
     assert not {"numpy", "scipy", "rich", "pyarrow", "sklearn", "matplotlib"} & set(modules.split())
+
+
+@pytest.mark.parametrize("option", ["--save", "--report", "--certificate", "--predictions"])
+def test_what_is_read_is_never_written(stream: Path, option: str) -> None:
+    before = stream.read_bytes()
+    said = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
+    assert "is read already" in said
+    assert stream.read_bytes() == before
+    assert "is written already" in call("run", stream, "--save", "a.out", "--report", "a.out", fails=2)
+
+
+def test_an_error_leaves_an_earlier_model_alone(stream: Path, tmp_path: Path) -> None:
+    model, bad = tmp_path / "m.mb", tmp_path / "bad.svm"
+    bad.write_text(stream.read_text() + "broken\n")
+    call("run", stream, "--save", model)
+    before = model.read_bytes()
+    assert "m.mb is not written" in call("run", bad, "--save", model, fails=1)
+    assert model.read_bytes() == before
+    assert "not written" not in call("run", bad, "--save", tmp_path / "new.mb", fails=1)  # nothing is lost by this one
+    assert mb.load(tmp_path / "new.mb").ledger_.rounds == 100
+
+
+def test_a_loaded_model_goes_on_as_it_is(stream: Path, tmp_path: Path) -> None:
+    call("run", stream, "--save", tmp_path / "m.mb")
+    for words in (["--learner", "perceptron"], ["--eta", "0.5"], ["--bias", "1"]):
+        assert f"leave out {words[0]}" in call("run", stream, "--load", tmp_path / "m.mb", *words, fails=2)
+    call("run", stream, "--load", tmp_path / "m.mb")
+
+
+def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
+    """A label that never comes, columns read otherwise than when learning, a table without rows."""
+    table, model = tmp_path / "t.csv", tmp_path / "m.mb"
+    table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
+    assert "no line has the label 'Spam'" in call("run", table, "--label", "kind", "--positive", "Spam")
+    call("run", table, "--label", "kind", "--text", "subject", "--save", model)
+    assert "say nothing to the model" in call("predict", model, table, "--label", "kind")
+    assert "note" not in call("predict", model, table, "--label", "kind", "--text", "subject")
+    table.write_text("kind,subject\n")
+    assert "nothing was learned" in call("run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb")
+    assert not (tmp_path / "n.mb").exists()
+
+
+def test_predict_takes_a_source(stream: Path) -> None:
+    learner = mb.Perceptron()
+    learner.run(mb.Source(stream))
+    X, _ = mb.Source(stream).to_csr()
+    assert learner.predict(mb.Source(stream)).tolist() == [learner.predict_one(x.toarray()[0]) for x in X]

@@ -68,7 +68,8 @@ def main() -> None:
       mistakebound predict model.mb new.csv --text subject --ignore kind
 
     Here "kind" is the column to be predicted and "subject" a column of words. All other columns are features by
-    themselves: numbers as they are, anything else as categories.
+    themselves: numbers as they are (of very different sizes, better with --bins 4), anything else as categories. Leave
+    --ignore kind out if new.csv has no such column; write "> FILE" after it to keep the predictions.
 
     \b
     More examples:

@@ -75,4 +75,8 @@ def number(text: str) -> float | int:
     try:
         return int(text)
     except ValueError:
-        return float(text)
+        try:
+            return float(text)
+        except ValueError:
+            message = f"{text!r} is not a number"
+            raise click.UsageError(message) from None

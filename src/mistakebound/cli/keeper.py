@@ -53,6 +53,10 @@ class Keeper:
         done = self.journey.ended and not self.resumable
         save(model, self.path, KINDS, None if done else self._progress(written))
 
+    def would_replace(self) -> bool:
+        """Whether another run's model would be lost by saving this one, which cannot be taken up again as it is."""
+        return self.path is not None and not self.resumable and Path(self.path).exists()
+
     def _progress(self, written: int | None) -> dict[str, Any]:
         from mistakebound.cli.resuming import said_of  # noqa: PLC0415
 

@@ -32,10 +32,24 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     """
     source = source_of(files, options)
     with told():
-        for numbers, labels in mb.load(model).score_parts(source):
+        learner = mb.load(model)
+        named = learner.ledger_.named
+        nothing_known = learner.score_one({}) if named else 0.0
+        rows = unknown = 0
+        for numbers, labels in learner.score_parts(source):
+            rows += len(numbers)
+            unknown += int((numbers == nothing_known).sum())
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
+        if rows == 0:
+            click.echo("note: there was nothing to predict", err=True)
+        elif named and 2 * unknown > rows:
+            click.echo(
+                f"note: {unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
+                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows",
+                err=True,
+            )
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mistakebound.learners import LinearLearner
 
 INTERRUPTED = 130
+PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
 
@@ -131,6 +132,8 @@ def run(
       mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
     refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume, report=report)
+    refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
+    refuse_what_a_model_has_settled(options, load_from)
     source = source_of(files, options)
     source.follow = follow
     if follow and passes > 1:
@@ -150,14 +153,17 @@ def run(
         with written(predictions, at) as out, ended_by_signals(source):
             stopped = learn(model, keeper, curve, out)
             nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
+            kept = keeps_what_is_there(keeper, stopped)
             with uninterrupted:
-                if not nothing:
+                if not kept:
                     keeper.save(model, out)
         certificate = model.certify() if (certify or certificate_to) and not nothing else None
         if certificate and certificate_to:
             stopped = write_certificate(model, certificate, journey, certificate_to) or stopped
+        if not nothing:
+            remark_on_the_end(keeper, kept=kept)
         found = facts(model, source, table, stopped)
-        if save_to and not nothing:
+        if save_to and not kept:
             found["saved"] = save_to
         if report and curve:
             from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
@@ -209,6 +215,47 @@ def refuse(
     if passes > 1 and "-" in files:
         message = "standard input can be read only once: --passes needs files"
         raise click.UsageError(message)
+
+
+def keeps_what_is_there(keeper: Keeper, stopped: BaseException | None) -> bool:
+    """Whether the model is not saved: of nothing, or after an error over what an earlier run has saved."""
+    return not keeper.table.rounds or (isinstance(stopped, ValueError) and keeper.would_replace())
+
+
+def remark_on_the_end(keeper: Keeper, *, kept: bool) -> None:
+    """Say what a person may not expect."""
+    table, source = keeper.table, keeper.journey.source
+    if keeper.path is not None and kept:
+        what = "the run was stopped by an error" if table.rounds else "nothing was learned"
+        source.remarks.append(f"{what}: {keeper.path} is not written")
+    if source.positive is not None and table.rounds and not table.positives:
+        source.remarks.append(f"no line has the label {source.positive!r}: --positive takes it as it is written there")
+    table.tell(source.remarks)
+
+
+def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: str | None) -> None:
+    """Say if a file would be written that is read, or that something else is written to."""
+    read = {os.path.realpath(file): file for file in (*files, labels) if file not in (None, "-")}
+    taken: set[str] = set()
+    for output in outputs:
+        if output is None or output == "-" or output.startswith("/dev/"):
+            continue
+        place = os.path.realpath(output)
+        if place in read or place in taken:
+            message = f"{output} is {'read' if place in read else 'written'} already: choose another name to write to"
+            raise click.UsageError(message)
+        taken.add(place)
+
+
+def refuse_what_a_model_has_settled(options: dict[str, Any], load_from: str | None) -> None:
+    """Say that a model that is loaded goes on as it is."""
+    context = click.get_current_context()
+    for name in (
+        () if load_from is None else ("learner", *(name for name in PARAMETERS if options.get(name) is not None))
+    ):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            message = f"--load goes on with the learner that was saved: leave out --{name.replace('_', '-')}"
+            raise click.UsageError(message)
 
 
 def write_certificate(
