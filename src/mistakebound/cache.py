@@ -12,6 +12,9 @@ import os
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from mistakebound.container import UNFINISHED, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +22,9 @@ if TYPE_CHECKING:
     from mistakebound._core import Chunk
 
 MAGIC = b"mistakebound cache 1\n".ljust(24, b"\0")
-RECORD = struct.Struct("<5Q")
-"""Bytes of a packed chunk, and where it begins: number of its file, byte, line; whether lines are rows of columns."""
+RECORD = struct.Struct("<6Q")
+"""Bytes of a packed chunk, and where it begins: number of its file, byte, line, whether lines are rows of
+columns; and a sum that says whether all this belongs together."""
 
 
 class Cache:
@@ -58,17 +62,19 @@ class Cache:
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
         if self._file is None:
-            self._unfinished = Path(f"{self.path}.{os.getpid()}.unfinished")
+            path = Path(self.path)
+            sweep(path)
+            self._unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}.cache{UNFINISHED}")
             self._file = self._unfinished.open("wb")
             self._file.write(MAGIC + struct.pack("<Q", len(self.said)) + padded(self.said))
         packed = chunk.pack()
-        self._file.write(RECORD.pack(len(packed), *begin))
+        self._file.write(record(len(packed), begin, packed[:8]))
         self._file.write(packed)
 
     def finish(self) -> None:
         """Everything was added: the cache is whole, and takes its place."""
         if self._file is not None and self._unfinished is not None:
-            self._file.write(RECORD.pack(0, 0, 0, 0, 0))
+            self._file.write(record(0, (0, 0, 0, 0), b""))
             self._file.close()
             self._unfinished.replace(self.path)
             self._file = None
@@ -81,6 +87,11 @@ class Cache:
             self._file = None
 
 
+def record(size: int, begin: tuple[int, ...], checksum: bytes) -> bytes:
+    """What stands before a packed chunk, whose own sum is in its first bytes."""
+    return RECORD.pack(size, *begin, crc32(struct.pack("<5Q", size, *begin) + checksum))
+
+
 def padded(text: bytes) -> bytes:
     """Bytes up to the next multiple of 8, where numbers may begin."""
     return text.ljust(-(-len(text) // 8) * 8, b"\0")
@@ -90,11 +101,14 @@ def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, .
     """The records of a cache from this byte on."""
     view, given_back = memoryview(whole), 0
     while at + RECORD.size <= len(view):
-        size, *begin = RECORD.unpack_from(view, at)
+        size, *begin, _ = RECORD.unpack_from(view, at)
+        head = bytes(view[at : at + RECORD.size])
         at += RECORD.size
+        if size > len(view) - at or head != record(size, tuple(begin), bytes(view[at : at + min(size, 8)])):
+            break
         if size == 0 and at == len(view):
             return
-        if size == 0 or size > len(view) - at:
+        if size == 0:
             break
         yield tuple(begin), view[at : at + size]
         at += size

@@ -266,7 +266,8 @@ class Source:
 
     def _cached_chunks(self, stored: Iterator[tuple[Begin, memoryview]]) -> Iterator[tuple[Begin, Chunk]]:
         def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
-            return record[0], Chunk.unpack(record[1])
+            with of_file(os.fspath(self.cache or "")):
+                return record[0], Chunk.unpack(record[1])
 
         sizes = [total_size([file]) or 0 for file in self.files]
         for file, size in zip(self.files, sizes, strict=True):

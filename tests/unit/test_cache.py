@@ -164,10 +164,25 @@ def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) ->
     made = cache.read_bytes()
     cache.write_bytes(b"rubbish")
     assert learned(stream, cache=cache) == learned(stream)
+    at = made.index(b"stream.svm")
+    for place in range(at, len(made), 7):  # names, places and sums of the records, as well as what is in them
+        hurt = bytearray(made)
+        hurt[place] ^= 64
+        cache.write_bytes(hurt)
+        try:
+            assert learned(stream, cache=cache, zero_based=True) == learned(stream, zero_based=True)  # made anew
+        except ValueError as error:
+            assert "cache: the cache is damaged" in str(error)  # noqa: PT017 - or told
     for cut in (1, 8, 40, 100):
         cache.write_bytes(made[:-cut])
         with pytest.raises(ValueError, match="damaged"):
             learned(stream, cache=cache, zero_based=True)
+
+
+def test_what_a_dead_process_left_is_swept(stream: Path, tmp_path: Path) -> None:
+    (tmp_path / f".cache.{10**30}.cache.unfinished.mb").write_bytes(b"half")
+    learned(stream, cache=tmp_path / "cache")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "stream.svm"]
 
 
 def test_nothing_is_left_of_a_run_that_broke_off(stream: Path, tmp_path: Path) -> None:

@@ -225,3 +225,19 @@ def test_predict_takes_a_source(stream: Path) -> None:
     learner.run(mb.Source(stream))
     X, _ = mb.Source(stream).to_csr()
     assert learner.predict(mb.Source(stream)).tolist() == [learner.predict_one(x.toarray()[0]) for x in X]
+
+
+@pytest.mark.parametrize("command", ["weights", "predict", "explain", "verify"])
+def test_ctrl_c_is_130_wherever_it_falls(
+    stream: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ``verify`` 1 means that something differs: nobody shall take the one for the other."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    call("run", stream, "--save", tmp_path / "m.mb", "--certificate", tmp_path / "c.json")
+    monkeypatch.setattr("mistakebound.load", interrupted)
+    monkeypatch.setattr("mistakebound.cli.verify.check", interrupted)
+    files = [] if command == "weights" else [stream]
+    call(command, tmp_path / ("c.json" if command == "verify" else "m.mb"), *files, fails=130)

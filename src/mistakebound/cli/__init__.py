@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-from mistakebound.cli.manual import EXIT_CODES, kept_as_written
+from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, kept_as_written
 
 COMMANDS = {
     "run": "run",
@@ -25,6 +25,13 @@ COMMANDS = {
 
 class Commands(click.Group):
     """A group whose commands are imported when they are needed: starting quickly is part of being quick."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call the command; Ctrl-C ends it as it ends any other program, with nothing to be said."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text, with examples and tables line by line."""

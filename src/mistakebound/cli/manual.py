@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as of a shell."""
+
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
     "The run": (

@@ -18,7 +18,7 @@ from mistakebound.cli.interrupt import uninterrupted
 from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
-from mistakebound.cli.manual import EXIT_CODES, Manual
+from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, Manual
 from mistakebound.cli.output import OutputFile, Table, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from mistakebound.learners import LinearLearner
 
-INTERRUPTED = 130
 PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""

@@ -65,6 +65,6 @@ class BalancedWinnowRule(Rule):
         if math.isinf(self.eta):
             share = leaders(np.abs(z))
             return np.asarray(np.sign(z) * share / share.sum())
-        top = self.eta * np.abs(z).max()
-        plus, minus = np.exp(self.eta * z - top), np.exp(-self.eta * z - top)
+        top = np.abs(z).max()  # taken off first: η times z may overflow
+        plus, minus = np.exp(self.eta * (z - top)), np.exp(self.eta * (-z - top))
         return np.asarray((plus - minus) / (plus + minus).sum())
