@@ -92,10 +92,8 @@ def river_rounds(learner: Any, rows: Named) -> int:
 
 def our_matrix(path: Path) -> tuple[AnyArray, AnyArray]:
     """Indices and values of a whole svmlight file."""
-    import numpy as np  # noqa: PLC0415
-
-    chunks = [part.chunk for part in mb.Source(path).parts()]
-    return np.concatenate([chunk.index for chunk in chunks]), np.concatenate([chunk.value for chunk in chunks])
+    X, _ = mb.Source(path).to_csr()
+    return X.indices, X.data
 
 
 def process(*command: str | Path) -> None:
