@@ -87,7 +87,7 @@ def test_save_predict_weights_and_going_on(stream: Path, tmp_path: Path) -> None
 
 def test_predictions_and_certificate(stream: Path, tmp_path: Path) -> None:
     """The predictions made before learning, and the certificate of the learner."""
-    learner = mb.BalancedWinnow(update_margin=0.01)
+    learner = mb.BalancedWinnow(update_margin=0.0003)
     ledger = learner.run(mb.Source(stream))
     found = json.loads(call("run", stream, "--json", "--certify", "--predictions", tmp_path / "p"))
     assert found["certificate"] == json.loads(learner.certify().to_json())

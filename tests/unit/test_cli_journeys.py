@@ -44,7 +44,7 @@ def grow(path: Path, text: str) -> None:
 
 
 def fresh() -> mb.BalancedWinnow:
-    return mb.BalancedWinnow(update_margin=0.01)
+    return mb.BalancedWinnow(update_margin=0.0003)
 
 
 @needs_signals
