@@ -249,7 +249,7 @@ def test_lines_of_a_pipe_are_learned_as_they_arrive(labels: tuple[str, str], tmp
                 until(lambda: (tmp_path / "p").exists() and len((tmp_path / "p").read_text().split()) == number)
         output = process.communicate()[0]
     (tmp_path / "file").write_text("".join(lines))
-    twin = mb.BalancedWinnow(update_margin=0.01).run(mb.Source(tmp_path / "file"))
+    twin = mb.BalancedWinnow(update_margin=0.0003).run(mb.Source(tmp_path / "file"))
     assert json.loads(output)["mistakes"] == twin.mistakes
     assert (tmp_path / "p").read_text().split() == [str(label) for label in twin.predictions.tolist()]
 
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_following_with_the_summary_and_the_model(number: int, tmp_p
     assert "in 3 rounds" in output
     assert "was not learned" in errors
     assert "\x1b" not in output + errors  # no terminal, no bar
-    learner = mb.BalancedWinnow(update_margin=0.01)
+    learner = mb.BalancedWinnow(update_margin=0.0003)
     file.write_text("1 1:1\n0 2:1\n1 1:1\n")
     learner.run(mb.Source(file))
     assert fingerprint(mb.load(saved)) == fingerprint(learner)  # the file also says where its run is
