@@ -607,7 +607,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [checked_row](const Parsed& self, std::size_t row) { return self.chunk.line[checked_row(self, row)]; }, "row"_a)
       .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
-      .def_prop_ro("weighted", &Parsed::weighted)
+      .def_ro("weighted", &Parsed::weighted)
       .def("tag", [](const Parsed& self, std::size_t row) {
         return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
       }, "row"_a)

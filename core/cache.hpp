@@ -88,7 +88,7 @@ inline std::string pack(const Parsed& parsed) {
   const Head head{parsed.named,           parsed.consumed,
                   static_cast<std::uint64_t>(parsed.lines), chunk.rows(),
                   chunk.value.size(),     static_cast<std::uint64_t>(std::int64_t{chunk.largest_index} + 1),
-                  parsed.weighted(),      parsed.labels.size(),
+                  parsed.weighted,        parsed.labels.size(),
                   parsed.bad.size()};
   Writer out;
   out.array(&head, 1);
@@ -155,9 +155,8 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
     chunk.index.borrow(in.array<std::int32_t>(head.nonzeros), static_cast<std::size_t>(head.nonzeros));
   }
   in.end();
-  // Row by row only these two are asked for; of labels the ids are enough.
-  chunk.label.resize(rows);
-  chunk.importance.assign(rows > 0 ? 1 : 0, head.weighted != 0 ? 0.0F : 1.0F);
+  parsed.weighted = head.weighted != 0;
+  chunk.label.resize(rows);  // as many as there are rows; what they are, the ids tell
 }
 
 }  // namespace mistakebound::cache

@@ -1,6 +1,7 @@
 // The formats as Python's tests see them: whole texts in, rows and complaints out. Nothing here is fast.
 #include "read_bindings.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -11,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "read/csv.hpp"
-#include "read/jsonl.hpp"
+#include "reading.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;
@@ -20,7 +20,6 @@ using namespace nanobind::literals;
 namespace mistakebound {
 namespace {
 
-using Strings = std::vector<std::string>;
 
 nb::str text_of(std::string_view bytes) { return nb::str(bytes.data(), bytes.size()); }
 
@@ -63,19 +62,12 @@ std::string_view view_of(nb::bytes bytes) { return {bytes.c_str(), bytes.size()}
 
 nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string label, Strings ignore, Strings text,
                       Strings categorical, int words, int letters, int bins,
-                      std::vector<std::pair<std::string, std::string>> interact, nb::object missing) {
+                      std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing) {
   formats::TableOptions options;
   options.separator = separator;
   options.header = header;
-  options.label = std::move(label);
-  options.ignore = std::move(ignore);
-  options.text = std::move(text);
-  options.categorical = std::move(categorical);
-  options.words = words;
-  options.letters = letters;
-  options.bins = bins;
-  options.interact = std::move(interact);
-  if (!missing.is_none()) options.missing = nb::cast<Strings>(missing);
+  tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
+       std::move(interact), std::move(missing));
   formats::Table table(std::move(options));
   bool begun = false;
   const nb::tuple parsed = parse_all(table, view_of(bytes), [&](std::string_view record, std::int64_t line) {

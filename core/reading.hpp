@@ -55,7 +55,7 @@ struct Parsed {
   Chunk chunk;
   std::shared_ptr<Spares> spares;
   nb::object text;
-  bool named = false;
+  bool named = false, weighted = false;  // whether features have names, and some row an importance other than 1
   std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
   std::int64_t lines = 0;    // in what was consumed
   std::vector<Bad> bad;
@@ -64,10 +64,6 @@ struct Parsed {
   static constexpr std::size_t other = 255;
   std::vector<std::string_view> labels;
   std::string label_ids;
-
-  bool weighted() const {
-    return std::any_of(chunk.importance.begin(), chunk.importance.end(), [](float each) { return each != 1; });
-  }
 
   void number_labels() {
     label_ids.resize(chunk.rows());
@@ -81,6 +77,20 @@ struct Parsed {
 };
 
 using Strings = std::vector<std::string>;
+
+// What is told of a table's columns.
+inline void tell(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical, int words,
+                 int letters, int bins, std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing) {
+  options.label = std::move(label);
+  options.ignore = std::move(ignore);
+  options.text = std::move(text);
+  options.categorical = std::move(categorical);
+  options.words = words;
+  options.letters = letters;
+  options.bins = bins;
+  options.interact = std::move(interact);
+  if (missing) options.missing = std::move(*missing);
+}
 
 class Reader {
  public:
@@ -99,18 +109,11 @@ class Reader {
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing) {
     std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
-    options.label = std::move(label);
-    options.ignore = std::move(ignore);
-    options.text = std::move(text);
-    options.categorical = std::move(categorical);
-    options.words = words;
-    options.letters = letters;
-    options.bins = bins;
-    options.interact = std::move(interact);
+    tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
+         std::move(interact), std::move(missing));
     if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
-    if (missing) options.missing = std::move(*missing);
     const bool has_header = options.header;
     auto made = std::make_shared<formats::Table>(std::move(options));
     std::int64_t line = 1;
@@ -147,6 +150,8 @@ class Reader {
     std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
     parsed->chunk.make_keys();
     parsed->number_labels();
+    const auto& importance = parsed->chunk.importance;
+    parsed->weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
     return parsed.release();
   }
 

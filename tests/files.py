@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from mistakebound.cli import main
 
 
-def call(*words: Any, fails: int = 0, text: str | None = None, binary: bytes | None = None) -> str:
-    result = CliRunner().invoke(main, [str(word) for word in words], input=text if binary is None else binary)
+def call(*words: Any, fails: int = 0, text: str | bytes | None = None, **more: Any) -> str:
+    """Output of a command, which must end with this exit code; errors are among it."""
+    result = CliRunner().invoke(main, [str(word) for word in words], input=text, **more)
     assert result.exit_code == fails, result.output
     return result.output
 

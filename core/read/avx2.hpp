@@ -6,11 +6,10 @@
 #include <bit>
 #include <cstdint>
 
+#include "../sum.hpp"
 #include "numbers.hpp"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define MISTAKEBOUND_QUICK_LINES 1
-#include <immintrin.h>
+#ifdef MISTAKEBOUND_X86
 
 namespace mistakebound::quick {
 
@@ -129,12 +128,6 @@ inline const char* after_label(const char* p) {
   p += *p == '+' || *p == '-' ? 1 : 0;
   if (!is_digit(*p++)) return nullptr;
   return p + (is_digit(*p) ? 1 : 0);
-}
-
-// Whether the quick readers run on this machine.
-inline bool able() {
-  static const bool known = __builtin_cpu_supports("avx2") != 0;
-  return known;
 }
 
 }  // namespace mistakebound::quick

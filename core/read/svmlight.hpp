@@ -20,8 +20,8 @@ struct Svmlight {
 
   // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
   const char* parse_quickly(const char* p, const char* end, std::int64_t& line, Chunk& chunk) const {
-#ifdef MISTAKEBOUND_QUICK_LINES
-    if (quick::able()) return quick::svmlight_lines(p, end, line, zero_based ? 0U : 1U, chunk);
+#ifdef MISTAKEBOUND_X86
+    if (cpu_has_avx2()) return quick::svmlight_lines(p, end, line, zero_based ? 0U : 1U, chunk);
 #endif
     return p;
   }

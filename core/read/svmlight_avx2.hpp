@@ -7,7 +7,7 @@
 #include "avx2.hpp"
 #include "chunk.hpp"
 
-#ifdef MISTAKEBOUND_QUICK_LINES
+#ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {
 
 inline constexpr std::size_t most_index_digits = 9;  // below 2^31

@@ -20,8 +20,8 @@ struct VwText {
   // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
   static const char* parse_quickly(const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::int64_t& line,
                                    [[maybe_unused]] Chunk& chunk) {
-#ifdef MISTAKEBOUND_QUICK_LINES
-    if (quick::able()) return quick::vw_lines(p, end, line, chunk);
+#ifdef MISTAKEBOUND_X86
+    if (cpu_has_avx2()) return quick::vw_lines(p, end, line, chunk);
 #endif
     return p;
   }

@@ -7,7 +7,7 @@
 #include "avx2.hpp"
 #include "chunk.hpp"
 
-#ifdef MISTAKEBOUND_QUICK_LINES
+#ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {
 
 // As many whole lines from p on as are of the usual shape; returns where the first other one begins. `chunk` has room for

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from mistakebound.container import UNFINISHED, sweep
+from mistakebound.pages import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,30 +35,29 @@ class Cache:
     ----------
     path : str
         Where it is, or will be.
-    stream : dict
-        What it is made of and how that is read, as JSON: a cache of anything else does not fit.
+    files : list of str
+        What it is made of.
+    how : dict
+        How they are read, as JSON. A cache of other files, or of files read otherwise, does not fit.
     """
 
-    def __init__(self, path: str, stream: dict[str, Any]) -> None:
+    def __init__(self, path: str, files: list[str], how: dict[str, Any]) -> None:
         self.path = path
-        self.said = json.dumps(stream, sort_keys=True).encode()
+        said = json.dumps(how | {"files": [state_of(file) for file in files]}, sort_keys=True).encode()
+        self._head = MAGIC + struct.pack("<Q", len(said)) + padded(said)
         self._unfinished: Path | None = None
         self._file: Any = None
 
     def stored(self) -> Iterator[tuple[tuple[int, ...], memoryview]] | None:
-        """Where each chunk begins, and the chunk as it was packed; None if there is no cache that fits.
-
-        The pages of a chunk are given back when the one after the next is asked for, so memory does not grow.
-        """
+        """Where each chunk begins, and the chunk as it was packed; None if there is no cache that fits."""
         try:
             with Path(self.path).open("rb") as file:
-                head = MAGIC + struct.pack("<Q", len(self.said)) + padded(self.said)
-                if file.read(len(head)) != head:
+                if file.read(len(self._head)) != self._head:
                     return None
                 whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except FileNotFoundError:
             return None
-        return records(self.path, whole, len(head))
+        return records(self.path, whole, len(self._head))
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
@@ -66,7 +66,7 @@ class Cache:
             sweep(path)
             self._unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}.cache{UNFINISHED}")
             self._file = self._unfinished.open("wb")
-            self._file.write(MAGIC + struct.pack("<Q", len(self.said)) + padded(self.said))
+            self._file.write(self._head)
         packed = chunk.pack()
         self._file.write(record(len(packed), begin, packed[:8]))
         self._file.write(packed)
@@ -99,7 +99,7 @@ def padded(text: bytes) -> bytes:
 
 def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, ...], memoryview]]:
     """The records of a cache from this byte on."""
-    view, given_back = memoryview(whole), 0
+    view, pages = memoryview(whole), Pages(whole)
     while at + RECORD.size <= len(view):
         size, *begin, _ = RECORD.unpack_from(view, at)
         head = bytes(view[at : at + RECORD.size])
@@ -112,10 +112,7 @@ def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, .
             break
         yield tuple(begin), view[at : at + size]
         at += size
-        done = max(at - (16 << 20), 0) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely learned
-        if done > given_back and hasattr(whole, "madvise"):
-            whole.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
-            given_back = done
+        pages.give_back(at - (16 << 20))  # what lies further back is surely learned
     message = f"{path}: the cache is damaged: delete it, and it is made anew"
     raise ValueError(message)
 

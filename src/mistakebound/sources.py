@@ -241,10 +241,14 @@ class Source:
             return
         from mistakebound.cache import Cache  # noqa: PLC0415 - most runs do without
 
-        cache = Cache(os.fspath(self.cache), self._as_cached())
-        stored = None if self.needs_text else cache.stored()
+        if self.follow:
+            message = "a file that is followed cannot be cached: it has no end"
+            raise ValueError(message)
+        how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
+        cache = Cache(os.fspath(self.cache), self.files, how)
+        stored = cache.stored()
         if stored is not None:
-            yield from self._cached_chunks(stored)
+            yield from self._parsed_chunks(start) if self.needs_text else self._cached_chunks(stored)
             return
         try:
             for begin, chunk in self._parsed_chunks(start):
@@ -253,16 +257,6 @@ class Source:
             cache.finish()
         finally:
             cache.discard()
-
-    def _as_cached(self) -> dict[str, Any]:
-        """What a cache must have been made of, and how."""
-        if self.follow:
-            message = "a file that is followed cannot be cached: it has no end"
-            raise ValueError(message)
-        from mistakebound.cache import state_of  # noqa: PLC0415
-
-        how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
-        return how | {"files": [state_of(file) for file in self.files]}
 
     def _cached_chunks(self, stored: Iterator[tuple[Begin, memoryview]]) -> Iterator[tuple[Begin, Chunk]]:
         def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mistakebound.formats import GZIP, ZSTD, is_columnar
 from mistakebound.live import arriving
+from mistakebound.pages import Pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -98,9 +99,9 @@ def open_zstd(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
 
 
 def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
-    """Blocks of a file in memory. Pages are given back once they are read: memory does not grow with the file."""
-    whole = memoryview(mapped)
-    begin, size, given_back = 0, len(whole), 0
+    """Blocks of a file in memory."""
+    whole, pages = memoryview(mapped), Pages(mapped)
+    begin, size = 0, len(whole)
     while begin < size:
         end = min(begin + BLOCK, size)
         if end < size:
@@ -110,11 +111,7 @@ def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
             end = size if newline < 0 else newline + 1
         yield whole[begin:end], end == size
         begin = end
-        done = (begin - 6 * BLOCK) // mmap.PAGESIZE * mmap.PAGESIZE  # what lies further back is surely parsed
-        # Several blocks at a time: every other processor must be told, and waited for.
-        if done >= given_back + 8 * BLOCK and hasattr(mapped, "madvise"):
-            mapped.madvise(mmap.MADV_DONTNEED, given_back, done - given_back)
-            given_back = done
+        pages.give_back(begin - 6 * BLOCK)  # what lies further back is surely parsed
 
 
 def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:

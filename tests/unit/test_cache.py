@@ -221,3 +221,12 @@ def test_a_file_as_a_matrix(stream: Path) -> None:
     assert np.array_equal(X.data, theirs.data)
     assert np.array_equal(y, labels)
     assert X.shape == theirs.shape
+
+
+def test_a_cache_that_fits_is_not_made_again(stream: Path) -> None:
+    """Not even by a run that needs the text itself."""
+    run = ["run", str(stream), "--cache", "--json"]
+    assert CliRunner().invoke(main, run).exit_code == 0
+    made = Path(f"{stream}.mbcache").stat().st_ino
+    assert CliRunner().invoke(main, [*run, "--certificate", str(stream.parent / "c.json")]).exit_code == 0
+    assert Path(f"{stream}.mbcache").stat().st_ino == made

@@ -5,23 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from files import call
 
 import mistakebound as mb
-from mistakebound.cli import main
 from mistakebound.measure import best_times, click_log, named_parts, write_texts
 from mistakebound.peers import PEERS, as_river, our_matrix, our_rounds
-
-
-def call(*words: Any) -> str:
-    """Output of a command."""
-    result = CliRunner().invoke(main, [str(word) for word in words])
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_bench_compares_with_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from files import call
 
 import mistakebound as mb
-from mistakebound.cli import main
 from mistakebound.cli.compare import VARIANTS
 from mistakebound.cli.making import LEARNERS
-
-
-def call(*words: Any, fails: int = 0, text: str | None = None) -> str:
-    """Output of a command that ends with this exit code."""
-    result = CliRunner().invoke(main, [str(word) for word in words], input=text)
-    assert result.exit_code == fails, result.output
-    return result.output
 
 
 @pytest.fixture

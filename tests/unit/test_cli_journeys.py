@@ -137,7 +137,7 @@ def test_changed_columns_are_refused_and_found_out(tmp_path: Path, monkeypatch: 
     command = ["run", path, "--label", "label", "--save", saved, "--checkpoint-every", 7]
     call(*command, "--certificate", tmp_path / "c.json")
     assert "tells the truth" in call("verify", tmp_path / "c.json", path, "--model", saved)
-    assert "tells the truth" in call("verify", tmp_path / "c.json", "-", binary=path.read_bytes())
+    assert "tells the truth" in call("verify", tmp_path / "c.json", "-", text=path.read_bytes())
     data = path.read_bytes()
     path.write_bytes(data[:-20] + bytes([data[-20] ^ 1]) + data[-19:])
     assert "another SHA-256" in call(*command, "--resume", fails=1)
@@ -148,10 +148,10 @@ def test_columns_through_a_pipe(tmp_path: Path) -> None:
     """They are learned, but nobody could check or go on."""
     data = arrow_with_bad_rows(tmp_path / "a").read_bytes()
     command = ["run", "-", "--label", "label", "--skip-bad", 2]
-    call(*command, binary=data)
+    call(*command, text=data)
     for more in (["--certificate", tmp_path / "c.json"], ["--save", tmp_path / "m.mb", "--checkpoint-every", 9]):
         assert "-: checkpoints and certificates need Parquet and Arrow as files" in call(
-            *command, *more, binary=data, fails=1
+            *command, *more, text=data, fails=1
         )
 
 

@@ -19,16 +19,10 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from files import call
 
 import mistakebound as mb
 from mistakebound.cli import COMMANDS, bar, main, output
-
-
-def call(*words: Any, fails: int = 0, text: str | None = None) -> str:
-    """Output of a command, which must end with this exit code; errors are among it."""
-    result = CliRunner().invoke(main, [str(word) for word in words], input=text)
-    assert result.exit_code == fails, result.output
-    return result.output
 
 
 @pytest.fixture

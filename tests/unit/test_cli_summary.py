@@ -6,23 +6,14 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from files import call
 
 import mistakebound as mb
-from mistakebound.cli import main
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.summary import meaning
-
-
-def call(*words: Any, fails: int = 0, **more: Any) -> str:
-    """Output of a command that ends with this exit code."""
-    result = CliRunner().invoke(main, [str(word) for word in words], **more)
-    assert result.exit_code == fails, result.output
-    return result.output
 
 
 @pytest.fixture

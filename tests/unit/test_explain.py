@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from files import call
 
 import mistakebound as mb
-from mistakebound.cli import main
 from mistakebound.cli.output import shown
 from mistakebound.explain import CONSTANT, Features, explanations
 
@@ -24,13 +23,6 @@ LEARNERS: list[Any] = [
     lambda: mb.BalancedWinnow(bias=2.0, update_margin=0.01),
     lambda: mb.PNormPerceptron(p=5, bias=-1.0),
 ]
-
-
-def call(*words: Any, fails: int = 0) -> str:
-    """Output of a command that ends with this exit code."""
-    result = CliRunner().invoke(main, [str(word) for word in words])
-    assert result.exit_code == fails, result.output
-    return result.output
 
 
 def write(folder: Path, format: str, rows: int = 80) -> Path:  # noqa: A002
