@@ -84,13 +84,16 @@ MISTAKEBOUND_QUICK inline __m128i moved(const char* text, const Move& move) {
   const __m128i digits = _mm_sub_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text)), _mm_set1_epi8('0'));
   return _mm_shuffle_epi8(digits, _mm_load_si128(reinterpret_cast<const __m128i*>(move.from.data())));
 }
-// Two numbers of eight digits each, the first one in the lower half. What is not a digit is added to `others`.
-MISTAKEBOUND_QUICK inline std::uint64_t summed(__m128i digits, __m128i& others) {
-  const __m128i nine = _mm_set1_epi8(9);
-  others = _mm_or_si128(others, _mm_subs_epu8(digits, nine));
+// Two numbers of eight digits each, the first one in the lower half.
+MISTAKEBOUND_QUICK inline std::uint64_t added(__m128i digits) {
   const __m128i fours = _mm_madd_epi16(_mm_maddubs_epi16(digits, _mm_set1_epi16(0x010A)), _mm_set1_epi32(0x00010064));
   const __m128i eights = _mm_madd_epi16(_mm_packus_epi32(fours, fours), _mm_set1_epi32(0x00012710));
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(eights));
+}
+// The same; what is not a digit is added to `others`.
+MISTAKEBOUND_QUICK inline std::uint64_t summed(__m128i digits, __m128i& others) {
+  others = _mm_or_si128(others, _mm_subs_epu8(digits, _mm_set1_epi8(9)));
+  return added(digits);
 }
 MISTAKEBOUND_QUICK inline std::uint64_t all_sixteen(std::uint64_t halves) {
   return (halves & 0xFFFFFFFFU) * 100000000U + (halves >> 32);

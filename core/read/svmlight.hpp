@@ -25,10 +25,10 @@ struct Svmlight {
 #endif
     return p;
   }
-  // Room for all features that a text can hold, at least "1:1 " each.
+  // Room for all features that a text can hold, at least "1:1 " each, and for what the quick reader wants beside.
   static void make_room(std::size_t text, Chunk& chunk) {
-    chunk.index.reserve(chunk.index.size() + text / 4 + 1);
-    chunk.value.reserve(chunk.value.size() + text / 4 + 1);
+    chunk.index.reserve(chunk.index.size() + text / 4 + 4);
+    chunk.value.reserve(chunk.value.size() + text / 4 + 4);
   }
 
   // One line, without its newline; `after` bytes can be read after it. False: `bad` says what is wrong, and the chunk is

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import deque
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader
@@ -19,11 +18,11 @@ from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text,
 from mistakebound.labels import label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.live import Follower
+from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from concurrent.futures import Future
+    from collections.abc import Iterable, Iterator
 
     from mistakebound.arrays import AnyArray
 
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
     Block = tuple[Any, bool]
     """Some text, and whether it is the last."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -511,33 +507,3 @@ def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int)
 
     # A short block is all that there is for now: what is ready is not kept waiting for more.
     return in_order(parse, blocks, threads, lambda block: len(block[0]) < texts.BLOCK // 2)
-
-
-def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_short: Callable[[Item], bool]
-) -> Iterator[Result]:
-    """Results in the order of the items, several threads ahead; after a short item, nothing is held back."""
-    if threads < 2:
-        yield from map(work, items)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - importing it takes a while
-
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[Result]] = deque()
-        broken: list[Exception] = []
-        for item in until_broken(items, broken):
-            ahead.append(pool.submit(work, item))
-            while ahead and (len(ahead) > threads or is_short(item)):
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
-        if broken:
-            raise broken[0]
-
-
-def until_broken(items: Iterable[Item], broken: list[Exception]) -> Iterator[Item]:
-    """The items that can be read; why no more can goes to ``broken``, to be told when they are learned."""
-    try:
-        yield from items
-    except Exception as error:  # noqa: BLE001 - raised again, later
-        broken.append(error)

@@ -1,0 +1,126 @@
+"""Work done ahead by several threads, its results in order."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Task(Generic[Item, Result]):
+    """Something to do, and what came of it."""
+
+    __slots__ = ("done", "error", "item", "result")
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self.done = False
+        self.result: Result
+        self.error: BaseException | None = None
+
+
+class Team(Generic[Item, Result]):
+    """Threads that take tasks from a queue; so does whoever waits for one: as many threads work as there are, no more.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with each item. It should not hold Python's lock for long.
+    threads : int
+        How many, with the one that waits.
+    """
+
+    def __init__(self, work: Callable[[Item], Result], threads: int) -> None:
+        self._work = work
+        self._queue: deque[Task[Item, Result]] = deque()
+        self._changed = threading.Condition()
+        self._ended = False
+        self._others = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads - 1)]
+        for thread in self._others:
+            thread.start()
+
+    def add(self, item: Item) -> Task[Item, Result]:
+        """Have it done by whoever is free first."""
+        task: Task[Item, Result] = Task(item)
+        with self._changed:
+            self._queue.append(task)
+            self._changed.notify()
+        return task
+
+    def result_of(self, task: Task[Item, Result]) -> Result:
+        """What came of a task. Works on others meanwhile."""
+        while not task.done:
+            with self._changed:
+                other = self._queue.popleft() if self._queue else None
+                if other is None and not task.done:
+                    self._changed.wait()
+            if other is not None:
+                self._do(other)
+        if task.error is not None:
+            raise task.error
+        return task.result
+
+    def end(self) -> None:
+        """Leave undone what nobody has begun."""
+        with self._changed:
+            self._ended = True
+            self._queue.clear()
+            self._changed.notify_all()
+        for thread in self._others:
+            thread.join()
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while not self._queue:
+                    if self._ended:
+                        return
+                    self._changed.wait()
+                task = self._queue.popleft()
+            self._do(task)
+
+    def _do(self, task: Task[Item, Result]) -> None:
+        try:
+            task.result = self._work(task.item)
+        except Exception as error:  # noqa: BLE001 - raised again where the result is wanted
+            task.error = error
+        with self._changed:
+            task.done = True
+            self._changed.notify_all()
+
+
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_short: Callable[[Item], bool]
+) -> Iterator[Result]:
+    """Results in the order of the items, several threads ahead; after a short item, nothing is held back."""
+    if threads < 2:
+        yield from map(work, items)
+        return
+    team = Team(work, threads)
+    try:
+        ahead: deque[Task[Item, Result]] = deque()
+        broken: list[Exception] = []
+        for item in until_broken(items, broken):
+            ahead.append(team.add(item))
+            while ahead and (len(ahead) > threads or is_short(item)):
+                yield team.result_of(ahead.popleft())
+        while ahead:
+            yield team.result_of(ahead.popleft())
+        if broken:
+            raise broken[0]
+    finally:
+        team.end()
+
+
+def until_broken(items: Iterable[Item], broken: list[Exception]) -> Iterator[Item]:
+    """The items that can be read; why no more can goes to ``broken``, to be told when they are learned."""
+    try:
+        yield from items
+    except Exception as error:  # noqa: BLE001 - raised again, later
+        broken.append(error)

@@ -1,0 +1,77 @@
+"""Work done ahead: in order, by no more threads than told, and whatever goes wrong is told in its place."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from mistakebound.team import in_order
+
+
+def never(_: int) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_results_come_in_order_from_no_more_threads_than_told(threads: int) -> None:
+    seen = set()
+    together = threading.Semaphore(threads)
+
+    def work(item: int) -> int:
+        assert together.acquire(blocking=False)
+        seen.add(threading.get_ident())
+        time.sleep(0.0001 * (item % 7))
+        together.release()
+        return 2 * item
+
+    assert list(in_order(work, range(300), threads, never)) == [2 * item for item in range(300)]
+    assert 1 <= len(seen) <= threads
+
+
+def test_what_is_short_is_not_held_back() -> None:
+    taken = []
+
+    def items() -> object:
+        for item in range(5):
+            taken.append(item)
+            yield item
+
+    results = in_order(lambda item: item, items(), 2, lambda _: True)  # type: ignore[arg-type]
+    assert next(results) == 0
+    assert taken == [0]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_an_error_comes_after_the_results_before_it(threads: int) -> None:
+    def work(item: int) -> int:
+        if item == 3:
+            message = "three"
+            raise ValueError(message)
+        return item
+
+    results = in_order(work, range(100), threads, never)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="three"):
+        next(results)
+
+
+def test_items_that_break_off_are_told_after_what_was_read() -> None:
+    def items() -> object:
+        yield from range(3)
+        message = "broken"
+        raise OSError(message)
+
+    results = in_order(lambda item: item, items(), 2, never)  # type: ignore[arg-type]
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(OSError, match="broken"):
+        next(results)
+
+
+def test_whoever_stops_early_leaves_no_thread_behind() -> None:
+    before = threading.active_count()
+    results = in_order(lambda item: item, range(1000), 4, never)
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
