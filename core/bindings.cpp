@@ -159,9 +159,10 @@ class Engine {
     }
     return play_locked([&] {
       const Record::Batch kept(record(), predictions, rows);
-      return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, auto* slots, auto& at) {
+      return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, const auto* keys,
+                                               auto* slots, auto& at) {
         bool positive = false;
-        const auto settle = [&] { give_slots(play, names, slots, x.size); };
+        const auto settle = [&] { give_slots(play, names, keys, slots, x.size); };
         const Fault fault = play.round(x, y[r], positive, at, settle);
         predictions[r] = positive ? 1 : 0;
         return fault;
@@ -177,7 +178,7 @@ class Engine {
     const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, auto*, auto& at) {
+      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, const auto*, auto*, auto& at) {
         double raw = 0;
         const Fault fault = play.score(x, raw, at);
         out.data()[r] = play.normalised(raw);
@@ -197,7 +198,7 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       bool positive = false;
       std::size_t at = 0;
-      const auto settle = [&] { give_slots(play, example->name.data(), example->slot.data(), example->size); };
+      const auto settle = [&] { give_slots(play, example->name.data(), example->key.data(), example->slot.data(), example->size); };
       play.record.expect(1);
       Fault fault = repeated_names(play, *example, at);
       if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
@@ -421,24 +422,25 @@ class Engine {
   }
 
   template <class Game>
-  void give_slots(Game& play, const std::string_view* names, std::int32_t* slots, std::size_t size) {
+  void give_slots(Game& play, const std::string_view* names, const Key* keys, std::int32_t* slots, std::size_t size) {
     std::size_t unknown = 0;
     for (std::size_t k = 0; k < size; ++k) unknown += slots[k] == 0 ? 1 : 0;
     if (unknown == 0) return;
     play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
     for (std::size_t k = 0; k < size; ++k) {
       if (slots[k] != 0) continue;
-      slots[k] = static_cast<std::int32_t>(names_.insert(names[k]) + 1);
+      slots[k] = static_cast<std::int32_t>(names_.insert(names[k], keys[k]) + 1);
       play.resize(names_.size() + 1);
     }
   }
 
-  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, names, slots, at)` until one is at fault. The
+  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, names, keys, slots, at)` until one is at fault. The
   // slots of a row are found while the row before is waiting for its weights.
   template <class Round>
   Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
     return visit([&](auto& play) -> Stop {
       std::vector<std::int32_t> slots, next;
+      std::vector<double> ones;
       find_row(play, chunk, first, first + rows, next);
       for (std::size_t r = 0; r < rows; ++r) {
         slots.swap(next);
@@ -447,10 +449,12 @@ class Engine {
         const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
         const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
         const std::string_view* const names = chunk.name.data() + begin;
-        const Row<std::int32_t, double> x{slots.data(), chunk.value.data() + begin, end - begin};
+        if (chunk.all_ones && ones.size() < end - begin) ones.resize(end - begin, 1);
+        const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
+        const Row<std::int32_t, double> x{slots.data(), values, end - begin};
         std::size_t at = 0;
         Fault fault = play.needs_binary() ? repeated(names, end - begin, at) : Fault::none;
-        if (fault == Fault::none) fault = round(play, r, x, names, slots.data(), at);
+        if (fault == Fault::none) fault = round(play, r, x, names, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }

@@ -150,7 +150,7 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
       chunk.name.push_back(names.substr(0, sizes[k]));
       names.remove_prefix(sizes[k]);
     }
-    chunk.make_keys();
+    chunk.prepare();
   } else {
     chunk.index.borrow(in.array<std::int32_t>(head.nonzeros), static_cast<std::size_t>(head.nonzeros));
   }

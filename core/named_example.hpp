@@ -18,6 +18,7 @@ namespace nb = nanobind;
 class NamedExample {
  public:
   std::vector<std::string_view> name;  // into Python's own strings, which `held_` or the caller keeps alive
+  std::vector<Key> key;                // of the names, once they were looked for (find_slots)
   std::vector<std::int32_t> slot;
   std::vector<double> value;
   std::size_t size = 0;  // of the non-zeros; the vectors only ever grow
@@ -39,7 +40,7 @@ class NamedExample {
     }
   }
 
-  void find_slots(const Names& names) { names.find_all(name.data(), size, key_.data(), slot.data()); }
+  void find_slots(const Names& names) { names.find_all(name.data(), size, key.data(), slot.data()); }
 
   // From now on the names need neither the example nor the GIL.
   void own_names() {
@@ -56,7 +57,6 @@ class NamedExample {
  private:
   std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
   nb::object held_;                // what the names point into, where that is not the caller's
-  std::vector<Key> key_;
   struct Item {
     PyObject *key = nullptr, *value = nullptr;
   };
@@ -65,7 +65,7 @@ class NamedExample {
   void grow(std::size_t count) {
     if (name.size() >= count) return;
     name.resize(count);
-    key_.resize(count);
+    key.resize(count);
     slot.resize(count);
     value.resize(count);
   }

@@ -30,8 +30,11 @@ struct Key {
   // No byte outside of the name is read, and no call of memcpy remains.
   [[gnu::always_inline]] explicit Key(std::string_view name) : Key(low_of(name), high_of(name)) {}
   bool is_name() const { return high >> 24 != longer; }
+  // The name, if it is one, from the key alone.
+  std::string_view name() const { return {reinterpret_cast<const char*>(this), (high >> 24) - 1}; }
 
  private:
+  static_assert(std::endian::native == std::endian::little, "the letters lie one after the other in low and high");
   static constexpr std::size_t longest = 11;
   static constexpr std::uint32_t longer = 255;  // instead of the length and 1
 
@@ -87,8 +90,8 @@ class Names {
   // Asks the memory for the line that a later `find` will look at.
   void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
 
-  // id + 1, or 0 for a name that has none.
-  [[gnu::always_inline]] std::int32_t find(std::string_view wanted, const Key& key) const {
+  // id + 1, or 0 for a name that has none. `wanted` is looked at only if the key is not the name itself.
+  [[gnu::always_inline]] std::int32_t find(const std::string_view& wanted, const Key& key) const {
     for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
       const Line& line = lines_.data()[at];
       for (unsigned same = line.same(key); same != 0; same &= same - 1) {
@@ -111,12 +114,12 @@ class Names {
   }
 
   // The id of the name, given now if it has none yet.
-  std::size_t insert(std::string_view name) {
-    const Key key(name);
+  std::size_t insert(std::string_view name) { return insert(name, Key(name)); }
+  std::size_t insert(const std::string_view& name, const Key& key) {
     if (const std::int32_t found = find(name, key); found != 0) return static_cast<std::size_t>(found) - 1;
     if (2 * (size() + 1) > Line::count * lines_.size()) grow();
     if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
-    arena_.append(name);
+    arena_.append(key.is_name() ? key.name() : name);
     end_.push_back(arena_.size());
     put(lines_, mask_, key.low, key.high, static_cast<std::uint32_t>(size()));
     return size() - 1;

@@ -4,11 +4,13 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,37 +25,46 @@ namespace mistakebound {
 
 namespace nb = nanobind;
 
-// Chunks that were read and learned: their memory is there already, while new memory is paged in bit by bit.
+// Chunks that were read and learned: their memory is there already, while new memory is paged in bit by bit. Each goes back
+// to the thread that filled it, if that asks: what nobody else has read is still in the cache of its processor.
 class Spares {
  public:
   Chunk take() {
     const std::lock_guard lock(mutex_);
-    if (chunks_.empty()) return {};
-    Chunk chunk = std::move(chunks_.back());
-    chunks_.pop_back();
+    if (spares_.empty()) return {};
+    const auto own = std::find_if(spares_.begin(), spares_.end(), [](const Spare& each) { return each.filled_by == here(); });
+    const auto taken = own == spares_.end() ? std::prev(own) : own;
+    Chunk chunk = std::move(taken->chunk);
+    spares_.erase(taken);
     return chunk;
   }
-  void give(Chunk&& chunk) {
+  void give(Chunk&& chunk, std::thread::id filled_by) {
     chunk.clear();
     const std::lock_guard lock(mutex_);
-    if (chunks_.size() < most) chunks_.push_back(std::move(chunk));
+    if (spares_.size() < most) spares_.push_back({std::move(chunk), filled_by});
   }
+  static std::thread::id here() { return std::this_thread::get_id(); }
 
  private:
   static constexpr std::size_t most = 8;
+  struct Spare {
+    Chunk chunk;
+    std::thread::id filled_by;
+  };
   std::mutex mutex_;
-  std::vector<Chunk> chunks_;
+  std::vector<Spare> spares_;
 };
 
 // Some whole records of a text, and the text itself, which the names point into.
 struct Parsed {
   explicit Parsed(std::shared_ptr<Spares> from) : chunk(from->take()), spares(std::move(from)) {}
-  ~Parsed() { spares->give(std::move(chunk)); }
+  ~Parsed() { spares->give(std::move(chunk), filled_by); }
   Parsed(const Parsed&) = delete;
   Parsed& operator=(const Parsed&) = delete;
 
   Chunk chunk;
   std::shared_ptr<Spares> spares;
+  const std::thread::id filled_by = Spares::here();
   nb::object text;
   bool named = false, weighted = false;  // whether features have names, and some row an importance other than 1
   std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
@@ -148,7 +159,7 @@ class Reader {
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
     std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
-    parsed->chunk.make_keys();
+    if (parsed->named) parsed->chunk.prepare();
     parsed->number_labels();
     const auto& importance = parsed->chunk.importance;
     parsed->weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });

@@ -1,5 +1,6 @@
 // Some rows of a file, parsed: what a format writes and a learner reads. Knows neither Python nor files.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -59,8 +60,10 @@ struct Chunk {
   Buffer<std::int64_t> indptr{0};
   Buffer<std::int32_t> index;
   Buffer<std::string_view> name;  // into the text that was parsed, or into `arena`
-  Buffer<Key> key;  // of each name, once all are there (make_keys)
   Buffer<double> value;
+  // Of each name, its key, and whether all values are 1, as those of words are (see prepare).
+  Buffer<Key> key;
+  bool all_ones = false;
   std::vector<std::string_view> label;  // as written; empty where the line has none
   std::vector<float> importance;        // 1 unless the format says otherwise
   std::vector<std::string_view> tag;    // VW's, or empty
@@ -84,12 +87,18 @@ struct Chunk {
     value.resize(begin);
     if (index.size() > begin) index.resize(begin);
     if (name.size() > begin) name.resize(begin);
+    if (key.size() > begin) key.resize(begin);
   }
 
-  // By the thread that parses, so that the one that learns finds them ready.
+  // Those keys that are not there yet.
   void make_keys() {
-    key.resize(name.size());
-    for (std::size_t k = 0; k < name.size(); ++k) key[k] = Key(name[k]);
+    for (std::size_t k = key.size(); k < name.size(); ++k) key.push_back(Key(name[k]));
+  }
+  // For named features, once all are there, by the thread that parses. The one that learns then reads little but the keys:
+  // what another processor has just written comes slowly.
+  void prepare() {
+    make_keys();
+    all_ones = std::all_of(value.begin(), value.end(), [](double each) { return each == 1; });
   }
 
   void clear() {
@@ -98,6 +107,7 @@ struct Chunk {
     index.clear();
     name.clear();
     key.clear();
+    all_ones = false;
     value.clear();
     label.clear();
     importance.clear();

@@ -14,6 +14,7 @@ namespace mistakebound::quick {
 // all features that can lie between p and `end`; `line` is the number of the first line, and then of that other one.
 MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, std::int64_t& line, Chunk& chunk) {
   std::uint16_t place[window + 12];
+  chunk.make_keys();  // of lines that were not read here: those of the words here follow them
   const char *row = p, *token = p;  // where the line and the next word begin
   std::string_view label, space;
   enum class In { label, space, features } in = In::label;
@@ -45,7 +46,9 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
             return leave();
           }
           if (value != 0 && !name.empty()) [[likely]] {
-            chunk.name.push_back(space.empty() ? name : chunk.arena.join(space, "^", name));
+            const std::string_view whole = space.empty() ? name : chunk.arena.join(space, "^", name);
+            chunk.name.push_back(whole);
+            chunk.key.push_back(Key(whole));
             chunk.value.push_back(value);
           }
           token = stop + 1;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from operator import sub
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mistakebound.labels import label_array
@@ -66,7 +67,7 @@ class Counts:
     """How many rounds were updated or mistaken."""
 
     def __sub__(self, earlier: Counts) -> Counts:
-        return Counts(*(mine - its for mine, its in zip(self.as_tuple(), earlier.as_tuple(), strict=True)))
+        return Counts(*map(sub, self.as_tuple(), earlier.as_tuple()))
 
     def as_tuple(self) -> tuple[int, int, int, int, int]:
         """Return the five totals in order."""

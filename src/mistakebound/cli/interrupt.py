@@ -17,11 +17,14 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = False
+        self.asked = False
 
     def __enter__(self) -> None:
-        if self.depth == 0 and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            with suppress(ValueError):  # only the main thread may, and only that one is interrupted
-                signal.signal(signal.SIGINT, self._note)
+        if not self.asked:
+            self.asked = True
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                with suppress(ValueError):  # only the main thread may, and only that one is interrupted
+                    signal.signal(signal.SIGINT, self._note)
         self.depth += 1
 
     def __exit__(self, kind: object, *rest: object) -> None:

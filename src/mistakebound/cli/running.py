@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound import bounds
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,10 +31,14 @@ def running_bound(model: LinearLearner, relevant: int | None, *, loaded: bool) -
     missed_before = model.ledger_.false_negatives if loaded else 0
 
     def of_elimination(part: Ledger, missed: int) -> float | None:
+        from mistakebound import bounds  # noqa: PLC0415 - most runs do without
+
         seen = part.n - part.named  # there, one slot stands for all names that are not known yet
         return None if missed_before + missed else bounds.elimination(seen)
 
     def of_winnow(part: Ledger, _: int) -> float | None:
+        from mistakebound import bounds  # noqa: PLC0415
+
         rule: Any = part.rule
         seen = part.n - part.named
         return bounds.littlestone(seen, min(relevant or 0, seen), rule.alpha, rule.theta, rule.strict)
