@@ -10,6 +10,46 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {
 
+// From `token` on, those features that a space ends, at the places from k to `count`: words, alone or with a colon and a
+// number, but for 0. Returns the place at which the first other one ends.
+MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std::uint16_t* place, std::size_t k,
+                                                     std::size_t count, const char*& token, Chunk& chunk, __m128i& others) {
+  std::string_view* name = chunk.name.room_for(count - k);
+  Key* key = chunk.key.room_for(count - k);
+  double* value = chunk.value.room_for(count - k);
+  const char* begin = token;
+  __m128i no_digits = _mm_setzero_si128();
+  while (k < count) {
+    const char *const word_end = text + place[k], *stop = word_end;
+    if (word_end == begin) break;
+    std::size_t places = 1;
+    double number = 1;
+    if (*word_end == ':') {
+      if (k + 1 == count) break;
+      stop = text + place[k + 1];
+      places = 2;
+      Written written;
+      if (!look(word_end + 1, stop, written)) break;
+      number = value_of(written, no_digits);
+      if (number == 0) break;
+    }
+    if (*stop != ' ') break;
+    const auto size = static_cast<std::size_t>(word_end - begin);
+    *name++ = {begin, size};
+    *key++ = Key::of_text(begin, size);
+    *value++ = number;
+    begin = stop + 1;
+    k += places;
+  }
+  others = _mm_or_si128(others, no_digits);
+  token = begin;
+  const auto features = static_cast<std::size_t>(value - chunk.value.data());
+  chunk.name.resize(features);
+  chunk.key.resize(features);
+  chunk.value.resize(features);
+  return k;
+}
+
 // As many whole lines from p on as are of the usual shape; returns where the first other one begins. `chunk` has room for
 // all features that can lie between p and `end`; `line` is the number of the first line, and then of that other one.
 MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, std::int64_t& line, Chunk& chunk) {
@@ -28,6 +68,11 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
     const std::size_t count = find_separators<Separators::of_vw>(text, size, place);
     for (std::size_t k = 0; k < count; ++k) {
       const char* stop = text + place[k];
+      if (in == In::features && space.empty()) {
+        k = plain_features(text, place, k, count, token, chunk, others);
+        if (k == count) break;
+        stop = text + place[k];
+      }
       if (in == In::features) [[likely]] {
         if (*stop != '|') [[likely]] {
           const std::string_view name(token, static_cast<std::size_t>(stop - token));
