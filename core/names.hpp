@@ -40,6 +40,7 @@ struct Key {
     return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(bytes)), rest | static_cast<std::uint32_t>(size + 1) << 24};
   }
 #endif
+  bool operator==(const Key&) const = default;
   bool is_name() const { return high >> 24 != longer; }
   // The name, if it is one, from the key alone.
   std::string_view name() const { return {reinterpret_cast<const char*>(this), (high >> 24) - 1}; }
@@ -66,8 +67,8 @@ struct Key {
       const std::uint64_t last = word<std::uint32_t>(p + size - 4);
       return word<std::uint32_t>(p) | (last >> (8 * (8 - size))) << 32;
     }
-    const auto byte = [p](std::size_t i) { return static_cast<std::uint64_t>(static_cast<unsigned char>(p[i])); };
-    return size == 0 ? 0 : byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16;
+    const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])} << (8 * i); };
+    return size == 0 ? 0 : byte(0) | byte(size / 2) | byte(size - 1);
   }
   [[gnu::always_inline]] static std::uint32_t high_of(std::string_view name) {
     const std::size_t size = name.size();

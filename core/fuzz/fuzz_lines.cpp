@@ -120,6 +120,9 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
   demand(quick.index == slow.index && quick.name == slow.name && quick.indptr == slow.indptr, "the quick way differs", input);
   demand(quick.line == slow.line && quick.label == slow.label && quick.largest_index == slow.largest_index,
          "the quick way counts otherwise", input);
+  quick.make_keys();
+  slow.make_keys();
+  demand(quick.key == slow.key, "the quick way has other keys", input);
   for (std::size_t k = 0; k < slow.value.size(); ++k)  // also the sign of a zero
     demand(std::bit_cast<std::uint64_t>(quick.value[k]) == std::bit_cast<std::uint64_t>(slow.value[k]), "other values", input);
 }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import AnyArray
 
-FORMAT = 2
+FORMAT = 3
 
 # By hand, not by the package safetensors: that one takes a key that comes twice, and gives a digest no fixed place.
 MAGIC = b'{"__metadata__":{"sha256":"'

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader
@@ -22,7 +22,7 @@ from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound.arrays import AnyArray
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
     Block = tuple[Any, bool]
     """Some text, and whether it is the last."""
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,8 @@ class Source:
     ----------
     needs_text : bool
         Set it to read the files themselves even if there is a cache.
+    label_may_be_missing : bool
+        Set it to read also a table that has no column of that name, as those to be predicted do.
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
@@ -166,6 +171,7 @@ class Source:
         self.follow = follow
         self.cache = cache
         self.needs_text = False
+        self.label_may_be_missing = False
         self.skipped: list[str] = []
         self.bytes = 0
         self.remarks: list[str] = []
@@ -313,7 +319,7 @@ class Source:
         return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
-        return Columns(file, raw, start, self._told(self.label or ""))
+        return self._with_or_without_label(lambda told: Columns(file, raw, start, told), self._told(self.label or ""))
 
     def _check_that_it_can_be_followed(self) -> None:
         file = self.files[-1]
@@ -385,12 +391,15 @@ class Source:
     def _table(self, start: bytes, **known: Any) -> Reader:
         told = {**self._told(self.label or ""), **known}
         start = start[: start.find(b"\n", ENOUGH) + 1 or None]  # the same however the text is cut into blocks
+        return self._with_or_without_label(partial(table_of, start), told)
+
+    def _with_or_without_label(self, read: Callable[[dict[str, Any]], Result], told: dict[str, Any]) -> Result:
         try:
-            return Reader.table(start, **told)
+            return read(told)
         except ValueError:
-            if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
+            if self.label_may_be_missing:
                 with suppress(ValueError):
-                    return Reader.table(start, **told, header=True)
+                    return read({**told, "label": ""})
             raise
 
     def _told(self, label: str) -> dict[str, Any]:
@@ -415,6 +424,17 @@ class Source:
         if chunk.weighted:
             self._remark(IGNORED)
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
+
+
+def table_of(start: bytes, told: dict[str, Any]) -> Reader:
+    """The reader of a table, told by its beginning."""
+    try:
+        return Reader.table(start, **told)
+    except ValueError:
+        if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
+            with suppress(ValueError):
+                return Reader.table(start, **told, header=True)
+        raise
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
 core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
-run left it there, ``progress``: where in its files that was.
+run left it there, ``progress``: where in its files that was; format 3 has ``reading``, too: how those files were read.
 """
 
 from __future__ import annotations
@@ -56,13 +56,15 @@ def save(
     path: str | os.PathLike[str],
     kinds: Mapping[str, type[Estimator]],
     progress: dict[str, Any] | None = None,
+    reading: dict[str, Any] | None = None,
 ) -> None:
-    """Write a learner to a file, whole or not at all; beside it, where the run that it comes from is."""
+    """Write a learner to a file, whole or not at all; beside it, where its run is, and how that reads its files."""
     try:
         own = kinds.get(type(learner).__name__) is type(learner)
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
         said, tensors = _describe(learner)
-        parts = pack(said if progress is None else {**said, "progress": progress}, tensors)
+        notes = {"progress": progress, "reading": reading}
+        parts = pack({**said, **{name: note for name, note in notes.items() if note is not None}}, tensors)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
         raise ModelError(message) from None
@@ -71,19 +73,19 @@ def save(
 
 def load(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
     """Return the learner that a file holds, or say why it holds none."""
-    return load_with_progress(path, kinds)[0]
+    return load_with_notes(path, kinds)[0]
 
 
-def load_with_progress(
+def load_with_notes(
     path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]
-) -> tuple[Kind, dict[str, Any] | None]:
-    """Return the learner that a file holds, and the progress of its run if the file has that too."""
+) -> tuple[Kind, dict[str, Any] | None, dict[str, Any] | None]:
+    """Return the learner that a file holds, and if the file has them the progress of its run and how that reads."""
     data = Path(path).read_bytes()
     try:
         said, tensors = unpack(data, TENSORS)
-        progress = said.pop("progress", None)
-        need(progress is None or isinstance(progress, dict), "its progress is not an object")
-        return _revive(said, tensors, kinds), progress
+        notes = [said.pop(name, None) for name in ("progress", "reading")]
+        need(all(note is None or isinstance(note, dict) for note in notes), "its progress or reading is not an object")
+        return _revive(said, tensors, kinds), notes[0], notes[1]
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
         raise ModelError(message) from None

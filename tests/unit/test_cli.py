@@ -206,8 +206,10 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
     assert "no line has the label 'Spam'" in call("run", table, "--label", "kind", "--positive", "Spam")
     call("run", table, "--label", "kind", "--text", "subject", "--save", model)
-    assert "say nothing to the model" in call("predict", model, table, "--label", "kind")
-    assert "note" not in call("predict", model, table, "--label", "kind", "--text", "subject")
+    assert "note" not in call("predict", model, table)
+    strange = tmp_path / "strange.csv"
+    strange.write_text("kind,subject\n" + "spam,geld\nham,tee\n" * 3)
+    assert "say nothing to the model" in call("predict", model, strange)
     table.write_text("kind,subject\n")
     assert "nothing was learned" in call("run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb")
     assert not (tmp_path / "n.mb").exists()
@@ -230,7 +232,7 @@ def test_ctrl_c_is_130_wherever_it_falls(
         raise KeyboardInterrupt
 
     call("run", stream, "--save", tmp_path / "m.mb", "--certificate", tmp_path / "c.json")
-    monkeypatch.setattr("mistakebound.load", interrupted)
+    monkeypatch.setattr("mistakebound.store.load_with_notes", interrupted)
     monkeypatch.setattr("mistakebound.cli.verify.check", interrupted)
     files = [] if command == "weights" else [stream]
     call(command, tmp_path / ("c.json" if command == "verify" else "m.mb"), *files, fails=130)

@@ -62,7 +62,17 @@ class Commands(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own
+    """Do what "mistakebound version" does."""
+    if wanted:
+        from mistakebound.cli.about import version  # noqa: PLC0415 - seldom needed
+
+        context.invoke(version)
+        context.exit()
+
+
 @click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=tell_version, hidden=True)
 def main() -> None:
     r"""Online learning that proves how few mistakes it makes.
 
@@ -72,11 +82,11 @@ def main() -> None:
     \b
     From a CSV file to a model and its predictions:
       mistakebound run mail.csv --label kind --text subject --save model.mb
-      mistakebound predict model.mb new.csv --text subject --ignore kind
+      mistakebound predict model.mb new.csv
 
     Here "kind" is the column to be predicted and "subject" a column of words. All other columns are features by
-    themselves: numbers as they are (of very different sizes, better with --bins 4), anything else as categories. Leave
-    --ignore kind out if new.csv has no such column; write "> FILE" after it to keep the predictions.
+    themselves: numbers as they are (of very different sizes, better with --bins 4), anything else as categories. The
+    model remembers all this; new.csv may have the column "kind" or not. Write "> FILE" to keep the predictions.
 
     \b
     More examples:

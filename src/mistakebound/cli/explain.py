@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import shown, told
-from mistakebound.cli.reading import reading, source_of
+from mistakebound.cli.reading import loaded, reading, source_of
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -32,16 +31,18 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
     positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
 
+    FILE is read as those were that the model learned from; say it here only if that has changed.
+
     \b
     Examples:
-      mistakebound explain model.mb new.csv --text subject --ignore kind
-      mistakebound explain model.mb new.csv --text subject --label kind --line 3 --top 0 --json
+      mistakebound explain model.mb new.csv
+      mistakebound explain model.mb new.csv --line 3 --top 0 --json
     """
     from mistakebound.explain import explanations  # noqa: PLC0415 - it needs numpy
 
-    source = source_of((file,), options)
     with told():
-        found = explanations(mb.load(model), source, line)
+        learner, known = loaded(model)
+        found = explanations(learner, source_of((file,), options, known), line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):
             click.echo(as_object(each, top) if as_json else ("\n" if shown_so_far else "") + in_words(each, top))

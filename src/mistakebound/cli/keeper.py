@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound.cli.reading import how_read
 from mistakebound.errors import ModelError
 from mistakebound.learners import KINDS
 
@@ -51,7 +52,7 @@ class Keeper:
 
         written = None if predictions is None else flushed(predictions)
         done = self.journey.ended and not self.resumable
-        save(model, self.path, KINDS, None if done else self._progress(written))
+        save(model, self.path, KINDS, None if done else self._progress(written), how_read(self.journey.source))
 
     def would_replace(self) -> bool:
         """Whether another run's model would be lost by saving this one, which cannot be taken up again as it is."""
@@ -70,10 +71,10 @@ class Keeper:
             click.echo(f"{self.path} is not there yet: beginning at the start", err=True)
             return fresh, 0
         from mistakebound.container import sweep  # noqa: PLC0415
-        from mistakebound.store import load_with_progress  # noqa: PLC0415
+        from mistakebound.store import load_with_notes  # noqa: PLC0415
 
         sweep(Path(os.path.realpath(self.path)))
-        model, progress = load_with_progress(self.path, KINDS)
+        model, progress, _ = load_with_notes(self.path, KINDS)
         try:
             return model, self._take_up(fresh, model, progress, predictions)
         except ModelError as error:

@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import shown, told
-from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.reading import FILES, loaded, reading, source_of
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -21,18 +20,18 @@ from mistakebound.cli.reading import FILES, reading, source_of
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
-    Tell the same about the columns as when the model was learned. If the file has the label's column, name it with
-    --label, or leave it out with --ignore: otherwise it is a feature that the model does not know.
+    FILE is read as those were that the model learned from: the model knows what was said of their columns. Say it here
+    only if it has changed. A column of labels may be missing, unless it was told by its number.
 
     \b
     Examples:
-      mistakebound predict model.mb new.csv --text subject --ignore kind
-      mistakebound predict model.mb new.csv --text subject --ignore kind --scores
-      cat new.csv | mistakebound predict model.mb - --text subject --ignore kind
+      mistakebound predict model.mb new.csv
+      mistakebound predict model.mb new.csv --scores
+      cat new.csv | mistakebound predict model.mb -
     """
-    source = source_of(files, options)
     with told():
-        learner = mb.load(model)
+        learner, known = loaded(model)
+        source = source_of(files, options, known)
         named = learner.ledger_.named
         nothing_known = learner.score_one({}) if named else 0.0
         rows = unknown = 0
@@ -67,7 +66,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
       a=x*b=y          an interaction
 
     Features without names are called by the numbers of the file that the model learned from: svmlight's own, which
-    count from 1 unless --zero-based. A model that learned from arrays calls them by their column, from 0.
+    count from 1 unless it was read with --zero-based. One that learned from arrays calls them by their column, from 0.
 
     \b
     Examples:
@@ -77,7 +76,8 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     from mistakebound.explain import Features  # noqa: PLC0415 - it needs numpy
 
     with told():
-        features = Features(mb.load(model), zero_based=zero_based)
+        learner, how = loaded(model)
+        features = Features(learner, zero_based=zero_based or bool(how and how["zero_based"]))
         found, constant = features.largest(top or None), features.constant
         if as_json:
             added = 0.0 if constant is None else constant.adds

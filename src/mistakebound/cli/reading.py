@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.errors import ModelError
+
+if TYPE_CHECKING:
+    from mistakebound.learners import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
@@ -51,8 +55,8 @@ def reading(command: Any) -> Any:
     return command
 
 
-def source_of(files: tuple[str, ...], options: dict[str, Any]) -> mb.Source:
-    """The files, to be read as the options say, which are taken out of the others."""
+def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None = None) -> mb.Source:
+    """The files, to be read as the options say, which are taken out of the others; if they do not, as is known."""
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -60,4 +64,50 @@ def source_of(files: tuple[str, ...], options: dict[str, Any]) -> mb.Source:
         raise click.UsageError(message)
     table = {name: value for name, value in told.items() if value not in (None, (), [])}
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
-    return mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
+    source = mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
+    if known is not None:
+        source.table = {**known["table"], **source.table}
+        for name in ("format", "label", "zero_based"):
+            if click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
+                setattr(source, name, known[name])
+                source.label_may_be_missing |= name == "label"
+    return source
+
+
+def how_read(source: mb.Source) -> dict[str, Any]:
+    """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
+    return {"format": source.format, "label": source.label, "zero_based": source.zero_based, "table": source.table}
+
+
+def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
+    """A saved model, and how its files were read if it came from files."""
+    from mistakebound.learners import KINDS  # noqa: PLC0415 - here and below, what most runs start without
+    from mistakebound.store import load_with_notes  # noqa: PLC0415
+
+    model, _, reading = load_with_notes(path, KINDS)
+    if reading is None:
+        return model, None
+    try:
+        return model, checked(reading)
+    except ModelError as error:
+        message = f"cannot load {path}: {error}"
+        raise ModelError(message) from None
+
+
+def checked(reading: dict[str, Any]) -> dict[str, Any]:
+    """What a model file says of reading, if it is what we would have written."""
+    from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
+
+    wrong = "how its files were read is not told rightly"
+    form, label, zero_based, table = fields(reading, "format", "label", "zero_based", "table")
+    need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
+    need((label is None or type(label) is str) and isinstance(table, dict) and table.keys() <= {*TABLE_NAMES}, wrong)
+    for name, value in table.items():
+        if name in ("text", "categorical", "ignore"):
+            need(is_list_of(str, value), wrong)
+        elif name == "interact":
+            need(is_list_of(list, value) and all(is_list_of(str, pair) and len(pair) == 2 for pair in value), wrong)
+        else:
+            need(type(value) is {"separator": str, "header": bool}.get(name, int), wrong)
+    pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
+    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}}

@@ -20,7 +20,7 @@ from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, Manual
 from mistakebound.cli.output import OutputFile, Table, told, written
-from mistakebound.cli.reading import FILES, reading, source_of
+from mistakebound.cli.reading import FILES, loaded, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 
@@ -98,7 +98,7 @@ def run(
     Examples:
       mistakebound run stream.svm
       mistakebound run mail.csv --label kind --text subject --save model.mb
-      mistakebound run more.csv --label kind --text subject --load model.mb --save model.mb
+      mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --bins 4 --report page.html
       mistakebound run trips.parquet --label late --categorical hour --interact hour,day
       mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
@@ -133,7 +133,10 @@ def run(
     refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume, report=report)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
-    source = source_of(files, options)
+    with told():
+        loaded_model, known = loaded(load_from) if load_from else (None, None)
+    source = source_of(files, options, known)
+    source.label_may_be_missing = False  # nothing could be learned
     source.follow = follow
     if follow and passes > 1:
         message = "a file that is followed has no end, and so no second pass: leave out --passes"
@@ -142,7 +145,7 @@ def run(
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
         keep = certify or bool(certificate_to or save_to)
-        model = mb.load(load_from) if load_from else make(learner, options, keep=keep)
+        model = loaded_model or make(learner, options, keep=keep)
         bar = Bar(source, passes, wanted=not as_json)
         table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
         curve = Curve() if report else None

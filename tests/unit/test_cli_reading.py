@@ -1,0 +1,128 @@
+"""A model remembers how its files were read, so that nobody needs to say it again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files import call
+
+import mistakebound as mb
+from mistakebound.cli.reading import checked, loaded
+from mistakebound.errors import ModelError
+from mistakebound.learners import KINDS
+from mistakebound.store import load_with_notes, save
+
+ROWS = [
+    ("ham", "lunch tomorrow", "3", "a"),
+    ("spam", "free prize", "1000", "b"),
+    ("ham", "lunch again", "5", "a"),
+    ("spam", "prize now", "2000", "b"),
+]
+NAMES = ("kind", "subject", "size", "list")
+TOLD = ("--label", "kind", "--text", "subject", "--bins", "4", "--interact", "list,size", "--separator", ";")
+
+
+def table(path: Path, *, label: bool = True) -> Path:
+    rows = [NAMES, *(ROWS * 5)]
+    path.write_text("".join(";".join(row[0 if label else 1 :]) + "\n" for row in rows))
+    return path
+
+
+def predicted(model: Path, file: Path, *more: Any) -> list[str]:
+    return call("predict", model, file, *more).split()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    call("run", table(tmp_path / "learn.csv"), *TOLD, "--save", tmp_path / "m.mb")
+    return tmp_path / "m.mb"
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_predictions_need_no_options(model: Path, tmp_path: Path, label: bool) -> None:
+    assert predicted(model, table(tmp_path / "new.csv", label=label)) == ["ham", "spam"] * 10
+
+
+def test_what_is_said_again_counts(model: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "new.csv")
+    other = file.with_name("commas.csv")
+    other.write_text(file.read_text().replace(";", ","))
+    assert predicted(model, other, "--separator", ",") == ["ham", "spam"] * 10
+    # Here somebody has said that it is there:
+    assert "kind" in call("predict", model, table(tmp_path / "none.csv", label=False), "--label", "kind", fails=1)
+
+
+def test_more_is_learned_in_the_same_way(model: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "more.csv")
+    assert json.loads(call("run", file, "--load", model, "--save", model, "--json"))["mistakes"] == 0
+    assert mb.load(model).ledger_.rounds == 40
+    assert predicted(model, file) == ["ham", "spam"] * 10
+    assert "kind" in call("run", table(tmp_path / "none.csv", label=False), "--load", model, fails=1)
+
+
+def test_explanations_and_weights(model: Path, tmp_path: Path) -> None:
+    file = table(tmp_path / "new.csv", label=False)
+    told = json.loads(call("explain", model, file, "--first", "1", "--json"))
+    assert "subject=lunch" in [each["feature"] for each in told["features"]]
+    svm = tmp_path / "zero.svm"
+    svm.write_text("1 0:1\n-1 7:1\n" * 5)
+    call("run", svm, "--zero-based", "--save", tmp_path / "z.mb")
+    shown = json.loads(call("weights", tmp_path / "z.mb", "--json"))["weights"]
+    assert {str(name) for name, weight in shown if weight} == {"0", "7"}
+    assert predicted(tmp_path / "z.mb", svm) == ["1", "-1"] * 5
+
+
+def test_columns_without_the_label(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {name: [row[place] for row in ROWS * 5] for place, name in enumerate(NAMES)}
+    pq.write_table(pa.table(columns), tmp_path / "learn.parquet")
+    del columns["kind"]
+    pq.write_table(pa.table(columns), tmp_path / "new.parquet")
+    call("run", tmp_path / "learn.parquet", "--label", "kind", "--text", "subject", "--save", tmp_path / "m.mb")
+    for file in ("learn.parquet", "new.parquet"):
+        assert predicted(tmp_path / "m.mb", tmp_path / file) == ["ham", "spam"] * 10
+
+
+GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, "table": {}}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {**GOOD, "format": "exe"},
+        {**GOOD, "label": 3},
+        {**GOOD, "zero_based": 1},
+        {**GOOD, "table": []},
+        {**GOOD, "table": {"text": "subject"}},
+        {**GOOD, "table": {"text": [1]}},
+        {**GOOD, "table": {"interact": [["a"]]}},
+        {**GOOD, "table": {"words": "2"}},
+        {**GOOD, "table": {"words": True}},
+        {**GOOD, "table": {"header": 1}},
+        {**GOOD, "table": {"separator": 9}},
+        {**GOOD, "table": {"more": 1}},
+        {**GOOD, "more": 1},
+    ],
+)
+def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(ModelError):
+        checked(wrong)
+    learner = mb.Perceptron()
+    learner.learn_one({"a": 1}, True)
+    save(learner, tmp_path / "m.mb", KINDS, None, wrong)
+    assert "cannot load" in call("predict", tmp_path / "m.mb", table(tmp_path / "new.csv"), fails=1)
+
+
+def test_a_model_of_no_file_knows_of_none(tmp_path: Path) -> None:
+    learner = mb.Perceptron()
+    learner.learn_one({"a": 1}, True)
+    learner.save(tmp_path / "m.mb")
+    assert loaded(str(tmp_path / "m.mb"))[1] is None
+    assert load_with_notes(tmp_path / "m.mb", KINDS)[1:] == (None, None)
