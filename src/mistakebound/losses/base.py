@@ -1,0 +1,119 @@
+"""What every loss shares: its value, its derivative with respect to the forecast, its domain.
+
+Everything is elementwise, broadcasts and is float64. With several classes the last axis holds them: see
+``vector_value``. A forecast that is NaN belongs to an expert who sleeps; its loss is NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.errors import StreamError
+from mistakebound.lazy import np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mistakebound.arrays import BoolArray, FloatArray
+
+
+class Loss:
+    """A loss ``ℓ(forecast, outcome)`` and ``∂ℓ/∂forecast``.
+
+    Attributes
+    ----------
+    id : str
+        ``loss_named(loss.id)`` is the loss again, unless it is a `Custom` one.
+    name : str
+        For people.
+    convex : bool
+        In the forecast.
+    exp_concave : float or None
+        The greatest η for which ``e^{−η ℓ}`` is concave in the forecast while forecasts and outcomes lie in [0, 1].
+    """
+
+    convex: bool = True
+    exp_concave: float | None = None
+
+    @property
+    def id(self) -> str:
+        """What `loss_named` calls it."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        raise NotImplementedError
+
+    def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """Return the loss, elementwise."""
+        raise NotImplementedError
+
+    def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """Return the derivative with respect to the forecast, elementwise; at a kink a subgradient."""
+        raise NotImplementedError
+
+    def vector_value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """Return the loss of forecasts whose last axis holds the classes: the sum over them."""
+        return np.asarray(self.value(forecast, outcome).sum(axis=-1))
+
+    def vector_gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """Return the derivatives of `vector_value`, of the forecast's shape."""
+        return np.broadcast_to(self.gradient(forecast, outcome), np.shape(forecast)).copy()
+
+    def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
+        """Raise StreamError, with round and expert, unless all lie in the domain of the loss.
+
+        Parameters
+        ----------
+        forecasts : array
+            Rounds, rounds × experts, or rounds × experts × classes. NaN (asleep) passes.
+        outcomes : array
+            Rounds, or rounds × classes. NaN does not pass.
+        first_round : int
+            The number of the first of these rounds.
+        """
+        f, y = _numbers(forecasts, "forecast", first_round), _numbers(outcomes, "outcome", first_round)
+        if not f.ndim or not y.ndim or len(f) != len(y):
+            message = f"forecasts have the shape {f.shape}, outcomes {y.shape}: the first axis of both is the rounds"
+            raise StreamError(message)
+        refuse(y, ~np.isfinite(y), "outcome", "it must be finite", first_round)
+        refuse(f, np.isinf(f), "forecast", "it must be finite, or NaN for an expert who sleeps", first_round)
+
+
+def floats(values: ArrayLike) -> FloatArray:
+    """Return the values as an array of floats."""
+    return np.asarray(values, np.float64)
+
+
+def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
+    """Return the values as floats, or say in which round there is one that is no number."""
+    try:
+        return floats(values)
+    except (TypeError, ValueError) as error:
+        rows = values if isinstance(values, (list, tuple, np.ndarray)) else ()
+        for number, row in enumerate(rows):
+            if not _is_numeric(row):
+                message = f"{what} {row!r} is not made of numbers"
+                raise StreamError(message, round=first_round + number) from None
+        message = f"{what}s are not an array of numbers: {error}"
+        raise StreamError(message) from None
+
+
+def _is_numeric(row: Any) -> bool:
+    try:
+        floats(row)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def refuse(values: Any, bad: BoolArray, what: str, why: str, first_round: int) -> None:
+    """Raise for the first value that is bad, if there is one."""
+    if not bad.any():
+        return
+    at = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    whose = f"expert {at[1]}'s {what}" if what == "forecast" and len(at) > 1 else f"the {what}"
+    which = f" for class {at[-1]}" if len(at) > (2 if what == "forecast" else 1) else ""
+    message = f"{whose}{which} is {values[at]}; {why}"
+    raise StreamError(message, round=first_round + int(at[0]))

@@ -1,0 +1,113 @@
+"""Losses of labels and of their probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.errors import StreamError
+from mistakebound.lazy import np
+from mistakebound.losses.base import Loss, floats, refuse
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mistakebound.arrays import BoolArray, FloatArray
+
+
+@dataclass(frozen=True)
+class ZeroOne(Loss):
+    """1 for a forecast that is not the outcome. Of anything, not only of numbers; not convex.
+
+    Examples
+    --------
+    >>> ZeroOne().value(["sun", "rain"], "sun").tolist()
+    [0.0, 1.0]
+    """
+
+    id = "zero-one"
+    name = "zero-one loss"
+    convex = False
+
+    def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """``[f ≠ y]``."""
+        f = np.asarray(forecast)
+        wrong = np.asarray(f != np.asarray(outcome), np.float64)
+        return np.where(_asleep(f), np.nan, wrong)
+
+    def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """0: so it is wherever there is one, and nothing can be learned from it."""
+        return 0.0 * self.value(forecast, outcome)
+
+    def vector_value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """1 unless all classes agree."""
+        return np.asarray(self.value(forecast, outcome).max(axis=-1))
+
+    def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
+        """Anything goes but an outcome that is missing."""
+        y = np.asarray(outcomes)
+        if len(np.asarray(forecasts)) != len(y):
+            message = f"there are {len(np.asarray(forecasts))} rounds of forecasts but {len(y)} outcomes"
+            raise StreamError(message)
+        missing = np.array([value is None or value != value for value in y.ravel()], bool)  # noqa: PLR0124 - NaN
+        refuse(y, missing.reshape(y.shape), "outcome", "there must be one", first_round)
+
+
+@dataclass(frozen=True)
+class Log(Loss):
+    """``−ln`` of the probability that was given to the outcome, which is 0 or 1; with classes ``−Σ y ln p``.
+
+    Examples
+    --------
+    >>> [round(loss, 6) for loss in Log().value([0.5, 0.25, 0.0], [1, 0, 1]).tolist()]
+    [0.693147, 0.287682, inf]
+    >>> round(float(Log().vector_value([0.2, 0.5, 0.3], [0, 1, 0])), 6)
+    0.693147
+    """
+
+    id = "log"
+    name = "log loss"
+    exp_concave = 1.0
+
+    def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """``−y ln p − (1 − y) ln(1 − p)``, where 0 ln 0 is 0."""
+        p, y = floats(forecast), floats(outcome)
+        with np.errstate(divide="ignore"):
+            return _zero_times(-y, np.log(p), p) + _zero_times(y - 1, np.log1p(-p), p)
+
+    def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """``−y/p + (1 − y)/(1 − p)``, without the term whose factor is 0."""
+        p, y = floats(forecast), floats(outcome)
+        with np.errstate(divide="ignore", over="ignore"):
+            return _zero_times(-y, 1 / p, p) + _zero_times(1 - y, 1 / (1 - p), p)
+
+    def vector_value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """``−Σ y ln p``."""
+        p, y = floats(forecast), floats(outcome)
+        with np.errstate(divide="ignore"):
+            return np.asarray(_zero_times(-y, np.log(p), p).sum(axis=-1))
+
+    def vector_gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
+        """``−y/p``, 0 where y is 0."""
+        p, y = floats(forecast), floats(outcome)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.broadcast_to(_zero_times(-y, 1 / p, p), p.shape).copy()
+
+    def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
+        """Forecasts are probabilities, outcomes 0 or 1."""
+        super().check(forecasts, outcomes, first_round=first_round)
+        p, y = floats(forecasts), floats(outcomes)
+        refuse(y, (y != 0) & (y != 1), "outcome", "for the log loss it must be 0 or 1", first_round)
+        refuse(p, (p < 0) | (p > 1), "forecast", "for the log loss it must lie between 0 and 1", first_round)
+
+
+def _zero_times(factor: FloatArray, values: FloatArray, forecast: FloatArray) -> FloatArray:
+    """Return ``factor · values``, 0 where the factor is 0 even if the value is infinite; NaN for who sleeps."""
+    with np.errstate(invalid="ignore"):
+        product = factor * values
+    return np.where((factor == 0) & ~np.isnan(forecast), 0.0, product)
+
+
+def _asleep(forecasts: Any) -> BoolArray:
+    floats = np.issubdtype(forecasts.dtype, np.floating)
+    return np.isnan(forecasts) if floats else np.zeros(forecasts.shape, bool)
