@@ -1,0 +1,260 @@
+// Weighted Majority: expert k weighs β^(its losses). Its losses do not depend on what the master says, only on the
+// outcomes; so eight rounds are played at once, expert by expert: the eight bits "wrong in round t" of an expert are the
+// row of a table that holds ±β^(wrongs before t) for each t, + where it is right.
+//
+// The written order: within a block of eight rounds the weight of expert k is base·β^j, j its wrongs in the block; then
+// the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
+// added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). One round at a time, eight at once and
+// AVX2 give the same bits.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sum.hpp"
+
+namespace mistakebound {
+
+class Majority {
+ public:
+  static constexpr std::size_t block = 8;
+
+  explicit Majority(double beta) : beta_(beta) {
+    // The leader, which weighs 1 when bases are made, must not vanish before they are made anew.
+    const double most = beta > 0 ? std::min(248.0, 512 / std::log2(1 / beta)) : 0;
+    by_eights_ = most >= block;
+    span_ = by_eights_ ? static_cast<std::size_t>(most) / block * block : 1;
+    power_[0] = 1;
+    for (std::size_t j = 1; j <= block; ++j) power_[j] = power_[j - 1] * beta;
+    for (std::size_t wrongs = 0; wrongs < lean_.size(); ++wrongs) {
+      std::size_t j = 0;
+      for (std::size_t t = 0; t < block; ++t) {
+        const bool wrong = wrongs >> t & 1;
+        lean_[wrongs][t] = wrong ? -power_[j] : power_[j];
+        j += wrong;
+      }
+      after_[wrongs] = power_[j];
+    }
+  }
+
+  std::size_t experts() const { return loss_.size(); }
+  double weight(std::size_t k) const { return base_[k] * power_[in_block_[k]]; }
+  double loss(std::size_t k) const { return loss_[k] + since_[k]; }
+
+  // Newcomers have lost so far what `loss` says.
+  void join(std::size_t count, double loss) {
+    settle();
+    const std::size_t n = loss_.size() + count;
+    loss_.resize(n, loss);
+    base_.resize(n);
+    wrongs_.resize(n);
+    in_block_.resize(n);
+    since_.resize(n);
+    make_bases();
+  }
+
+  // Weight behind each of `kinds` outcomes; code −1 is asleep.
+  void shares(const std::int32_t* code, std::size_t kinds, double* share) const {
+    std::vector<std::array<double, 4>> lanes(kinds);
+    for (std::size_t k = 0; k < experts(); ++k)
+      if (code[k] >= 0) lanes[static_cast<std::size_t>(code[k])][k & 3] += weight(k);
+    for (std::size_t c = 0; c < kinds; ++c) share[c] = reduced(lanes[c]);
+  }
+  // Weight behind 1 less that behind 0.
+  double lean(const std::uint8_t* said) const { return lean_to(said, 1); }
+
+  // One round of any advice: `code` as above, `right` that of the outcome; `wrong` is the share of the awake weight that
+  // is wrong, which is what a sleeper loses.
+  void learn(const std::int32_t* code, std::int32_t right, double wrong) {
+    bool slept = false;
+    for (std::size_t k = 0; k < experts(); ++k) {
+      slept |= code[k] < 0;
+      charge(k, code[k] >= 0 && code[k] != right);
+    }
+    if (slept) {
+      settle();
+      for (std::size_t k = 0; k < experts(); ++k)
+        if (code[k] < 0) loss_[k] += wrong;
+      make_bases();
+    } else {
+      total_ -= (1 - beta_) * (wrong * total_);
+    }
+    advance();
+  }
+
+  // Rounds of 0/1 advice by all experts. For each, the lean towards the outcome and all weight: the share of weight that
+  // is wrong is (1 − lean/total)/2.
+  void run(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t rounds, double* lean, double* total) {
+    const std::size_t n = experts();
+    for (std::size_t t = 0; t < rounds;) {
+      if (by_eights_ && phase_ % block == 0 && rounds - t >= block) {
+        eight(said + t * n, outcome + t, lean + t, total + t);
+        t += block;
+      } else {
+        one(said + t * n, outcome[t], lean[t], total[t]);
+        ++t;
+      }
+    }
+  }
+
+ private:
+  static double reduced(const std::array<double, 4>& lane) { return (lane[0] + lane[2]) + (lane[1] + lane[3]); }
+
+  double lean_to(const std::uint8_t* said, std::uint8_t outcome) const {
+    std::array<double, 4> lanes{};
+    for (std::size_t k = 0; k < experts(); ++k) lanes[k & 3] += said[k] == outcome ? weight(k) : -weight(k);
+    return reduced(lanes);
+  }
+  void charge(std::size_t k, bool wrong) {
+    in_block_[k] = static_cast<std::uint8_t>(in_block_[k] + wrong);
+    since_[k] = static_cast<std::uint8_t>(since_[k] + wrong);
+  }
+  // W⁺ = W − (1−β)·(wrong weight)
+  void lose(double lean) { total_ -= (1 - beta_) * ((total_ - lean) / 2); }
+
+  void one(const std::uint8_t* said, std::uint8_t outcome, double& lean, double& total) {
+    lean = lean_to(said, outcome);
+    total = total_;
+    for (std::size_t k = 0; k < experts(); ++k) charge(k, said[k] != outcome);
+    lose(lean);
+    advance();
+  }
+
+  void eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
+    alignas(32) std::array<std::array<double, block>, 4> lanes{};
+#ifdef MISTAKEBOUND_X86
+    static const bool quick = cpu_has_avx2();
+    if (quick) {
+      gather_avx2(said, outcome);
+      add_avx2(lanes);
+    } else
+#endif
+    {
+      gather(said, outcome, 0);
+      add(lanes);
+    }
+    for (std::size_t t = 0; t < block; ++t) {
+      lean[t] = reduced({lanes[0][t], lanes[1][t], lanes[2][t], lanes[3][t]});
+      total[t] = total_;
+      lose(lean[t]);
+    }
+    phase_ += block;
+    if (phase_ == span_) begin();
+  }
+
+  // Bits of the rounds in which each expert from k on is wrong.
+  void gather(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t k) {
+    const std::size_t n = experts();
+    for (; k < n; ++k) {
+      unsigned bits = 0, count = 0;
+      for (std::size_t t = 0; t < block; ++t) {
+        const unsigned wrong = said[t * n + k] != outcome[t];
+        bits |= wrong << t;
+        count += wrong;
+      }
+      wrongs_[k] = static_cast<std::uint8_t>(bits);
+      since_[k] = static_cast<std::uint8_t>(since_[k] + count);
+    }
+  }
+#ifdef MISTAKEBOUND_X86
+  MISTAKEBOUND_AVX2 void gather_avx2(const std::uint8_t* said, const std::uint8_t* outcome) {
+    const std::size_t n = experts();
+    __m256i right[block];
+    for (std::size_t t = 0; t < block; ++t) right[t] = _mm256_set1_epi8(static_cast<char>(outcome[t]));
+    std::size_t k = 0;
+    for (; k + 32 <= n; k += 32) {
+      const auto since = reinterpret_cast<__m256i*>(since_.data() + k);
+      __m256i bits = _mm256_setzero_si256(), count = _mm256_loadu_si256(since);
+      for (std::size_t t = 0; t < block; ++t) {
+        const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(said + t * n + k));
+        const __m256i wrong = _mm256_xor_si256(row, right[t]);  // 0 or 1: shifting pairs of bytes crosses no border
+        bits = _mm256_or_si256(bits, _mm256_sll_epi16(wrong, _mm_cvtsi32_si128(static_cast<int>(t))));
+        count = _mm256_add_epi8(count, wrong);
+      }
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(wrongs_.data() + k), bits);
+      _mm256_storeu_si256(since, count);
+    }
+    gather(said, outcome, k);
+  }
+#endif
+
+  using EightLanes = std::array<std::array<double, block>, 4>;
+  void add(EightLanes& lanes) {
+    for (std::size_t k = 0; k < experts(); ++k) {
+      for (std::size_t t = 0; t < block; ++t) lanes[k & 3][t] += base_[k] * lean_[wrongs_[k]][t];
+      base_[k] *= after_[wrongs_[k]];
+    }
+  }
+#ifdef MISTAKEBOUND_X86
+  MISTAKEBOUND_AVX2 void add_avx2(EightLanes& lanes) {
+    double* const bases = base_.data();
+    const std::uint8_t* const wrongs = wrongs_.data();
+    __m256d sum[4][2];
+    for (auto& each : sum) each[0] = each[1] = _mm256_setzero_pd();
+    const auto add = [&](std::size_t k, std::size_t lane) MISTAKEBOUND_AVX2 {
+      const __m256d base = _mm256_set1_pd(bases[k]);
+      const double* row = lean_[wrongs[k]].data();
+      sum[lane][0] = _mm256_add_pd(sum[lane][0], _mm256_mul_pd(base, _mm256_load_pd(row)));
+      sum[lane][1] = _mm256_add_pd(sum[lane][1], _mm256_mul_pd(base, _mm256_load_pd(row + 4)));
+      bases[k] *= after_[wrongs[k]];
+    };
+    const std::size_t n = experts();
+    std::size_t k = 0;
+    for (; k + 4 <= n; k += 4) {
+      add(k, 0);
+      add(k + 1, 1);
+      add(k + 2, 2);
+      add(k + 3, 3);
+    }
+    for (std::size_t lane = 0; k < n; ++k, ++lane) add(k, lane);
+    for (std::size_t lane = 0; lane < 4; ++lane) {
+      _mm256_store_pd(lanes[lane].data(), sum[lane][0]);
+      _mm256_store_pd(lanes[lane].data() + 4, sum[lane][1]);
+    }
+  }
+#endif
+
+  void advance() {
+    if (++phase_ == span_) return begin();
+    if (phase_ % block != 0) return;
+    for (std::size_t k = 0; k < experts(); ++k) base_[k] = weight(k);
+    std::fill(in_block_.begin(), in_block_.end(), std::uint8_t{0});
+  }
+  void begin() {
+    phase_ = 0;
+    settle();
+    make_bases();
+  }
+  void settle() {
+    for (std::size_t k = 0; k < experts(); ++k) loss_[k] = loss(k);
+    std::fill(since_.begin(), since_.end(), std::uint8_t{0});
+    std::fill(in_block_.begin(), in_block_.end(), std::uint8_t{0});
+  }
+  // The least loss weighs 1, whatever happened. What is too little to be seen beside it is 0, before it can be denormal.
+  void make_bases() {
+    if (loss_.empty()) return;
+    const double least = *std::min_element(loss_.begin(), loss_.end());
+    std::array<double, 4> lanes{};
+    for (std::size_t k = 0; k < experts(); ++k) {
+      const double weight = std::pow(beta_, loss_[k] - least);
+      base_[k] = weight < 0x1p-500 ? 0 : weight;
+      lanes[k & 3] += base_[k];
+    }
+    total_ = reduced(lanes);
+  }
+
+  double beta_;
+  bool by_eights_ = true;
+  std::size_t span_ = block, phase_ = 0;
+  double total_ = 0;
+  std::array<double, block + 1> power_{};
+  std::array<double, 256> after_{};
+  alignas(32) std::array<std::array<double, block>, 256> lean_{};
+  std::vector<double> loss_, base_;
+  std::vector<std::uint8_t> wrongs_, in_block_, since_;
+};
+
+}  // namespace mistakebound

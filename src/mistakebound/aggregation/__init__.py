@@ -1,0 +1,1 @@
+"""Rules over experts, on regrets alone: the specification. ``mistakebound.experts`` makes them pleasant to use."""

@@ -1,0 +1,149 @@
+"""Weights that are exponential in the regret: Hedge, AdaHedge, Fixed Share, and a rate for each expert."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from mistakebound.aggregation.base import Rule, log_sum_exp, softmax
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+
+
+class Exponential(Rule):
+    """``w ∝ π e^{ηR}``; ``η_t`` never rises.
+
+    ``R_k ≤ ln(1/π_k)/η_T + Σ gaps``; the gap of a round in which losses spread over s is at most min(s, η s²/8)
+    (Hoeffding).
+    """
+
+    id: ClassVar[str] = "hedge"
+
+    def __init__(self, prior: FloatArray, eta: float) -> None:
+        self.eta = float(eta)
+        self.gaps = 0.0
+        super().__init__(prior)
+
+    def weights(self) -> FloatArray:
+        """``π e^{ηR}``; η = ∞ are the leaders."""
+        if math.isinf(self.eta):
+            return np.where(self.R >= self.R.max(), np.exp(self.log_prior), 0.0)
+        return softmax(self.log_prior + self.eta * self.R)
+
+    def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002 - all that matters is in r
+        """``R += r``."""
+        spread = float(r.max() - r.min())
+        self.gaps += spread if math.isinf(self.eta) else min(spread, self.eta * spread**2 / 8)
+        self.R += r
+
+    def bound(self) -> FloatArray:
+        """``ln(1/π)/η + Σ min(s, η s²/8)``."""
+        return -self.log_prior / self.eta + self.gaps
+
+
+class Anytime(Exponential):
+    """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` and a bit."""
+
+    def __init__(self, prior: FloatArray) -> None:
+        self.widest = 0.0
+        super().__init__(prior, math.inf)
+
+    def join(self, prior: FloatArray) -> None:
+        """A rate may not rise: n is taken as it was when the rate was last set."""
+        super().join(prior)
+
+    def learn(self, r: FloatArray, h: float) -> None:
+        """Then the rate of the next round."""
+        super().learn(r, h)
+        self.widest = max(self.widest, float(r.max() - r.min()))
+        if self.widest > 0:
+            self.eta = min(self.eta, 2 * math.sqrt(math.log(max(self.n, 2)) / (self.rounds + 2)) / self.widest)
+
+
+class AdaHedge(Exponential):
+    """``η = ln n/Δ``, Δ the sum of the gaps so far: knows neither horizon nor range, ``R ≤ 2Δ`` (de Rooij et al. 2014)."""
+
+    id: ClassVar[str] = "adahedge"
+
+    def __init__(self, prior: FloatArray) -> None:
+        self.variance = self.widest = 0.0
+        super().__init__(prior, math.inf)
+
+    def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
+        """Δ += h − m, m the mix loss; from logarithms, since a weight that was lost may lead after this round."""
+        w = self.weights()
+        w = w / w.sum()
+        mean = -float(w @ r)
+        if math.isinf(self.eta):
+            mix = float(self.R.max() - (self.R + r).max())
+        else:
+            z = self.log_prior + self.eta * (self.R - self.R.max())
+            mix = (log_sum_exp(z) - log_sum_exp(z + self.eta * r)) / self.eta
+        self.gaps += max(0.0, mean - mix)
+        self.variance += max(0.0, float(w @ r**2) - mean**2)
+        self.widest = max(self.widest, float(r.max() - r.min()))
+        self.R += r
+        if self.gaps > 0:
+            self.eta = -float(self.log_prior.min()) / self.gaps if self.n > 1 else math.inf
+
+    def bound(self) -> FloatArray:
+        """``2Δ``, for every k."""
+        return np.full(self.n, 2 * self.gaps)
+
+
+class FixedShare(Rule):
+    """Exponential weights at rate η; then a share α is spread evenly: competes with experts that are switched."""
+
+    id: ClassVar[str] = "fixed-share"
+
+    def __init__(self, prior: FloatArray, eta: float, alpha: float) -> None:
+        self.eta, self.alpha = float(eta), float(alpha)
+        self.gaps = 0.0
+        self.w = np.zeros(0)
+        super().__init__(prior)
+
+    def join(self, prior: FloatArray) -> None:
+        """Newcomers get their part of the prior."""
+        old, new = self.n, len(prior)
+        kept = prior[:old].sum()
+        self.w = np.concatenate([self.w * kept, prior[old:new]])
+        super().join(prior)
+
+    def weights(self) -> FloatArray:
+        """Sum to 1."""
+        return self.w
+
+    def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
+        """``w ← α/n + (1−α)·w e^{ηr}/Σ``, in logarithms."""
+        spread = float(r.max() - r.min())
+        self.gaps += min(spread, self.eta * spread**2 / 8)
+        with np.errstate(divide="ignore"):
+            v = softmax(np.log(self.w) + self.eta * r)
+        self.w = self.alpha / self.n + (1 - self.alpha) * (v / v.sum())
+        self.R += r
+
+    def bound(self) -> FloatArray:
+        """Against one expert, who is never left: ``(ln(1/π) + (T−1) ln(1/(1−α)))/η + Σ gaps``."""
+        stay = -math.log1p(-self.alpha) if self.alpha < 1 else math.inf
+        return (-self.log_prior + max(0, self.rounds - 1) * stay) / self.eta + self.gaps
+
+
+class MLEwa(Rule):
+    """``w ∝ π e^{η_k R_k}``, ``η_k = √(ln n/V_k)``: a rate for each expert, as opera has it. No theorem is known to us."""
+
+    id: ClassVar[str] = "ml-ewa"
+    own: ClassVar[tuple[str, ...]] = ("V",)
+    V: FloatArray
+
+    def weights(self) -> FloatArray:
+        """An expert with no regret of either sign yet has only its prior."""
+        rate = np.sqrt(math.log(max(self.n, 2)) / np.where(self.V > 0, self.V, 1.0))
+        return softmax(self.log_prior + np.where(self.V > 0, rate * self.R, 0.0))
+
+    def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
+        """``R += r``, ``V += r²``."""
+        self.R += r
+        self.V += r**2

@@ -1,0 +1,53 @@
+"""Online ridge regression on the experts' forecasts: weights of either sign, for the square loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound.aggregation.mixture import Served, regrets
+from mistakebound.losses import Square
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import BoolArray, FloatArray
+
+
+class Ridge:
+    """``w = argmin Σ (y − w·x)² + λ‖w − π‖²``. A sleeper is taken to say the mean of those awake.
+
+    ``Σ (y − ŷ)²/(1 + x·A⁻¹x) = min_u Σ (y − u·x)² + λ‖u − π‖²``, exactly, A the matrix of before the round (Azoury and
+    Warmuth 2001): the tests check it.
+    """
+
+    def __init__(self, prior: FloatArray, penalty: float) -> None:
+        self.penalty = penalty
+        self.w = prior.copy()
+        self.inverse = np.eye(len(prior)) / penalty
+        self.loss = Square()
+
+    def join(self, prior: FloatArray) -> None:
+        """A newcomer has its part of the prior, and nothing is known of it."""
+        old, new = len(self.w), len(prior)
+        self.w = np.concatenate([self.w, prior[old:]])
+        inverse = np.eye(new) / self.penalty
+        inverse[:old, :old] = self.inverse
+        self.inverse = inverse
+
+    def bound(self) -> None:
+        """Its theorem is an identity, not a bound on a regret."""
+        return
+
+    def serve(self, x: FloatArray, awake: BoolArray) -> Served:
+        """``w·x``."""
+        full = np.where(awake, x, x[awake].mean())
+        return Served(full, awake, self.w, np.asarray(self.w @ full))
+
+    def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
+        """One step of recursive least squares."""
+        x = served.x
+        gain = self.inverse @ x
+        size = 1 + x @ gain
+        self.w = self.w + gain * ((outcome - served.forecast) / size)
+        self.inverse -= np.outer(gain, gain) / size
+        return regrets(self.loss, served, outcome, gradient=False)
