@@ -1,0 +1,125 @@
+"""What happened to a learner that mixes forecasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.aggregation.engine import Engine
+    from mistakebound.arrays import FloatArray
+    from mistakebound.losses import Loss
+
+
+class Kept:
+    """Advice and outcomes of all rounds, while they fit into so many bytes; of none, once they do not."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bytes = 0
+        self.complete = True
+        self._parts: list[tuple[FloatArray, FloatArray]] = []
+
+    def add(self, advice: FloatArray, outcomes: FloatArray) -> None:
+        """Keep some rounds more."""
+        self.bytes += advice.nbytes + outcomes.nbytes
+        if self.bytes > self.most:
+            self.complete = False
+            self._parts.clear()
+        elif self.complete and len(outcomes):
+            self._parts.append((advice.copy(), outcomes.copy()))
+
+    def rounds(self) -> tuple[FloatArray, FloatArray]:
+        """All rounds, as wide as the last one: who was not there yet slept."""
+        if not self._parts:
+            return np.zeros((0, 0)), np.zeros(0)
+        n = max(advice.shape[1] for advice, _ in self._parts)
+        rows = [
+            np.concatenate([a, np.full((a.shape[0], n - a.shape[1], *a.shape[2:]), np.nan)], axis=1)
+            for a, _ in self._parts
+        ]
+        self._parts = [(np.concatenate(rows), np.concatenate([y for _, y in self._parts]))]
+        return self._parts[0]
+
+
+@dataclass(frozen=True)
+class AggregationLedger:
+    """What happened: forecasts, losses, and for each expert its own, over the rounds in which it was awake.
+
+    ``regrets`` are the learner's losses less the expert's over those rounds. With the gradient trick the rule learns from
+    ``linear_regrets``, of losses made linear at its forecasts; they are at least the regrets.
+    """
+
+    rule: str
+    parameters: dict[str, Any]
+    loss: Loss
+    gradient: bool
+    names: tuple[str, ...]
+    prior: FloatArray
+    predictions: FloatArray
+    losses: FloatArray
+    sums: dict[str, FloatArray]
+    from_start: bool
+    late: int
+    kept: Kept
+    make: Callable[[FloatArray], Engine] = field(compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the call that this ledger is of."""
+        return len(self.losses)
+
+    @property
+    def total_loss(self) -> float:
+        """Of the learner."""
+        return float(np.sum(self.losses))
+
+    @property
+    def mean_loss(self) -> float:
+        """Of the learner, a round."""
+        return float(np.mean(self.losses)) if self.rounds else float("nan")
+
+    @property
+    def expert_losses(self) -> FloatArray:
+        """Total loss of each expert, over its rounds, in the learner's whole life."""
+        return self.sums.get("losses", np.zeros(0))
+
+    @property
+    def expert_rounds(self) -> FloatArray:
+        """Rounds in which each expert was awake."""
+        return self.sums.get("rounds", np.zeros(0))
+
+    @property
+    def regrets(self) -> FloatArray:
+        """The learner's losses less each expert's, over the expert's rounds."""
+        return self.sums.get("own_losses", np.zeros(0)) - self.expert_losses
+
+    @property
+    def linear_regrets(self) -> FloatArray:
+        """What the rule learned from."""
+        return self.sums.get("regrets", np.zeros(0))
+
+    @property
+    def best_expert(self) -> str:
+        """The one with the least loss a round."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = self.expert_losses / self.expert_rounds
+        return self.names[int(np.nanargmin(means))]
+
+    def replay(self) -> tuple[Engine, list[float], FloatArray]:
+        """The rule by its specification, over the advice that was kept: engine, losses, spread of losses in each round."""
+        from mistakebound.aggregation.mixture import regrets  # noqa: PLC0415
+
+        A, y = self.kept.rounds()
+        engine = self.make(self.prior)
+        losses, spread = [], np.zeros(len(y))
+        for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
+            served = engine.serve(x)
+            r, _ = regrets(self.loss, served, np.asarray(outcome), gradient=self.gradient)
+            spread[t] = r.max() - r.min()
+            losses.append(engine.learn(served, np.asarray(outcome)))
+        return engine, losses, spread

@@ -1,0 +1,45 @@
+"""Prediction with expert advice: mistake-bound rules for labels, and rules that mix forecasts.
+
+>>> import mistakebound as mb
+>>> mixer = mb.experts.MLPoly(loss="absolute")
+>>> mixer.learn_one({"Alice": 20.0, "Bob": 25.0}, 21.0)
+>>> mixer.predict_one({"Alice": 18.0, "Bob": 22.0, "Carol": 19.0})
+18.0
+"""
+
+from __future__ import annotations
+
+from mistakebound.experts.aggregation import Aggregation, Asked
+from mistakebound.experts.majority import Halving, RandomizedWeightedMajority, WeightedMajority
+from mistakebound.experts.mixtures import (
+    BOA,
+    OGD,
+    AdaHedge,
+    ExponentiallyWeightedAverage,
+    FixedShare,
+    Hedge,
+    MLEwa,
+    MLPoly,
+    MLProd,
+    Ridge,
+    Squint,
+)
+
+__all__ = [
+    "BOA",
+    "OGD",
+    "AdaHedge",
+    "Aggregation",
+    "Asked",
+    "ExponentiallyWeightedAverage",
+    "FixedShare",
+    "Halving",
+    "Hedge",
+    "MLEwa",
+    "MLPoly",
+    "MLProd",
+    "RandomizedWeightedMajority",
+    "Ridge",
+    "Squint",
+    "WeightedMajority",
+]

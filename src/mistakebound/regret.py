@@ -1,0 +1,109 @@
+"""Regret beside what a theorem allows: derived anew from the advice and the outcomes, trusting no learner."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
+from mistakebound.theorems import Premise
+from mistakebound.theorems.regret import THEOREM_OF, premises_of
+
+if TYPE_CHECKING:
+    from mistakebound.aggregation.ledger import AggregationLedger
+
+
+@dataclass(frozen=True)
+class RegretCertificate:
+    """What a theorem says of what happened.
+
+    Attributes
+    ----------
+    regret : float
+        The learner's total loss less that of the expert named by ``against``; with the gradient trick of losses made linear,
+        which is at least the regret to any convex combination of the experts.
+    bound : float
+        On it. Every expert's regret is below the expert's own bound, or the status is ``violated``.
+    status : str
+        ``holds``; ``vacuous`` (true, but no stream with such losses could have broken it); ``does not apply`` (a premise
+        fails, or no theorem is known); ``violated`` (a bug, ours); ``incomplete`` (the advice was too much to keep).
+    """
+
+    theorem: str
+    rule: dict[str, Any]
+    loss: str
+    gradient: bool
+    rounds: int
+    experts: int
+    total_loss: float
+    regret: float
+    against: str
+    bound: float
+    status: str
+    premises: tuple[Premise, ...]
+
+    def to_json(self) -> str:
+        """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
+        data = asdict(self)
+        data["bound"] = None if math.isinf(self.bound) else self.bound
+        return json.dumps(data, ensure_ascii=False, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> RegretCertificate:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        data["bound"] = math.inf if data["bound"] is None else data["bound"]
+        data["premises"] = tuple(Premise(**premise) for premise in data["premises"])
+        return cls(**data)
+
+    def __str__(self) -> str:
+        sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
+        kind = "linear regret" if self.gradient else "regret"
+        lines = [f"{sign} {self.theorem}: {kind} {self.regret:.6g} to {self.against}, bound {self.bound:.6g}: {self.status}"]
+        lines += [
+            f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
+            for p in self.premises
+        ]
+        return "\n".join(lines)
+
+
+def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
+    """Replay the rule by its specification, and check its theorem for every expert."""
+    found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
+    premises: tuple[Premise, ...] = ()
+    if not ledger.from_start or not ledger.kept.complete:
+        why = "all rounds since the start were kept"
+        premises = (Premise(why, False, f"keep_bytes is {ledger.kept.most:,}"),)
+    elif ledger.rounds == 0:
+        found["status"] = DOES_NOT_APPLY
+        premises = (Premise("something has happened", False),)
+    else:
+        engine, losses, spread = ledger.replay()
+        allowed = engine.bound()
+        premises = tuple(premises_of(ledger, engine, losses))
+        regrets = engine.sums["regrets"]
+        slack = ROUNDING * (np.abs(regrets).max() + float(spread.sum()))
+        k = int(np.argmax(regrets if allowed is None else regrets - np.minimum(allowed, 0)))
+        found |= {"regret": float(regrets[k]), "against": ledger.names[k]}
+        if allowed is None or not all(p.holds for p in premises):
+            found["status"] = DOES_NOT_APPLY
+        else:
+            found["bound"] = float(allowed[k])
+            broken = bool(np.any(regrets > allowed + slack))
+            useful = VACUOUS if allowed[k] >= spread.sum() else HOLDS
+            found["status"] = VIOLATED if broken else useful
+    return RegretCertificate(
+        theorem=THEOREM_OF(ledger),
+        rule={"id": ledger.rule, **ledger.parameters},
+        loss=ledger.loss.id,
+        gradient=ledger.gradient,
+        rounds=ledger.rounds,
+        experts=len(ledger.names),
+        total_loss=ledger.total_loss,
+        premises=premises,
+        **found,
+    )

@@ -1,0 +1,175 @@
+"""Regret bounds with expert advice: one plain function per row of THEORY §4, each the value of its formula.
+
+Regret is the learner's total loss less that of the best of n experts. Losses lie in [0, 1] unless a function takes their
+range. What a rule can say of a stream that it has seen (``certify``) is usually much smaller.
+"""
+
+from __future__ import annotations
+
+import math
+
+
+def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: float | None = None) -> float:
+    """Bound Hedge's regret.
+
+    ``eta T/8 + ln n/eta``; with the theorem's rate, ``sqrt(8 ln n/T)``, it is ``sqrt(T ln n/2)``. If ``best``, the best
+    expert's total loss, is given instead of the rounds: ``(eta L* + ln n)/(1 - e^-eta) - L*``.
+
+    Examples
+    --------
+    >>> round(hedge(10, rounds=1000), 2)
+    33.93
+    >>> round(hedge(10, eta=0.1, best=5), 2)
+    24.45
+
+    References
+    ----------
+    Freund & Schapire 1997; Cesa-Bianchi & Lugosi 2006, thm 2.2.
+
+    """
+    log_n = _log(n)
+    if best is not None:
+        _require(eta is not None and 0 < eta < math.inf, "eta must be positive")
+        _require(0 <= best < math.inf, "best must be at least 0")
+        assert eta is not None
+        return (eta * best + log_n) / -math.expm1(-eta) - best
+    _require(rounds is not None and 0 <= rounds < math.inf, "rounds must be at least 0")
+    assert rounds is not None
+    if eta is None:
+        return math.sqrt(rounds * log_n / 2)
+    _require(0 < eta < math.inf, "eta must be positive")
+    return eta * rounds / 8 + log_n / eta
+
+
+def exponentially_weighted_average(n: int, eta: float) -> float:
+    """Bound the regret of the exponentially weighted average for an eta-exp-concave loss: ``ln n/eta``, whatever T.
+
+    eta is 1/2 for the square loss of forecasts and outcomes in [0, 1], and 1 for the log loss.
+
+    Examples
+    --------
+    >>> round(exponentially_weighted_average(10, 0.5), 3)
+    4.605
+
+    References
+    ----------
+    Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
+
+    """
+    _require(0 < eta < math.inf, "eta must be positive")
+    return _log(n) / eta
+
+
+def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0) -> float:
+    """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
+
+    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``
+
+    Examples
+    --------
+    >>> round(fixed_share(10, eta=1, alpha=0.01, rounds=101, switches=2), 2)
+    17.1
+
+    References
+    ----------
+    Herbster & Warmuth 1998.
+
+    """
+    _require(0 < eta < math.inf, "eta must be positive")
+    _require(0 < alpha < 1, "alpha must be above 0 and below 1")
+    _require(0 <= switches < rounds, "switches must be at least 0 and fewer than rounds")
+    stay = (rounds - 1 - switches) * -math.log1p(-alpha)
+    return ((switches + 1) * _log(n) - switches * math.log(alpha) + stay) / eta
+
+
+def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
+    """Bound AdaHedge's regret by V, the summed variance of the losses under its weights, S their largest range in a round.
+
+    ``2 sqrt(V ln n) + S (4/3 ln n + 2)``
+
+    Examples
+    --------
+    >>> round(adahedge(10, variance=50), 2)
+    26.53
+
+    References
+    ----------
+    de Rooij, van Erven, Grunwald & Koolen 2014, thm 6.
+
+    """
+    _require(0 <= variance < math.inf, "variance must be at least 0")
+    _require(0 <= widest < math.inf, "widest must be at least 0")
+    log_n = _log(n)
+    return 2 * math.sqrt(variance * log_n) + widest * (4 / 3 * log_n + 2)
+
+
+def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
+    """Bound ML-Poly's regret to expert k when ``V_k``, and each other's V, are at most ``squares``; |r| at most 1.
+
+    ``sqrt((1 + V) n (1 + ln(1 + V)))``, with ``largest`` the greatest V of the others.
+
+    Examples
+    --------
+    >>> round(ml_poly(10, squares=100), 1)
+    75.3
+
+    References
+    ----------
+    Gaillard, Stoltz & van Erven 2014, with the rates of THEORY §4.
+
+    """
+    others = squares if largest is None else largest
+    _require(0 <= squares < math.inf and 0 <= others < math.inf, "squares must be at least 0")
+    _log(n)
+    return math.sqrt((1 + squares) * n * (1 + math.log1p(others)))
+
+
+def boa(n: int, eta: float, squares: float) -> float:
+    """Bound BOA's regret to expert k at a fixed rate, ``eta |r| <= 1/2``: ``ln n/eta + eta V_k``.
+
+    Examples
+    --------
+    >>> round(boa(10, eta=0.1, squares=50), 2)
+    28.03
+
+    References
+    ----------
+    Wintenberger 2017.
+
+    """
+    _require(0 < eta <= 0.5, "eta must be above 0 and at most 1/2")
+    _require(0 <= squares < math.inf, "squares must be at least 0")
+    return _log(n) / eta + eta * squares
+
+
+def squint(n: int, squares: float, rounds: int) -> float:
+    """Bound Squint's regret to expert k, improper prior on rates, |r| at most 1.
+
+    ``sqrt(2 V)(1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1)))``
+
+    Examples
+    --------
+    >>> round(squint(10, squares=100, rounds=1000), 1)
+    80.7
+
+    References
+    ----------
+    Koolen & van Erven 2015, thm 4.
+
+    """
+    _require(0 <= squares < math.inf, "squares must be at least 0")
+    _require(0 <= rounds < math.inf, "rounds must be at least 0")
+    _log(n)
+    log_t = math.log(rounds + 1)
+    first = math.sqrt(2 * squares) * (1 + math.sqrt(2 * math.log(n * (0.5 + log_t)))) if rounds else 0.0
+    return first + 5 * math.log1p(n * (1 + 2 * log_t))
+
+
+def _require(holds: bool, message: str) -> None:  # noqa: FBT001
+    if not holds:
+        raise ValueError(message)
+
+
+def _log(n: int) -> float:
+    _require(1 <= n < math.inf, "n must be at least 1")
+    return math.log(n)

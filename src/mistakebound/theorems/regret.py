@@ -1,0 +1,61 @@
+"""When the regret theorems of THEORY §4 apply. Their bounds stand with the rules, for they are sums that a rule gathers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound.theorems.base import Premise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mistakebound.aggregation.engine import Engine
+    from mistakebound.aggregation.ledger import AggregationLedger
+
+AGREES = 1e-6
+"""Relative difference of a replay in float64 that is only rounding."""
+
+
+def THEOREM_OF(ledger: AggregationLedger) -> str:  # noqa: N802
+    """The id of THEORY §4 that speaks of a rule with these parameters."""
+    rule, told = ledger.rule, ledger.parameters
+    if rule in ("boa", "ml-prod") and "eta" not in told:
+        return {"boa": "boa-adaptive", "ml-prod": "ml-prod"}[rule]
+    if rule == "exponentially-weighted-average" and ledger.gradient:
+        return "hedge"
+    return rule
+
+
+def premises_of(ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Iterator[Premise]:
+    """What each theorem asks for, measured on a replay."""
+    told = float(np.sum(losses))
+    same = abs(told - ledger.total_loss) <= AGREES * (abs(told) + 1e-300)
+    yield Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {ledger.total_loss:.9g}")
+    yield Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did")
+    yield Premise("the loss is convex", ledger.loss.convex, ledger.loss.name)
+    if engine.bound() is None:
+        yield Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule))
+    rule = THEOREM_OF(ledger)
+    if rule == "exponentially-weighted-average":
+        yield from exp_concave(ledger)
+    if rule == "boa":
+        largest = engine.forecaster.rule.largest * ledger.parameters["eta"]  # type: ignore[attr-defined]
+        yield Premise("η|r| ≤ 1/2 in every round", largest <= 0.5, f"η|r| up to {largest:.6g}")
+
+
+def exp_concave(ledger: AggregationLedger) -> Iterator[Premise]:
+    """The loss at the rate that was used, where forecasts and outcomes lay."""
+    eta = ledger.parameters["eta"]
+    A, y = ledger.kept.rounds()
+    low, high = float(min(np.nanmin(A), y.min())), float(max(np.nanmax(A), y.max()))
+    best = ledger.loss.exp_concave
+    if ledger.loss.id == "square":
+        best = 0.5 / max(high - low, 1e-300) ** 2 / (2 if A.ndim == 3 else 1)
+    fits = best is not None and eta <= best * (1 + 1e-12)
+    yield Premise(
+        f"the loss is exp-concave at η = {eta:.6g} where it was measured",
+        fits,
+        f"from {low:.6g} to {high:.6g}: up to η = {0.0 if best is None else best:.6g}",
+    )
