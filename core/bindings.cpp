@@ -17,6 +17,8 @@
 #include <variant>
 
 #include "cache.hpp"
+#include "expert_bindings.hpp"
+#include "lock.hpp"
 #include "named_example.hpp"
 #include "names.hpp"
 #include "play.hpp"
@@ -53,7 +55,6 @@ nb::object to_numpy(const Numbers& v, std::size_t first, std::size_t last) {
   return to_numpy(v.data() + first, last - first);
 }
 
-int forks = 0;  // how many there were between the start of the process and this one
 PyObject* fault_type = nullptr;  // _core.Fault(number, feature): bad input in a named example
 
 class Engine {
@@ -637,4 +638,5 @@ NB_MODULE(_core, m) {
            "most_bad"_a = 0, "first"_a = false);
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
   bind_tables(m);
+  bind_experts(m);
 }

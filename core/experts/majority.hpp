@@ -4,14 +4,17 @@
 //
 // The written order: within a block of eight rounds the weight of expert k is base·β^j, j its wrongs in the block; then
 // the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
-// added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). One round at a time, eight at once and
-// AVX2 give the same bits.
+// added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
+// and follows from the leans within it; but where it has fallen to a sixteenth it is summed anew, for rounding errors do
+// not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "sum.hpp"
@@ -23,8 +26,8 @@ class Majority {
   static constexpr std::size_t block = 8;
 
   explicit Majority(double beta) : beta_(beta) {
-    // The leader, which weighs 1 when bases are made, must not vanish before they are made anew.
-    const double most = beta > 0 ? std::min(248.0, 512 / std::log2(1 / beta)) : 0;
+    // The leader, which weighs 1 when bases are made, must stay far above what is then taken for 0.
+    const double most = beta > 0 ? std::min(248.0, 400 / std::log2(1 / beta)) : 0;
     by_eights_ = most >= block;
     span_ = by_eights_ ? static_cast<std::size_t>(most) / block * block : 1;
     power_[0] = 1;
@@ -51,6 +54,7 @@ class Majority {
     loss_.resize(n, loss);
     base_.resize(n);
     wrongs_.resize(n);
+    after_block_.resize(n);
     in_block_.resize(n);
     since_.resize(n);
     make_bases();
@@ -64,85 +68,131 @@ class Majority {
     for (std::size_t c = 0; c < kinds; ++c) share[c] = reduced(lanes[c]);
   }
   // Weight behind 1 less that behind 0.
-  double lean(const std::uint8_t* said) const { return lean_to(said, 1); }
+  double lean(const std::uint8_t* said) const { 
+    return summed([=, this](std::size_t k) { return said[k] ? weight(k) : -weight(k); });
+  }
+
+  double total() const { return summed([this](std::size_t k) { return weight(k); }); }
+  void use_avx2(bool avx2) { avx2_ = avx2; }
 
   // One round of any advice: `code` as above, `right` that of the outcome; `wrong` is the share of the awake weight that
   // is wrong, which is what a sleeper loses.
   void learn(const std::int32_t* code, std::int32_t right, double wrong) {
-    bool slept = false;
-    for (std::size_t k = 0; k < experts(); ++k) {
-      slept |= code[k] < 0;
-      charge(k, code[k] >= 0 && code[k] != right);
+    if (std::all_of(code, code + experts(), [](std::int32_t c) { return c >= 0; })) {
+      double lean, total;
+      return one([=](std::size_t k) { return code[k] != right; }, lean, total);
     }
-    if (slept) {
-      settle();
-      for (std::size_t k = 0; k < experts(); ++k)
-        if (code[k] < 0) loss_[k] += wrong;
-      make_bases();
-    } else {
-      total_ -= (1 - beta_) * (wrong * total_);
-    }
+    for (std::size_t k = 0; k < experts(); ++k) charge(k, code[k] >= 0 && code[k] != right);
+    settle();
+    for (std::size_t k = 0; k < experts(); ++k)
+      if (code[k] < 0) loss_[k] += wrong;
+    make_bases();
     advance();
   }
 
-  // Rounds of 0/1 advice by all experts. For each, the lean towards the outcome and all weight: the share of weight that
-  // is wrong is (1 − lean/total)/2.
-  void run(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t rounds, double* lean, double* total) {
+  // Rounds of 0/1 advice by all experts, until one with another number: says how many were played. For each, the lean
+  // towards the outcome and all weight: the share of weight that is wrong is (1 − lean/total)/2.
+  std::size_t run(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t rounds, double* lean, double* total) {
     const std::size_t n = experts();
     for (std::size_t t = 0; t < rounds;) {
-      if (by_eights_ && phase_ % block == 0 && rounds - t >= block) {
-        eight(said + t * n, outcome + t, lean + t, total + t);
+      const std::uint8_t* row = said + t * n;
+      if (by_eights_ && phase_ % block == 0 && rounds - t >= block && binary(row, block * n) && binary(outcome + t, block) &&
+          eight(row, outcome + t, lean + t, total + t)) {
         t += block;
       } else {
-        one(said + t * n, outcome[t], lean[t], total[t]);
+        if (!binary(row, n) || !binary(outcome + t, 1)) return t;
+        one([=, right = outcome[t]](std::size_t k) { return row[k] != right; }, lean[t], total[t]);
         ++t;
       }
     }
+    return rounds;
+  }
+
+  struct State {
+    std::vector<double> loss, base;
+    std::vector<std::uint8_t> in_block, since;
+    std::size_t phase = 0;
+    double total = 0, fresh = 0;
+  };
+  State state() const { return {loss_, base_, in_block_, since_, phase_, total_, fresh_}; }
+  // Answers false, and has changed nothing, for what cannot be a state of this object.
+  bool restore(State state) {
+    const std::size_t n = state.loss.size();
+    if (state.base.size() != n || state.in_block.size() != n || state.since.size() != n || state.phase >= span_) return false;
+    for (std::size_t k = 0; k < n; ++k)
+      if (state.in_block[k] > state.phase % block || state.since[k] > state.phase) return false;
+    loss_ = std::move(state.loss), base_ = std::move(state.base);
+    in_block_ = std::move(state.in_block), since_ = std::move(state.since);
+    wrongs_.assign(n, 0);
+    after_block_.assign(n, 0);
+    phase_ = state.phase, total_ = state.total, fresh_ = state.fresh;
+    return true;
   }
 
  private:
+  using EightLanes = std::array<std::array<double, block>, 4>;
+
   static double reduced(const std::array<double, 4>& lane) { return (lane[0] + lane[2]) + (lane[1] + lane[3]); }
 
-  double lean_to(const std::uint8_t* said, std::uint8_t outcome) const {
+  template <class Term>
+  double summed(Term term) const {
     std::array<double, 4> lanes{};
-    for (std::size_t k = 0; k < experts(); ++k) lanes[k & 3] += said[k] == outcome ? weight(k) : -weight(k);
+    for (std::size_t k = 0; k < experts(); ++k) lanes[k & 3] += term(k);
     return reduced(lanes);
+  }
+  static bool binary(const std::uint8_t* values, std::size_t count) {
+    std::uint8_t all = 0;
+    for (std::size_t k = 0; k < count; ++k) all |= values[k];
+    return all <= 1;
   }
   void charge(std::size_t k, bool wrong) {
     in_block_[k] = static_cast<std::uint8_t>(in_block_[k] + wrong);
     since_[k] = static_cast<std::uint8_t>(since_[k] + wrong);
   }
   // W⁺ = W − (1−β)·(wrong weight)
-  void lose(double lean) { total_ -= (1 - beta_) * ((total_ - lean) / 2); }
+  static double left(double total, double lean, double beta) { return total - (1 - beta) * ((total - lean) / 2); }
+  bool stale() const { return total_ < fresh_ / 16; }
 
-  void one(const std::uint8_t* said, std::uint8_t outcome, double& lean, double& total) {
-    lean = lean_to(said, outcome);
+  template <class Wrong>
+  void one(Wrong wrong, double& lean, double& total) {
+    if (phase_ % block == 0) total_ = fresh_ = this->total();
+    lean = summed([&](std::size_t k) { return wrong(k) ? -weight(k) : weight(k); });
     total = total_;
-    for (std::size_t k = 0; k < experts(); ++k) charge(k, said[k] != outcome);
-    lose(lean);
+    for (std::size_t k = 0; k < experts(); ++k) charge(k, wrong(k));
+    total_ = left(total_, lean, beta_);
+    if (stale()) total_ = fresh_ = this->total();
     advance();
   }
 
-  void eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
-    alignas(32) std::array<std::array<double, block>, 4> lanes{};
+  // Answers false, and has changed nothing, if a total must be summed anew on the way.
+  bool eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
+    alignas(32) EightLanes lanes{};
+    std::array<double, 4> all{};
 #ifdef MISTAKEBOUND_X86
-    static const bool quick = cpu_has_avx2();
-    if (quick) {
+    if (avx2_) {
       gather_avx2(said, outcome);
-      add_avx2(lanes);
+      add_avx2(lanes, all);
     } else
 #endif
     {
       gather(said, outcome, 0);
-      add(lanes);
+      add(lanes, all);
     }
+    total_ = fresh_ = reduced(all);
     for (std::size_t t = 0; t < block; ++t) {
+      if (stale()) {
+        for (std::size_t k = 0; k < experts(); ++k)
+          since_[k] = static_cast<std::uint8_t>(since_[k] - std::popcount(wrongs_[k]));
+        return false;
+      }
       lean[t] = reduced({lanes[0][t], lanes[1][t], lanes[2][t], lanes[3][t]});
       total[t] = total_;
-      lose(lean[t]);
+      total_ = left(total_, lean[t], beta_);
     }
+    base_.swap(after_block_);
     phase_ += block;
     if (phase_ == span_) begin();
+    return true;
   }
 
   // Bits of the rounds in which each expert from k on is wrong.
@@ -181,25 +231,27 @@ class Majority {
   }
 #endif
 
-  using EightLanes = std::array<std::array<double, block>, 4>;
-  void add(EightLanes& lanes) {
+  void add(EightLanes& lanes, std::array<double, 4>& all) {
     for (std::size_t k = 0; k < experts(); ++k) {
       for (std::size_t t = 0; t < block; ++t) lanes[k & 3][t] += base_[k] * lean_[wrongs_[k]][t];
-      base_[k] *= after_[wrongs_[k]];
+      all[k & 3] += base_[k];
+      after_block_[k] = base_[k] * after_[wrongs_[k]];
     }
   }
 #ifdef MISTAKEBOUND_X86
-  MISTAKEBOUND_AVX2 void add_avx2(EightLanes& lanes) {
-    double* const bases = base_.data();
+  MISTAKEBOUND_AVX2 void add_avx2(EightLanes& lanes, std::array<double, 4>& all) {
+    const double* const bases = base_.data();
+    double* const after = after_block_.data();
     const std::uint8_t* const wrongs = wrongs_.data();
     __m256d sum[4][2];
     for (auto& each : sum) each[0] = each[1] = _mm256_setzero_pd();
+    __m256d total = _mm256_setzero_pd();
     const auto add = [&](std::size_t k, std::size_t lane) MISTAKEBOUND_AVX2 {
       const __m256d base = _mm256_set1_pd(bases[k]);
       const double* row = lean_[wrongs[k]].data();
       sum[lane][0] = _mm256_add_pd(sum[lane][0], _mm256_mul_pd(base, _mm256_load_pd(row)));
       sum[lane][1] = _mm256_add_pd(sum[lane][1], _mm256_mul_pd(base, _mm256_load_pd(row + 4)));
-      bases[k] *= after_[wrongs[k]];
+      after[k] = bases[k] * after_[wrongs[k]];
     };
     const std::size_t n = experts();
     std::size_t k = 0;
@@ -208,8 +260,13 @@ class Majority {
       add(k + 1, 1);
       add(k + 2, 2);
       add(k + 3, 3);
+      total = _mm256_add_pd(total, _mm256_loadu_pd(bases + k));
     }
-    for (std::size_t lane = 0; k < n; ++k, ++lane) add(k, lane);
+    _mm256_storeu_pd(all.data(), total);
+    for (std::size_t lane = 0; k < n; ++k, ++lane) {
+      add(k, lane);
+      all[lane] += bases[k];
+    }
     for (std::size_t lane = 0; lane < 4; ++lane) {
       _mm256_store_pd(lanes[lane].data(), sum[lane][0]);
       _mm256_store_pd(lanes[lane].data() + 4, sum[lane][1]);
@@ -237,23 +294,21 @@ class Majority {
   void make_bases() {
     if (loss_.empty()) return;
     const double least = *std::min_element(loss_.begin(), loss_.end());
-    std::array<double, 4> lanes{};
     for (std::size_t k = 0; k < experts(); ++k) {
       const double weight = std::pow(beta_, loss_[k] - least);
       base_[k] = weight < 0x1p-500 ? 0 : weight;
-      lanes[k & 3] += base_[k];
     }
-    total_ = reduced(lanes);
+    total_ = fresh_ = total();
   }
 
   double beta_;
-  bool by_eights_ = true;
+  bool by_eights_ = true, avx2_ = cpu_has_avx2();
   std::size_t span_ = block, phase_ = 0;
-  double total_ = 0;
+  double total_ = 0, fresh_ = 0;
   std::array<double, block + 1> power_{};
   std::array<double, 256> after_{};
   alignas(32) std::array<std::array<double, block>, 256> lean_{};
-  std::vector<double> loss_, base_;
+  std::vector<double> loss_, base_, after_block_;
   std::vector<std::uint8_t> wrongs_, in_block_, since_;
 };
 
