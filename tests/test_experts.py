@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mistakebound as mb
+from mistakebound.aggregation.majority import Majority
 from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMajority
 from mistakebound.theorems import EXPERT_THEOREMS
 
@@ -58,8 +59,9 @@ def weights(master: Any, n: int) -> np.ndarray:
 
 
 def test_weighted_majority() -> None:
-    check_trace(WeightedMajority())
-    check_planted(WeightedMajority)
+    for make in (WeightedMajority, by_specification(Majority)):
+        check_trace(make())
+        check_planted(make)
 
 
 def test_weighted_majority_certificate() -> None:
@@ -146,8 +148,8 @@ def test_nothing_underflows() -> None:
     ("advice", "outcome", "words"),
     [
         ([], 1, "no expert"),
-        ([1, None], 1, "expert 1"),
-        ([1, math.nan], 1, "expert 1"),
+        ([None, None], 1, "asleep"),
+        ([math.nan, None], 1, "asleep"),
         ([1, 0], math.nan, "outcome"),
         ([1, 0, 1], 1, "2 experts"),
         ([1, 0], None, "outcome"),
@@ -165,58 +167,155 @@ def test_bad_input_names_the_round(advice: list[Any], outcome: Any, words: str) 
         master.run([[1, 0]], [])
 
 
-class Lazy(WeightedMajority):
+class Lazy(Majority):
     """Charges wrong experts only when the master errs."""
 
-    def _play(self, advice: Any, outcome: Any) -> None:
-        kept = None if self._losses is None else self._losses.copy()
-        mistakes = len(self._mistake_rounds)
-        super()._play(advice, outcome)
-        if len(self._mistake_rounds) == mistakes:
-            self._losses = np.zeros(len(advice), np.int64) if kept is None else kept
+    def run(self, said: Any, outcome: Any) -> Any:
+        before = self.losses()
+        lean, total = super().run(said[:1], outcome[:1])
+        if lean[0] > 0 or (lean[0] == 0 and outcome[0] == 1):
+            self.loss = before
+        if len(said) == 1:
+            return lean, total
+        return tuple(np.concatenate(pair) for pair in zip((lean, total), self.run(said[1:], outcome[1:]), strict=True))
 
 
-class Harsher(WeightedMajority):
+class Harsher(Majority):
     """β² for β."""
 
-    def _unnormalised(self, losses: Any) -> Any:
-        return super()._unnormalised(2 * losses)
+    def weights(self) -> Any:
+        return super().weights() ** 2
 
 
-class Contrary(WeightedMajority):
+class Contrary(Majority):
     """The lighter side."""
 
-    def predict_one(self, advice: Any) -> Any:
-        return min(self._shares(advice).items(), key=lambda pair: pair[1])[0]
+    def lean(self, said: Any) -> float:
+        return -super().lean(said)
 
 
-class LowTie(WeightedMajority):
+class LowTie(Majority):
     """A tie goes to the smallest outcome."""
 
-    def predict_one(self, advice: Any) -> Any:
-        shares = self._shares(advice)
-        return min(o for o, s in shares.items() if s == max(shares.values()))
+    def lean(self, said: Any) -> float:
+        return super().lean(said) or -1e-300
 
 
-class Forgiving(WeightedMajority):
+class Forgiving(Majority):
     """Charges the right experts."""
 
-    def _play(self, advice: Any, outcome: Any) -> None:
-        super()._play(advice, outcome)
-        self._losses = self._losses - 2 * (np.asarray(advice) != outcome) + 1  # type: ignore[operator]
+    def learn(self, codes: Any, right: int, wrong: float) -> None:
+        super().learn(codes, 1 - right, wrong)
 
 
-class Unweighted(WeightedMajority):
+class Unweighted(Majority):
     """A plain majority."""
 
-    def _unnormalised(self, losses: Any) -> Any:
-        return np.ones(len(losses))
+    def weights(self) -> Any:
+        return np.ones(len(self.loss))
+
+
+class Sleepless(Majority):
+    """Asks nothing of a sleeper."""
+
+    def learn(self, codes: Any, right: int, wrong: float) -> None:  # noqa: ARG002
+        super().learn(codes, right, 0.0)
+
+
+def by_specification(engine: type[Majority]) -> Any:
+    return type("BySpecification", (WeightedMajority,), {"engine": engine})
+
+
+def check_asleep(make: Any) -> None:
+    """W⁺ ≤ W(1+β)/2 at every mistake, whoever sleeps; W⁺ = W(1 − (1−β)F) − what β^F < 1 − (1−β)F saves."""
+    stream = mb.streams.label_noise(mb.streams.panel(16, 1, 300, seed=5), 0.1, seed=6)
+    asleep = np.random.default_rng(0).random(stream.X.shape) < 0.4
+    master = make(0.5)
+    for said, sleeping, outcome in zip(stream.X, asleep, stream.y, strict=True):
+        if sleeping.all():
+            continue
+        before, mistakes = np.power(0.5, master.ledger_.expert_losses), master.ledger_.mistakes
+        advice = [None if sleeps else int(each) for each, sleeps in zip(said, sleeping, strict=True)]
+        master.learn_one(advice, int(outcome))
+        after = np.power(0.5, master.ledger_.expert_losses)
+        if len(before) and master.ledger_.mistakes > mistakes:
+            assert after.sum() <= 0.75 * before.sum() * (1 + 1e-12)
+        # what the core weighs is what the ledger counts
+        weights = after / after.sum()
+        assert master.weights_ == pytest.approx(weights, rel=1e-9, abs=1e-300)
+
+
+def test_sleepers_keep_the_theorem() -> None:
+    check_asleep(WeightedMajority)
+    check_asleep(by_specification(Majority))
+    with pytest.raises(AssertionError):
+        check_asleep(by_specification(Sleepless))
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.9, 0.999, 1e-30, 0.0])
+def test_the_core_is_its_specification(beta: float) -> None:
+    rng = np.random.default_rng(7)
+    said = rng.random((700, 13)) < 0.5
+    outcome = np.where(rng.random(700) < 0.7, said[:, 3], ~said[:, 3])
+    core, plain = WeightedMajority(beta), by_specification(Majority)(beta)
+    for part in np.array_split(np.arange(700), 9):
+        core.run(said[part], outcome[part])
+    plain.run(said, outcome)
+    assert core.ledger_.expert_mistakes.tolist() == plain.ledger_.expert_mistakes.tolist()
+    assert core.weights_ == pytest.approx(plain.weights_, rel=1e-10, abs=1e-200)
+    assert core.ledger_.expected_mistakes == pytest.approx(plain.ledger_.expected_mistakes, rel=1e-9)
+    assert np.mean(core.ledger_.predictions == plain.ledger_.predictions) >= 0.99  # ties may round otherwise
+    if beta == 0.5:
+        assert core.ledger_.predictions.tolist() == plain.ledger_.predictions.tolist()
+
+
+def test_one_at_a_time_is_the_batch() -> None:
+    rng = np.random.default_rng(8)
+    said, outcome = rng.random((500, 37)) < 0.5, rng.random(500) < 0.5
+    whole, single = RandomizedWeightedMajority(0.9, seed=1), RandomizedWeightedMajority(0.9, seed=1)
+    whole.run(said, outcome)
+    for row, told in zip(said, outcome, strict=True):
+        single.learn_one(row.tolist(), bool(told))
+    assert whole.ledger_.predictions.tolist() == single.ledger_.predictions.tolist()
+    assert whole.ledger_.expected_mistakes == single.ledger_.expected_mistakes
+    assert whole.weights_.tolist() == single.weights_.tolist()
+
+
+def test_names_join_and_leave() -> None:
+    master = WeightedMajority()
+    for _ in range(4):
+        master.learn_one({"Ann": 1, "Bob": 0}, 1)
+    master.learn_one({"Cid": 0, "Ann": 1}, 0)
+    ledger = master.ledger_
+    assert ledger.names == ("Ann", "Bob", "Cid")
+    assert ledger.expert_mistakes.tolist() == [1, 4, 0]
+    assert ledger.expert_rounds.tolist() == [5, 4, 1]
+    # F: 1/2, 1/3, 1/5, 1/9 while only Ann and Bob are there; Cid comes with that loss
+    early = 1 / 2 + 1 / 3 + 1 / 5 + 1 / 9
+    assert ledger.expert_losses[2] == pytest.approx(early)
+    share = 1 / (1 + 0.5**early)
+    assert ledger.expert_losses[1] == pytest.approx(4 + share)
+    assert master.certify().status in ("holds", "vacuous")
+    with pytest.raises(mb.StreamError, match="names"):
+        master.learn_one([1, 0, 1], 1)
+
+
+def test_a_prior_is_a_head_start() -> None:
+    master = WeightedMajority(prior=[0.8, 0.1, 0.1])
+    assert master.predict_one([0, 1, 1]) == 0
+    master.run([[0, 1, 1]] * 3, [1] * 3)
+    assert master.weights_ == pytest.approx([0.1 / 0.3, 0.1 / 0.3, 0.1 / 0.3])
+    assert master.predict_one([0, 1, 1]) == 1
+    found = master.certify()
+    # best of: expert 0 with 3 mistakes and ln(1/0.8), expert 1 with none and ln 10
+    assert found.bound == pytest.approx(min(math.log(10), math.log(1.25) + 3 * math.log(2)) / math.log(4 / 3))
+    assert RandomizedWeightedMajority(eta=0.3).beta == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize("mutant", [Lazy, Harsher, Contrary, LowTie, Forgiving, Unweighted])
-def test_mutants_are_caught(mutant: type[WeightedMajority]) -> None:
-    caught = 0
-    for check in (lambda: check_trace(mutant()), lambda: check_planted(mutant)):
+def test_mutants_are_caught(mutant: type[Majority]) -> None:
+    caught, make = 0, by_specification(mutant)
+    for check in (lambda: check_trace(make()), lambda: check_planted(make)):
         try:
             check()
         except AssertionError:  # noqa: PERF203

@@ -293,6 +293,12 @@ class ExpertLedger:
     mistake_rounds: IntArray
     expert_mistakes: IntArray
     expected_mistakes: float
+    expert_losses: FloatArray
+    """Its mistakes, and while it slept what the learner expected to lose: what the theorems speak of."""
+    expert_rounds: IntArray
+    """Rounds in which it was awake."""
+    prior: FloatArray
+    names: tuple[str, ...]
 
     @property
     def mistakes(self) -> int:
@@ -301,5 +307,5 @@ class ExpertLedger:
 
     @property
     def best_expert(self) -> int:
-        """Index of the expert with the fewest mistakes."""
-        return int(np.argmin(self.expert_mistakes))
+        """Index of the expert with the least losses."""
+        return int(np.argmin(self.expert_losses))

@@ -1,23 +1,28 @@
 """Prediction with expert advice in the mistake-bound model: Weighted Majority, its randomized form, and Halving.
 
-Each expert's weight is β to the power of its mistakes, so the mistakes themselves are all the state there is: nothing
-underflows, however long the stream. ``Halving`` is β = 0, taken as the limit: the experts with the fewest mistakes
-share all the weight.
+Each expert's weight is β to the power of its losses, so the losses are all the state there is: nothing underflows, however
+long the stream. ``Halving`` is β = 0, taken as the limit: the experts with the fewest mistakes share all the weight.
+
+A sleeper loses what the learner loses, F, the share of the awake weight that is wrong. Then ``W⁺ ≤ W(1 − (1−β)F)`` stays
+true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expert's losses counted in this way.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mistakebound._core import Majority
 from mistakebound.errors import StreamError
+from mistakebound.experts.roster import Roster, names_of
 from mistakebound.ledger import ExpertLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from mistakebound.arrays import FloatArray, IntArray
+    from mistakebound.arrays import AnyArray, FloatArray
     from mistakebound.certificate import Certificate
 
 
@@ -25,12 +30,17 @@ class WeightedMajority:
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
-    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome.
+    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome. Advice is a
+    sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join.
 
     Parameters
     ----------
     beta : float
         0 ≤ β < 1.
+    eta : float, optional
+        Instead of β: 1 − β.
+    prior : sequence or dict, optional
+        A positive weight for each expert; uniform if not given.
 
     Examples
     --------
@@ -41,42 +51,82 @@ class WeightedMajority:
     """
 
     id: ClassVar[str] = "weighted-majority"
+    engine: ClassVar[Any] = Majority
+    """What plays: the core, or its specification in ``mistakebound.aggregation.majority``."""
 
-    def __init__(self, beta: float = 0.5) -> None:
-        if not 0 <= beta < 1:
-            message = f"beta must be at least 0 and below 1, got {beta!r}"
+    def __init__(
+        self,
+        beta: float = 0.5,
+        eta: float | None = None,
+        prior: Sequence[float] | Mapping[str, float] | None = None,
+    ) -> None:
+        self.eta, self.prior = eta, prior
+        self.beta = beta if eta is None else 1 - eta
+        if not 0 <= self.beta < 1:
+            message = f"beta must be at least 0 and below 1, got {self.beta!r}"
             raise ValueError(message)
-        self.beta = beta
-        self._losses: IntArray | None = None
-        self._predictions: list[Any] = []
-        self._mistake_rounds: list[int] = []
+        if prior is not None and self.beta == 0:
+            message = "halving counts mistakes alone: it has no prior"
+            raise ValueError(message)
+        self._roster = Roster(prior)
+        self._core = self.engine(float(self.beta))
+        self._mistakes = np.zeros(0, np.int64)
+        self._charged = np.zeros(0)
+        self._awake = np.zeros(0, np.int64)
+        self._predictions: list[AnyArray] = []
+        self._wrong: list[AnyArray] = []
+        self._rounds = 0
         self._expected = 0.0
 
-    def predict_one(self, advice: Sequence[Any]) -> Any:
+    def predict_one(self, advice: Any) -> Any:
         """Return the outcome with the most weight behind it."""
-        shares = self._shares(advice)
-        top = max(shares.values())
-        return max(outcome for outcome, share in shares.items() if share == top)
+        said, names = self._read(advice)
+        self._join(len(said), names)
+        return self._choose(*self._behind(said, named_outcomes(said)))
 
-    def learn_one(self, advice: Sequence[Any], outcome: Any) -> None:
+    def learn_one(self, advice: Any, outcome: Any) -> None:
         """Predict, be told the outcome, and charge every wrong expert."""
-        self._play(advice, outcome)
+        try:
+            said, names = self._read(advice)
+            if is_missing(outcome):
+                message = f"the outcome is {outcome!r}"
+                raise StreamError(message)
+        except (ValueError, TypeError) as error:
+            raise StreamError(str(error), round=self._rounds) from None
+        self._join(len(said), names)
+        outcomes = named_outcomes([*said, outcome])
+        if len(outcomes) <= 2 and not any(is_missing(each) for each in said):
+            high = outcomes[-1]
+            row = np.array([[each == high for each in said]], np.uint8)
+            self._all_awake(row, np.array([outcome == high], np.uint8), (outcomes[0], high))
+        else:
+            self._any_advice(said, outcomes, outcome)
 
-    def run(self, A: Sequence[Sequence[Any]], y: Sequence[Any]) -> ExpertLedger:
+    def run(self, A: Any, y: Any) -> ExpertLedger:
         """Predict, then learn, over a whole stream: a row of A holds each expert's advice for a round."""
-        rows, outcomes = list(A), list(y)
+        names = names_of(A)
+        table = two_sided(A, y)
+        if table is not None:
+            said, outcome, sides = table
+            if names is None:
+                self._roster.positional(said.shape[1])
+            if names is None or self._roster.columns(names) == list(range(max(self._roster.n, said.shape[1]))):
+                self._join(said.shape[1], names)
+                self._all_awake(said, outcome, sides)
+                return self.ledger_
+        rows = A.to_dict("records") if hasattr(A, "columns") else list(A)
+        outcomes = list(y)
         if len(rows) != len(outcomes):
             message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
             raise ValueError(message)
         for advice, outcome in zip(rows, outcomes, strict=True):
-            self._play(advice, outcome)
+            self.learn_one(advice, outcome)
         return self.ledger_
 
     @property
     def weights_(self) -> FloatArray:
         """Weights of the experts, normalised to sum to 1."""
-        losses = self._losses if self._losses is not None else np.zeros(0, np.int64)
-        w = self._unnormalised(losses)
+        w = self._core.weights()
         return w / w.sum() if len(w) else w
 
     @property
@@ -85,11 +135,15 @@ class WeightedMajority:
         return ExpertLedger(
             rule=self.id,
             beta=float(self.beta),
-            rounds=len(self._predictions),
-            predictions=np.array(self._predictions),
-            mistake_rounds=np.array(self._mistake_rounds, np.int64),
-            expert_mistakes=np.zeros(0, np.int64) if self._losses is None else self._losses.copy(),
+            rounds=self._rounds,
+            predictions=np.concatenate(self._predictions) if self._predictions else np.zeros(0),
+            mistake_rounds=np.concatenate([np.zeros(0, np.int64), *self._wrong]),
+            expert_mistakes=self._mistakes.copy(),
             expected_mistakes=self._expected,
+            expert_losses=self._mistakes + self._charged,
+            expert_rounds=self._awake.copy(),
+            prior=self._roster.prior() if self._roster.n else np.zeros(0),
+            names=tuple(self._roster.name(k) for k in range(self._roster.n)),
         )
 
     def certify(self) -> Certificate:
@@ -98,41 +152,82 @@ class WeightedMajority:
 
         return certify(self.ledger_)
 
-    def _play(self, advice: Sequence[Any], outcome: Any) -> None:
-        number = len(self._predictions)
-        try:
-            prediction = self.predict_one(advice)
-            if outcome is None or outcome != outcome:  # noqa: PLR0124 - NaN
-                message = f"the outcome is {outcome!r}"
-                raise StreamError(message)
-        except (ValueError, TypeError) as error:
-            raise StreamError(str(error), round=number) from None
-        said = _as_column(advice)
-        wrong = np.array([a != outcome for a in said], bool)
-        losses = np.zeros(len(said), np.int64) if self._losses is None else self._losses
-        w = self._unnormalised(losses)
-        self._expected += float(w[wrong].sum() / w.sum())
-        self._losses = losses + wrong
-        self._predictions.append(prediction)
-        if prediction != outcome:
-            self._mistake_rounds.append(number)
+    # -- pieces ----------------------------------------------------------------------------------------------
 
-    def _shares(self, advice: Sequence[Any]) -> dict[Any, float]:
-        """Return the weight behind each outcome that some expert names."""
-        said = _as_column(advice)
-        losses = self._losses if self._losses is not None else np.zeros(len(said), np.int64)
-        if len(said) != len(losses):
-            message = f"there are {len(losses)} experts, but {len(said)} gave advice"
-            raise ValueError(message)
-        shares: dict[Any, float] = {}
-        for outcome, weight in zip(said, self._unnormalised(losses).tolist(), strict=True):
-            shares[outcome] = shares.get(outcome, 0.0) + weight
-        return shares
+    def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:
+        said = self._roster.row(advice)
+        if all(is_missing(each) for each in said):
+            message = "every expert is asleep" if said else "no expert gave advice"
+            raise StreamError(message)
+        return said, names_of(advice)
 
-    def _unnormalised(self, losses: IntArray) -> FloatArray:
-        """β^(mistakes more than the best expert's): the best weighs 1, whatever happened."""
-        behind = losses - losses.min(initial=2**62)
-        return np.asarray(np.power(float(self.beta), behind.astype(np.float64)))
+    def _join(self, width: int, names: list[str] | None) -> None:
+        """Newcomers have lost so far what the learner expected to lose, as if they had slept."""
+        before = self._roster.n
+        if not self._roster.settle(width, names):
+            return
+        prior = self._roster.prior()[before:]
+        behind = np.log(prior.max() / prior) / -math.log(self.beta) if self.beta > 0 else np.zeros(len(prior))
+        for start in behind:
+            self._core.join(1, self._expected + float(start))
+        grown = len(prior)
+        self._mistakes = np.concatenate([self._mistakes, np.zeros(grown, np.int64)])
+        self._charged = np.concatenate([self._charged, np.full(grown, self._expected)])
+        self._awake = np.concatenate([self._awake, np.zeros(grown, np.int64)])
+
+    def _behind(self, said: list[Any], outcomes: list[Any]) -> tuple[list[Any], FloatArray]:
+        """The outcomes that are named, and the weight behind each."""
+        if len(outcomes) == 2 and not any(is_missing(each) for each in said):
+            lean = self._core.lean(np.array([each == outcomes[1] for each in said], np.uint8))
+            total = self._core.total()
+            return outcomes, np.array([(total - lean) / 2, (total + lean) / 2])
+        return outcomes, self._core.shares(self._codes(said, outcomes), len(outcomes))
+
+    @staticmethod
+    def _codes(said: list[Any], outcomes: list[Any]) -> AnyArray:
+        place = {outcome: code for code, outcome in enumerate(outcomes)}
+        return np.array([-1 if is_missing(each) else place[each] for each in said], np.int32)
+
+    def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
+        """The heaviest outcome; of equals, the greatest."""
+        return outcomes[len(shares) - 1 - int(np.argmax(shares[::-1]))]
+
+    def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - a draw needs it
+        """Whether the greater of two outcomes is predicted, from the weight behind it less that against it."""
+        return lean >= 0
+
+    def _all_awake(self, said: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
+        """Rounds with two outcomes and everybody awake: the core plays them at once."""
+        before = self._core.losses()
+        lean, total = self._core.run(said, outcome)
+        self._mistakes += np.rint(self._core.losses() - before).astype(np.int64)
+        self._awake += len(lean)
+        self._sum((1 - lean / total) / 2)
+        high = self._choose_sides(np.where(outcome == 1, lean, -lean), total)
+        self._record(np.array(sides)[high.astype(np.intp)], high != (outcome == 1))
+
+    def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
+        """One round with sleepers, or with more than two outcomes."""
+        codes = self._codes(said, outcomes)
+        shares = self._core.shares(codes, len(outcomes))
+        right = outcomes.index(outcome)
+        wrong = 1 - float(shares[right] / shares.sum())
+        named = [code for code in range(len(outcomes)) if (codes == code).any()]
+        prediction = self._choose([outcomes[code] for code in named], shares[named])
+        self._core.learn(codes, right, wrong)
+        self._mistakes += (codes >= 0) & (codes != right)
+        self._awake += codes >= 0
+        self._charged += np.where(codes < 0, wrong, 0.0)
+        self._sum(np.array([wrong]))
+        self._record(np.array([prediction]), np.array([prediction != outcome]))
+
+    def _sum(self, wrong: FloatArray) -> None:
+        self._expected = float(np.cumsum(np.concatenate([[self._expected], wrong]))[-1])  # in order, one by one
+
+    def _record(self, predictions: AnyArray, mistaken: AnyArray) -> None:
+        self._predictions.append(predictions)
+        self._wrong.append(np.flatnonzero(mistaken) + self._rounds)
+        self._rounds += len(predictions)
 
 
 class Halving(WeightedMajority):
@@ -163,6 +258,8 @@ class RandomizedWeightedMajority(WeightedMajority):
         0 ≤ β < 1.
     seed : int, optional
         Of the draws.
+    eta, prior
+        As in `WeightedMajority`.
 
     Examples
     --------
@@ -173,28 +270,62 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     id: ClassVar[str] = "randomized-weighted-majority"
 
-    def __init__(self, beta: float = 0.5, seed: int | None = None) -> None:
-        super().__init__(beta)
+    def __init__(
+        self,
+        beta: float = 0.5,
+        seed: int | None = None,
+        eta: float | None = None,
+        prior: Sequence[float] | Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(beta, eta, prior)
         self.seed = seed
         self._draws = np.random.default_rng(seed)
 
-    def predict_one(self, advice: Sequence[Any]) -> Any:
-        """Return the advice of an expert drawn by weight."""
-        shares = self._shares(advice)
-        at = self._draws.random() * sum(shares.values())
-        for outcome, share in shares.items():
+    def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
+        """Draw one by weight."""
+        at = self._draws.random() * float(shares.sum())
+        for outcome, share in zip(reversed(outcomes), shares[::-1], strict=True):
             at -= share
             if at < 0:
                 return outcome
-        return next(reversed(shares))
+        return outcomes[0]
+
+    def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
+        return self._draws.random(len(lean)) * total < (total + lean) / 2
 
 
-def _as_column(advice: Any) -> list[Any]:
-    said = advice.tolist() if isinstance(advice, np.ndarray) else list(advice)
-    if not said:
-        message = "no expert gave advice"
-        raise ValueError(message)
-    if any(a is None or a != a for a in said):  # noqa: PLR0124 - NaN
-        message = f"expert {next(i for i, a in enumerate(said) if a is None or a != a)} gave no advice"  # noqa: PLR0124
-        raise ValueError(message)
-    return said
+def is_missing(value: Any) -> bool:
+    """Whether an expert says nothing."""
+    return value is None or bool(value != value)  # noqa: PLR0124 - NaN
+
+
+def named_outcomes(said: Sequence[Any]) -> list[Any]:
+    """What was named, the greatest last."""
+    seen = {each: None for each in said if not is_missing(each)}
+    try:
+        return sorted(seen)
+    except TypeError:  # of several kinds
+        return sorted(seen, key=lambda each: (type(each).__name__, repr(each)))
+
+
+def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | None:
+    """Advice and outcomes as 0 and 1, and what these stand for; None if there are more than two values, or sleepers."""
+    table = A.to_numpy() if hasattr(A, "to_numpy") else A
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or not table.size or table.dtype.kind not in "biuf":
+        return None
+    outcomes = np.asarray(y)
+    if outcomes.shape != table.shape[:1] or outcomes.dtype.kind not in "biuf":
+        return None
+    low, high = min(table.min(), outcomes.min()), max(table.max(), outcomes.max())
+    if not low < high:
+        return None
+    if table.dtype.itemsize == 1 and table.dtype.kind in "bu" and high <= 1:
+        said = np.ascontiguousarray(table).view(np.uint8)
+    else:
+        said = (table == high).astype(np.uint8)
+        if not np.array_equal(said, table != low):
+            return None
+    told = outcomes == high
+    if not np.array_equal(told, outcomes != low):
+        return None
+    return said, told.astype(np.uint8), (low.item(), high.item())

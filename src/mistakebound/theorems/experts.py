@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -24,7 +25,7 @@ class WeightedMajority:
 
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
         """None; m is measured."""
-        yield Premise("m is the best expert's number of mistakes", True, f"m = {_best(ledger)}")
+        yield Premise("m is the best expert's number of mistakes", True, f"m = {_best(ledger):.6g}")
 
     def bound(self, ledger: ExpertLedger) -> float:
         """(ln n + m ln(1/β))/ln(2/(1+β))."""
@@ -47,7 +48,7 @@ class Halving(WeightedMajority):
 
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
         """A perfect expert."""
-        yield Premise("one expert never errs", _best(ledger) == 0, f"m = {_best(ledger)}")
+        yield Premise("one expert never errs", _best(ledger) == 0, f"m = {_best(ledger):.6g}")
 
     def bound(self, ledger: ExpertLedger) -> float:
         """⌊lg n⌋."""
@@ -83,5 +84,9 @@ EXPERT_THEOREMS: dict[str, WeightedMajority] = {
 }
 
 
-def _best(ledger: ExpertLedger) -> int:
-    return int(ledger.expert_mistakes.min(initial=2**62))
+def _best(ledger: ExpertLedger) -> float:
+    """Losses of the best expert, a prior below the uniform one being so many losses more."""
+    handicap = np.log(1 / (ledger.prior * len(ledger.prior)))
+    if not np.any(np.abs(handicap) > 1e-12):
+        return float(ledger.expert_losses.min(initial=math.inf))
+    return float(np.min(ledger.expert_losses + handicap / -math.log(ledger.beta), initial=math.inf))
