@@ -90,16 +90,10 @@ def best_convex(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
         w, least = programmes.best_on_simplex(E * factor[:, None], below, above)
         total = given.judge(_combined(given, w))
         return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0))
-    if isinstance(given.loss, Square):
-        w = simplex.nearest_to_zero(E)
-    elif isinstance(given.loss, Log):
-        P = _given_to_outcomes(given)
-        if not P.any(axis=1).all():  # in some round all experts were sure of the contrary
-            w = np.full(E.shape[1], 1 / E.shape[1])
-            return Oracle(name, np.inf, np.inf, rounds, w)
-        w = simplex.likeliest(P)
-    else:
-        w = _descend(given, E)
+    if isinstance(given.loss, Log):
+        w, total, gap = _likeliest(_given_to_outcomes(given))
+        return Oracle(name, total, total / rounds, rounds, w, gap=gap)
+    w = simplex.nearest_to_zero(E) if isinstance(given.loss, Square) else _descend(given, E)
     combined = _combined(given, w)
     total, pull = given.judge(combined), E.T @ given.slopes(combined)
     # Convexity: any w' has at least total + pull @ (w' − w), and pull @ w' is at least the least of pull.
@@ -115,14 +109,26 @@ def _require_convex(given: Advice) -> None:
 def _combined(given: Advice, w: FloatArray) -> FloatArray:
     """Return the combination's forecasts; rounding must not take them beyond those of the experts."""
     A = given.forecasts
-    return np.clip(np.einsum("tn...,n->t...", A, w), A.min(axis=1), A.max(axis=1))
+    return np.asarray(np.clip(np.einsum("tn...,n->t...", A, w), A.min(axis=1), A.max(axis=1)))
 
 
 def _given_to_outcomes(given: Advice) -> FloatArray:
     """Return the probabilities that the experts gave to what came true, a row per outcome that is 1."""
     if given.forecasts.ndim == 3:
-        return given.rows[given.outcomes.ravel() == 1]
+        return np.asarray(given.rows[given.outcomes.ravel() == 1])
     return np.where(given.outcomes[:, None] == 1, given.forecasts, 1 - given.forecasts)
+
+
+def _likeliest(P: FloatArray) -> tuple[FloatArray, float, float]:
+    """Return weights, log loss and gap; however improbable the outcomes were, nothing underflows."""
+    top = P.max(axis=1, keepdims=True, initial=0.0)
+    if not top.all():  # in some round all experts were sure of the contrary
+        return np.full(P.shape[1], 1 / P.shape[1]), np.inf, 0.0
+    P = P / top
+    w = simplex.likeliest(P)
+    q = P @ w
+    total = max(0.0, -float(np.sum(np.log(top[:, 0]) + np.log(q))))
+    return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # convexity, as below
 
 
 def _descend(given: Advice, E: FloatArray) -> FloatArray:
@@ -160,9 +166,9 @@ def _renormalised(given: Advice) -> Oracle:
     def objective(theta: FloatArray) -> tuple[float, FloatArray]:
         p = shares(theta)
         combined = np.clip(np.einsum("tn...,tn->t...", A, p), low, high)
-        slopes = given.slopes(combined).reshape(combined.shape)
-        away = np.einsum("tn...,t...->tn", A, slopes) - np.sum((combined * slopes).reshape(rounds, -1), axis=1)[:, None]
-        return given.judge(combined) / scale, np.einsum("tn,tn->n", p, away) / scale
+        away = (A - combined[:, None]).reshape(*awake.shape, -1)
+        pull = np.einsum("tnc,tc->tn", away, given.slopes(combined).reshape(rounds, -1))
+        return given.judge(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
 
     losses = np.where(awake, given.expert_losses(), 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
     losses[~awake.any(axis=0)] = np.inf

@@ -81,6 +81,8 @@ def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatAr
 
     def back(z: FloatArray) -> FloatArray:
         w = Vt[:rank].T @ (z / s[:rank]) / sizes
-        return w - idle @ np.linalg.lstsq(idle, w, rcond=None)[0] if idle.size else w
+        if idle.size:
+            w -= idle @ np.linalg.lstsq(idle, w, rcond=None)[0]
+        return np.asarray(w)
 
     return U[:, :rank], back

@@ -34,7 +34,7 @@ def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArra
     if size == 0:
         return np.full(n, 1 / n)
     E = E / size
-    R = np.linalg.qr(E, mode="r") if len(E) > n else E  # |R w| = |E w|
+    R = np.asarray(np.linalg.qr(E, mode="r")) if len(E) > n else E  # |R w| = |E w|
     if start is None:
         start = np.zeros(n)
         start[np.argmin(np.einsum("ti,ti->i", R, R))] = 1.0
@@ -65,7 +65,7 @@ def _within(R: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
         v[support] = _affine(R[:, support])
         low = support[v[support] <= SMALL]
         if not low.size or len(support) == 1:
-            return v / v.sum()
+            return np.asarray(v / v.sum())
         steps = w[low] / np.maximum(w[low] - v[low], SMALL)
         first = int(np.argmin(steps))
         w += min(1.0, float(steps[first])) * (v - w)
@@ -85,18 +85,17 @@ def _affine(R: FloatArray) -> FloatArray:
 
 
 def likeliest(P: FloatArray) -> FloatArray:
-    """Minimise ``−Σ_t ln (P w)_t``, where every row of P ≥ 0 has a positive entry.
+    """Minimise ``−Σ_t ln (P w)_t``, where P ≥ 0 and the greatest of each row is 1.
 
     With ``s_t = (P w')_t / (P w)_t`` Newton's model of ``−ln s`` is ``(s − 2)²/2`` up to a constant: each step is a
     problem for `nearest_to_zero`. The step is halved until the loss falls.
 
     Examples
     --------
-    >>> likeliest(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9]])).round(6).tolist()
+    >>> likeliest(np.array([[1, 1 / 9], [1, 1 / 9], [1 / 9, 1]])).round(6).tolist()
     [0.708333, 0.291667]
     """
     n = P.shape[1]
-    P = P / P.max(axis=1, keepdims=True)
     w, target = np.full(n, 1 / n), None
     q = P @ w
     for _ in range(NEWTON_STEPS):
@@ -116,7 +115,7 @@ def likeliest(P: FloatArray) -> FloatArray:
         else:
             break
         w, q = trial, ahead
-    return w / w.sum()
+    return np.asarray(w / w.sum())
 
 
 def smooth(function: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray) -> FloatArray:
