@@ -110,9 +110,7 @@ def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha:
     means = np.cumsum(values) / np.arange(1, len(values) + 1)
     above = np.flatnonzero(bounds.upper >= 0)
     since = int(above[-1]) + 2 if len(above) else 1
-    log_values, log_low, log_high = log_score(p, truth) - log_score(q, truth), -math.inf, math.inf
-    # 0 − 0 of two that agree is 0, also where both are infinite
-    log_values = np.where(p == q, 0.0, log_values)
+    log_low, log_high = -math.inf, math.inf
     if np.all((p == q) | ((p > 0) & (p < 1) & (q > 0) & (q < 1))):
         log = ConfidenceSequence(alpha, -math.inf, math.inf, LOG_SCALE)
         _, log, _ = _sequence(p, q, truth, log_score, log)
@@ -126,7 +124,7 @@ def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha:
         since if since <= len(values) else None,
         math.exp(min(sequence.log_evidence_below, 709.0)) / 2,
         1 / alpha,
-        float(log_values.mean()),
+        _mean(_difference(p, q, truth, log_score)),
         log_low,
         log_high,
         np.flatnonzero(both),
@@ -143,13 +141,25 @@ def _sequence(
     sequence: ConfidenceSequence,
 ) -> tuple[FloatArray, ConfidenceSequence, Bounds]:
     """Run a confidence sequence over the differences of two forecasters' scores."""
-    if_zero, if_one = (
-        np.where(p == q, 0.0, score(p, truth) - score(q, truth)) for truth in (np.zeros(len(y)), np.ones(len(y)))
-    )
+    if_zero, if_one = (_difference(p, q, np.full(len(y), outcome), score) for outcome in (0.0, 1.0))
     low, high = np.minimum(if_zero, if_one), np.maximum(if_zero, if_one)
     guess = np.clip(if_zero + (if_one - if_zero) * (p + q) / 2, low, high)
     values = np.where(y == 1, if_one, if_zero)
     return values, sequence, sequence.run(values, low, high, guess)
+
+
+def _difference(
+    p: FloatArray, q: FloatArray, y: FloatArray, score: Callable[[FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """Return score(p) − score(q): 0 where the two agree, also if both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.where(p == q, 0.0, score(p, y) - score(q, y))
+
+
+def _mean(values: FloatArray) -> float:
+    """Return the mean, which is NaN if both have infinite scores, each in rounds of his own."""
+    with np.errstate(invalid="ignore"):
+        return float(values.mean())
 
 
 def _forecasts(P: Any, names: Sequence[str] | None) -> tuple[FloatArray, list[str]]:

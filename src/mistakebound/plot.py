@@ -77,6 +77,8 @@ def _finished(figure: Any, axes: Any, title: str, **legend: Any) -> Any:
 
 MOST_FORECASTERS = 12
 """More of them than that are no picture; the best ones are drawn."""
+MOST_POINTS = 2000
+"""Of a line."""
 
 
 def forecasters(report: Report) -> Any:
@@ -121,9 +123,10 @@ def _diagram(axes: Any, report: Report, name: str) -> None:
 
 def _difference(axes: Any, pair: Pair, limit: float) -> None:
     """The mean difference of two scores after each round, and its confidence sequence."""
-    rounds = np.arange(1, len(pair.means) + 1)
-    axes.fill_between(rounds, pair.bounds.lower, pair.bounds.upper, color="C2" if pair.clear else "C0", alpha=0.2)
-    axes.plot(rounds, pair.means, color="C2" if pair.clear else "C0", linewidth=1.2)
+    at = np.unique(np.linspace(0, len(pair.means) - 1, MOST_POINTS).astype(np.int64))
+    colour = "C2" if pair.clear else "C0"
+    axes.fill_between(at + 1, pair.bounds.lower[at], pair.bounds.upper[at], color=colour, alpha=0.2)
+    axes.plot(at + 1, pair.means[at], color=colour, linewidth=1.2)
     axes.axhline(0, color="grey", linewidth=0.8, linestyle="--")
     if pair.clear_since is not None:
         axes.axvline(pair.clear_since, color="C2", linewidth=0.8, linestyle=":")
