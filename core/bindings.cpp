@@ -620,6 +620,12 @@ NB_MODULE(_core, m) {
         if (at >= self.chunk.name.size()) throw nb::index_error();
         return nb::bytes(self.chunk.name[at].data(), self.chunk.name[at].size());
       }, "at"_a)
+      .def("different_names", [](const Parsed& self) {
+        const auto [names, ids] = self.different_names();
+        nb::list all;
+        for (const std::string_view name : names) all.append(nb::bytes(name.data(), name.size()));
+        return nb::make_tuple(all, to_numpy(ids.data(), ids.size()));
+      })
       .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
       .def_prop_ro("value", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.value, self); });
@@ -628,9 +634,9 @@ NB_MODULE(_core, m) {
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),
-                  "header"_a = nb::none(), "missing"_a = nb::none())
+                  "header"_a = nb::none(), "missing"_a = nb::none(), "zeros"_a = false)
       .def_static("json", &Reader::json, "label"_a = "label", nb::kw_only(), "ignore"_a = Strings(), "text"_a = Strings(),
-                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0)
+                  "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false)
       .def_prop_ro("named", &Reader::named)
       .def_prop_ro("columns", &Reader::columns)
       // The names of a table's columns are the reader's own: it lives for as long as a chunk does.

@@ -81,7 +81,7 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
 
 nb::tuple parse_json_lines(nb::bytes bytes, std::string label, Strings ignore, Strings text, int words, int letters,
                            int bins) {
-  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins});
+  const formats::JsonLines lines({std::move(label), std::move(ignore), std::move(text), words, letters, bins, false});
   return parse_all(lines, view_of(bytes), [](std::string_view, std::int64_t) { return false; });
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -76,6 +77,19 @@ struct Parsed {
   std::vector<std::string_view> labels;
   std::string label_ids;
 
+  // The different names, in the order in which they come, and of each non-zero the place of its name among them.
+  std::pair<std::vector<std::string_view>, std::vector<std::int32_t>> different_names() const {
+    std::vector<std::string_view> names;
+    std::vector<std::int32_t> ids(chunk.name.size());
+    std::unordered_map<std::string_view, std::int32_t> places;
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      const auto [found, is_new] = places.try_emplace(chunk.name[k], static_cast<std::int32_t>(names.size()));
+      if (is_new) names.push_back(chunk.name[k]);
+      ids[k] = found->second;
+    }
+    return {std::move(names), std::move(ids)};
+  }
+
   void number_labels() {
     label_ids.resize(chunk.rows());
     for (std::size_t row = 0; row < chunk.rows(); ++row) {
@@ -91,7 +105,8 @@ using Strings = std::vector<std::string>;
 
 // What is told of a table's columns.
 inline void tell(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical, int words,
-                 int letters, int bins, std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing) {
+                 int letters, int bins, std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing,
+                 bool zeros = false) {
   options.label = std::move(label);
   options.ignore = std::move(ignore);
   options.text = std::move(text);
@@ -101,6 +116,7 @@ inline void tell(formats::TableOptions& options, std::string label, Strings igno
   options.bins = bins;
   options.interact = std::move(interact);
   if (missing) options.missing = std::move(*missing);
+  options.zeros = zeros;
 }
 
 class Reader {
@@ -117,11 +133,12 @@ class Reader {
   // A table; what is not told is found by its beginning, which holds at least the first record.
   static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
-                      std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing) {
+                      std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
+                      bool zeros) {
     std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
     tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
-         std::move(interact), std::move(missing));
+         std::move(interact), std::move(missing), zeros);
     if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
@@ -137,9 +154,9 @@ class Reader {
     return Reader(std::move(made), has_header);
   }
 
-  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins) {
+  static Reader json(std::string label, Strings ignore, Strings text, int words, int letters, int bins, bool zeros) {
     return Reader(std::make_shared<formats::JsonLines>(
-        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins}));
+        formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros}));
   }
 
   bool named() const { return !std::holds_alternative<Svmlight>(format_); }

@@ -18,7 +18,7 @@
 namespace mistakebound::formats {
 
 // What a field becomes. A missing mark: nothing. In a column that was not declared, a field that is a number as a whole:
-// the feature `column` with that value (nothing if zero), or if bins are wanted the feature `column=bin`, 1; any other
+// the feature `column` with that value (nothing if zero, unless zeros are wanted), or if bins are wanted the feature `column=bin`, 1; any other
 // field: the feature `column=field`, 1. A declared
 // category is `column=field` whatever it looks like; a text is its words (words.hpp). Then, for each two columns that
 // interact, each two of their features once more: `a=x*b=y`, with the product of the values. The label is kept as
@@ -130,7 +130,10 @@ class Table {
       const Kind kind = read_number(text, value);
       if (kind == Kind::not_finite) return quoted(text) + " in column " + quoted(columns_[c]) + " is not finite";
       if (kind == Kind::number && bins_.wanted()) return add_category(bins_.name(plan.equals, value, row.arena()), row);
-      if (kind == Kind::number) return value == 0 || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
+      if (kind == Kind::number) {
+        const bool left_out = value == 0 && !options_.zeros;
+        return left_out || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
+      }
     }
     if (utf8_fault(text) != std::string_view::npos) return std::string(not_utf8);
     if (plan.role == Role::label) {

@@ -21,6 +21,7 @@ struct JsonOptions {
   std::vector<std::string> ignore, text;  // what lies below an ignored key is ignored, too
   int words = 1, letters = 0;             // of a text, see words.hpp
   int bins = 0;                           // see bins.hpp
+  bool zeros = false;                     // whether a zero (or false) is a feature, too
 };
 
 // One object while it is read. A number is the feature `path` (nothing if zero), or `path=bin` if bins are wanted, true is 1, false and null are nothing, a
@@ -148,12 +149,13 @@ class JsonReader {
       double value = 0;
       if (!number(value)) return false;
       if (role == Role::label) return give_label(begin, text_.substr(begin, at_ - begin));
-      return bins_.wanted() ? add_bin(role, begin, value) : value == 0 || add(role, begin, value);
+      return bins_.wanted() ? add_bin(role, begin, value) : (value == 0 && !options_.zeros) || add(role, begin, value);
     }
     for (const std::string_view word : {"true", "false", "null"}) {
       if (text_.substr(at_, word.size()) != word) continue;
       at_ += word.size();
       if (role == Role::label) return give_label(begin, word == "null" ? "" : word);
+      if (word == "false" && options_.zeros) return add(role, begin, 0);
       return word != "true" || add(role, begin, 1);
     }
     return fail(at_, "expected a value");

@@ -19,6 +19,7 @@ struct TableOptions {
   int words = 1;    // of a text: runs of up to so many words
   int letters = 0;  // of a text: runs of exactly so many characters; 0: none
   int bins = 0;     // numbers as categories (bins.hpp); 0: as numbers
+  bool zeros = false;  // whether a zero is a feature, too: then what is no feature was missing
   std::vector<std::pair<std::string, std::string>> interact;
   std::vector<std::string> missing = {"", "?", "NA", "nan", "NaN", "null"};
 };

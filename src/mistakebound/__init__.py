@@ -27,7 +27,7 @@ from mistakebound.learners import (
 from mistakebound.ledger import Ledger
 
 if TYPE_CHECKING:
-    from mistakebound import adversaries, bounds, experts, streams, theorems
+    from mistakebound import adversaries, bounds, experts, forecasters, streams, theorems
     from mistakebound.certificate import Certificate, certify
     from mistakebound.sources import Source
 
@@ -49,13 +49,14 @@ __all__ = [
     "bounds",
     "certify",
     "experts",
+    "forecasters",
     "load",
     "streams",
     "theorems",
 ]
 
 # Loaded when first used, so that importing stays quick and needs no scipy.
-_MODULES = frozenset({"adversaries", "bounds", "experts", "streams", "theorems"})
+_MODULES = frozenset({"adversaries", "bounds", "experts", "forecasters", "streams", "theorems"})
 _FROM_MODULES = {"Certificate": "certificate", "certify": "certificate", "Source": "sources"}
 
 

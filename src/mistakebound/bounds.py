@@ -16,6 +16,16 @@ from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from mistakebound.regret_bounds import (
+    adahedge,
+    boa,
+    exponentially_weighted_average,
+    fixed_share,
+    hedge,
+    ml_poly,
+    squint,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -684,6 +694,13 @@ BOUNDS: dict[str, Callable[..., float]] = {
         halving,
         weighted_majority,
         randomized_weighted_majority,
+        hedge,
+        exponentially_weighted_average,
+        fixed_share,
+        adahedge,
+        ml_poly,
+        boa,
+        squint,
     )
 }
 """The theorems by the names that certificates and the command line use."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CELLS = 1 << 18
 """About so many values are turned into text at a time: enough to be quick, little enough to stay small."""
 MISSING = ("", "?", "NA", "null")
-"""As in tables, but for nan: a NaN is a value here, and a bad one."""
+"""As in tables, but for nan: a NaN is a value here, and a bad one (unless columns are asked for as they are)."""
 
 
 class Columns:
@@ -47,10 +47,11 @@ class Columns:
             self._change.append(change)
             if is_category and not any(number in places for places in self._declared.values()):
                 categories.append(field.name)
+        missing = (*MISSING, "nan") if told.get("zeros") else MISSING
         header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
         self.reader = Reader.table(
             header.encode() + b"\n",
-            **{**told, "categorical": categories, "missing": MISSING, "header": True, "separator": ","},
+            **{**told, "categorical": categories, "missing": missing, "header": True, "separator": ","},
         )
 
     def blocks(self) -> Iterator[tuple[bytes, bool]]:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mistakebound.certificate import Certificate
+    from mistakebound.confidence import Bounds
     from mistakebound.ledger import Ledger
+    from mistakebound.verdict import Pair, Report
 
 
 def mistakes(
@@ -71,3 +73,75 @@ def _finished(figure: Any, axes: Any, title: str, **legend: Any) -> Any:
     axes.grid(visible=True, alpha=0.3)
     axes.legend(**legend)
     return figure
+
+
+MOST_FORECASTERS = 12
+"""More of them than that are no picture; the best ones are drawn."""
+MOST_POINTS = 2000
+"""Of a line."""
+
+
+def forecasters(report: Report) -> Any:
+    """Draw the reliability diagram of each forecaster, and how the best one's difference from each other became clear.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig("forecasters.png")``. No window is opened.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+
+    names = list(report.scores)[:MOST_FORECASTERS]
+    best = names[0]
+    pairs = [
+        pair for pair in report.pairs if best in (pair.better, pair.worse) and {pair.better, pair.worse} <= {*names}
+    ]
+    wide = min(4, max(2, len(names)))
+    high = -(-len(names) // wide)
+    rows = high + -(-len(pairs) // wide)
+    figure = Figure(figsize=(3.4 * wide, 3.4 * rows), layout="constrained")
+    for number, name in enumerate(names):
+        _diagram(figure.add_subplot(rows, wide, number + 1), report, name)
+    limit = max((float(np.abs(_late(pair.bounds)).max()) for pair in pairs), default=1.0)
+    for number, pair in enumerate(pairs):
+        _difference(figure.add_subplot(rows, wide, high * wide + number + 1), pair, limit)
+    return figure
+
+
+def _diagram(axes: Any, report: Report, name: str) -> None:
+    """How often what was said came true, with the band for a forecaster who is right, and how often it was said."""
+    found = report.reliability(name)
+    parts = report.scores[name].brier
+    axes.fill_between(found.forecasts, found.low, found.high, color="C0", alpha=0.2, linewidth=0)
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=0.8, linestyle="--")
+    axes.plot(found.forecasts, found.observed, color="C3", marker=".", markersize=3, linewidth=1.2)
+    heights, edges = np.histogram(found.forecasts, 20, (0, 1), weights=found.counts)
+    axes.bar(edges[:-1], 0.15 * heights / heights.max(), width=0.05, align="edge", color="grey", alpha=0.5)
+    title = f"{_plain(name)}: Brier {parts.score:.4f}\nMCB {parts.miscalibration:.4f}, DSC {parts.discrimination:.4f}"
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="forecast", ylabel="came true", title=title)
+
+
+def _difference(axes: Any, pair: Pair, limit: float) -> None:
+    """The mean difference of two scores after each round, and its confidence sequence."""
+    at = np.unique(np.linspace(0, len(pair.means) - 1, MOST_POINTS).astype(np.int64))
+    colour = "C2" if pair.clear else "C0"
+    axes.fill_between(at + 1, pair.bounds.lower[at], pair.bounds.upper[at], color=colour, alpha=0.2)
+    axes.plot(at + 1, pair.means[at], color=colour, linewidth=1.2)
+    axes.axhline(0, color="grey", linewidth=0.8, linestyle="--")
+    if pair.clear_since is not None:
+        axes.axvline(pair.clear_since, color="C2", linewidth=0.8, linestyle=":")
+    verdict = "not yet clear" if pair.clear_since is None else f"clear since round {pair.clear_since:,}"
+    title = f"Brier: {_plain(pair.better)} less {_plain(pair.worse)}\n{verdict}"
+    axes.set(ylim=(-limit, limit), xlabel="rounds", title=title)
+    axes.grid(visible=True, alpha=0.3)
+
+
+def _plain(name: str) -> str:
+    """A name as it is, not a formula."""
+    return name.replace("$", r"\$")
+
+
+def _late(bounds: Bounds) -> Any:
+    """The bounds after the first tenth of the rounds, where they are wide."""
+    start = len(bounds.lower) // 10
+    return np.concatenate([bounds.lower[start:], bounds.upper[start:]])

@@ -79,10 +79,13 @@ class Part:
 
     def where(self, row: int) -> str:
         """File and line of a row."""
+        return f"{self.file}{': row ' if self.in_rows else ':'}{self.line(row)}"
+
+    def line(self, row: int) -> int:
+        """Line of a row in its file, counted from 1; of a file of columns, the row in it."""
         if self.in_rows:
-            skipped = sum(before <= row for before, _, _, _ in self.chunk.bad)
-            return f"{self.file}: row {self.begin.line + row + skipped + 1}"
-        return f"{self.file}:{self.begin.line + self.chunk.line(row)}"
+            return self.begin.line + row + sum(before <= row for before, _, _, _ in self.chunk.bad) + 1
+        return self.begin.line + self.chunk.line(row)
 
 
 class Source:
@@ -126,6 +129,11 @@ class Source:
         Set it to read the files themselves even if there is a cache.
     label_may_be_missing : bool
         Set it to read also a table that has no column of that name, as those to be predicted do.
+    as_columns : bool
+        Set it to get every field of a table or of JSON lines as a feature, zeros among them, and none as the label:
+        then what is no feature was not there. Files without columns are refused.
+    columns : list of str
+        Names of the columns of the table that is being read; none of other files.
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
@@ -172,6 +180,8 @@ class Source:
         self.cache = cache
         self.needs_text = False
         self.label_may_be_missing = False
+        self.as_columns = False
+        self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
         self.remarks: list[str] = []
@@ -284,6 +294,7 @@ class Source:
                     self._remark(f"{file}: empty, there is nothing to learn")
                     continue
                 reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
+                self.columns = reader.columns
                 if number < start.file:  # behind, but how those after it are read may depend on it
                     self.done = before + (total_size([file]) or 0)
                     continue
@@ -379,7 +390,10 @@ class Source:
             for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
-            return Reader.json(**self._told(self.label or "label"))
+            return Reader.json(**self._told("" if self.as_columns else self.label or "label"))
+        if self.as_columns:
+            message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
+            raise ValueError(message)
         if self.label is not None or self.table:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
@@ -403,7 +417,7 @@ class Source:
             raise
 
     def _told(self, label: str) -> dict[str, Any]:
-        return {"label": label, **self.table}
+        return {"label": label, **self.table, **({"zeros": True} if self.as_columns else {})}
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""

@@ -15,7 +15,7 @@ import mistakebound as mb
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, reason_of, shown, told
+from mistakebound.cli.output import OutputFile, picture_maker, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import many, options_of, share, size
@@ -76,7 +76,7 @@ def compare(
     if source.positive is not None:
         classes = classes or f"not {source.positive},{source.positive}"
     with told():
-        draw = picture_maker() if plot else None
+        draw = picture_maker("curves") if plot else None
         start = time.perf_counter()
         contenders: list[Contender] = []
         stopped = play(source, contenders, classes, keep=certify)
@@ -239,15 +239,3 @@ def majority(contender: Contender) -> tuple[Any, int]:
     negative, positive = contender.learner.ledger_.classes
     negatives = contender.curve.rounds - contender.positives
     return (positive if contender.positives >= negatives else negative), min(contender.positives, negatives)
-
-
-def picture_maker() -> Any:
-    """What draws curves; better to hear now than after the reading that it is not there."""
-    from mistakebound.plot import curves  # noqa: PLC0415
-
-    try:
-        import matplotlib.figure  # noqa: F401, PLC0415
-    except ImportError:
-        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
-        raise ModuleNotFoundError(message) from None
-    return curves

@@ -9,6 +9,7 @@ INTERRUPTED = 130
 
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
+    "The forecasts": ("outcome", "positive_outcome", "names", "failing"),
     "The run": (
         "passes",
         "follow",

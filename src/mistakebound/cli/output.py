@@ -162,3 +162,15 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
     else:
         with click.open_file(path, "w") as file:
             yield file
+
+
+def picture_maker(name: str) -> Any:
+    """What draws such a picture; better to hear now than after the reading that it is not there."""
+    from mistakebound import plot  # noqa: PLC0415 - few ask for a picture
+
+    try:
+        import matplotlib.figure  # noqa: F401, PLC0415
+    except ImportError:
+        message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
+        raise ModuleNotFoundError(message) from None
+    return getattr(plot, name)

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound.cli.output import printable
 from mistakebound.errors import ModelError
 
 if TYPE_CHECKING:
+    from mistakebound.columns import Frame
     from mistakebound.learners import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
+SEPARATOR = click.option("--separator", metavar="CHAR", help="What separates the columns of a table.")
+HEADER = click.option(
+    "--header/--no-header", default=None, help="Whether a table begins with the names of its columns."
+)
+SKIP_BAD = click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them.")
 
 READING = (
     click.option(
@@ -37,10 +44,10 @@ READING = (
     click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of categories, also if numbers."),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
     click.option("--interact", multiple=True, metavar="A,B", help="Features of column A times those of column B."),
-    click.option("--separator", metavar="CHAR", help="What separates the columns of a table."),
-    click.option("--header/--no-header", default=None, help="Whether a table begins with the names of its columns."),
+    SEPARATOR,
+    HEADER,
     click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
-    click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
+    SKIP_BAD,
     click.option("--cache", is_flag=True, help="Keep what was parsed in FILE.mbcache, and read that the next time."),
     click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
 )
@@ -53,6 +60,25 @@ def reading(command: Any) -> Any:
     for option in reversed(READING):
         command = option(command)
     return command
+
+
+def reading_columns(command: Any) -> Any:
+    """Add the options that say how files are read as columns."""
+    for option in (SKIP_BAD, HEADER, SEPARATOR):
+        command = option(command)
+    return command
+
+
+def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | None, skip_bad: int) -> Frame:
+    """The files as columns; what was left out of them is told."""
+    from mistakebound.columns import read_columns  # noqa: PLC0415 - it needs numpy
+
+    table = {"separator": separator, "header": header}
+    told = {name: value for name, value in table.items() if value is not None}
+    frame = read_columns(files, skip_bad=skip_bad, table=told)
+    for line in frame.skipped:
+        click.echo(f"skipped: {printable(line)}", err=True)
+    return frame
 
 
 def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None = None) -> mb.Source:

@@ -1,0 +1,168 @@
+"""``mistakebound forecasters``: who of several forecasters is the best, and how sure that is by now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.manual import Manual
+from mistakebound.cli.output import OutputFile, picture_maker, printable, told
+from mistakebound.cli.reading import FILES, columns_of, reading_columns
+
+if TYPE_CHECKING:
+    from mistakebound.arrays import FloatArray
+    from mistakebound.columns import Frame
+    from mistakebound.verdict import Report
+
+
+@click.command(cls=Manual, short_help="Rank forecasters, and say how sure it is.")
+@FILES
+@click.option("--outcome", required=True, metavar="COLUMN", help="What happened: 1 or 0, true or false.")
+@click.option("--positive", "positive_outcome", metavar="WORD", help="This outcome against all others.")
+@click.option(
+    "--forecasters", "names", metavar="A,B,...", help="Their columns; without it, all that hold probabilities."
+)
+@click.option(
+    "--alpha",
+    "failing",
+    default=0.05,
+    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Probability that any bound fails in any round.",
+)
+@click.option(
+    "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability and differences; needs matplotlib."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@reading_columns
+def forecasters(
+    files: tuple[str, ...],
+    *,
+    outcome: str,
+    positive_outcome: str | None,
+    names: str | None,
+    failing: float,
+    plot: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    r"""Compare the forecasters of FILE, a column of probabilities each, by what happened, a round a row.
+
+    FILE is a table, JSON lines, Parquet or Arrow. An empty field is no forecast: two forecasters are compared on the
+    rows in which both gave one, and the table is about the rows in which all did.
+
+    \b
+      Brier      mean of (forecast − outcome)², the smaller the better; = MCB − DSC + UNC
+      MCB        miscalibration: what recalibrating (isotonic regression) would gain
+      DSC        discrimination: what forecasts, recalibrated, gain over the base rate
+      UNC        uncertainty: the score of always saying the base rate
+      skill      1 − Brier/UNC
+      log score  mean of −ln of the probability of what happened: another opinion
+
+    Brier's score is the one that tells who is closer to the true probabilities. A confidence sequence encloses the
+    difference of two at every moment: you may look after every row, and stop when it is clear. All pairs together hold
+    with probability 1 − ALPHA, whatever the weather is like; rows need not be independent.
+
+    \b
+    Examples:
+      mistakebound forecasters rain.csv --outcome rain
+      mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob --plot rain.png
+      mistakebound forecasters games.parquet --outcome winner --positive home --json
+    """
+    with told():
+        draw = picture_maker("forecasters") if plot else None
+        frame = columns_of(files, **options)
+        if not frame.rows:
+            message = f"{', '.join(files)}: there are no rows"
+            raise click.ClickException(message)
+        y = outcomes_of(frame, outcome, positive_outcome)
+        chosen, left = forecasts_of(frame, frame.name(outcome), names)
+        report = compared(frame, chosen, y, failing)
+        if as_json:
+            click.echo(report.to_json())
+        else:
+            click.echo(printable(in_words(report, left)))
+        if draw and plot:
+            draw(report).savefig(plot, dpi=150)
+
+
+def outcomes_of(frame: Frame, column: str, positive: str | None) -> FloatArray:
+    """The outcomes as 0 and 1; a row without one is refused."""
+    import numpy as np  # noqa: PLC0415 - "--help" needs none of it
+
+    name = frame.name(column)
+    words = frame.words.get(name)
+    if positive is not None:
+        texts = words or ["" if value != value else f"{value:.17g}" for value in frame.numbers[name].tolist()]  # noqa: PLR0124
+        require(frame, name, [text != "" for text in texts], texts)
+        if positive not in texts:
+            message = f"{positive!r} is never the outcome: column {name!r} has {', '.join(sorted(set(texts))[:10])}"
+            raise ValueError(message)
+        return np.array([float(text == positive) for text in texts])
+    if words is not None:
+        meant = [{"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}.get(word.lower()) for word in words]
+        require(frame, name, [value is not None for value in meant], words)
+        return np.array(meant, np.float64)
+    numbers = frame.numbers[name]
+    require(frame, name, ((numbers == 0) | (numbers == 1)).tolist(), [f"{value:g}" for value in numbers.tolist()])
+    return numbers
+
+
+def require(frame: Frame, name: str, good: list[bool], texts: list[str]) -> None:
+    """Refuse a column of outcomes by the first row that has none."""
+    if not all(good):
+        row = good.index(False)
+        what = f"{texts[row]!r} is neither 0 nor 1" if texts[row] not in ("", "nan") else "there is no outcome"
+        hint = "; --positive tells which word is 1" if name in frame.words and texts[row] else ""
+        message = f"{frame.where(row)}: column {name!r}: {what}{hint}"
+        raise mb.StreamError(message)
+
+
+def forecasts_of(frame: Frame, outcome: str, names: str | None) -> tuple[dict[str, FloatArray], list[str]]:
+    """The columns of the forecasters, and those that were left out since they hold no probabilities."""
+    import numpy as np  # noqa: PLC0415
+
+    if names is not None:
+        return {frame.name(each.strip()): frame.column(each.strip()) for each in names.split(",")}, []
+    others = [name for name in frame.names if name != outcome]
+    chosen = {
+        name: frame.numbers[name]
+        for name in others
+        if name in frame.numbers
+        and not np.isnan(frame.numbers[name]).all()
+        and not np.any((frame.numbers[name] < 0) | (frame.numbers[name] > 1))
+    }
+    if not chosen:
+        message = f"no column but {outcome!r} holds probabilities; there are: {', '.join(others)}"
+        raise ValueError(message)
+    return chosen, [name for name in others if name not in chosen]
+
+
+def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: float) -> Report:
+    """The report; what is wrong with a row is said of its line."""
+    try:
+        return mb.forecasters.compare(chosen, y, alpha=alpha)
+    except mb.StreamError as error:
+        if error.round is None:
+            raise
+        message = f"{frame.where(error.round)}: {str(error).removeprefix(f'round {error.round}: ')}"
+        raise mb.StreamError(message) from None
+
+
+def in_words(report: Report, left: list[str]) -> str:
+    """What a person sees."""
+    lines = [str(report)]
+    if len(report.pairs) > 1:
+        lines.append(f"({report.confidence}: all {len(report.pairs)} pairs together, at every moment)")
+    infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
+    fewer = [each for each in report.scores.values() if each.forecasts > report.rounds]
+    if fewer:
+        counts = ", ".join(f"{each.name} {each.forecasts:,}" for each in fewer)
+        lines.append(f"(all gave a forecast in {report.rounds:,} rounds; in all there are of {counts})")
+    if infinite:
+        lines.append(f"(an infinite log score: what happened had been called impossible by {', '.join(infinite)})")
+    if left:
+        lines.append(f"(not forecasters: {', '.join(left)})")
+    return "\n".join(lines)

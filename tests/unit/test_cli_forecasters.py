@@ -1,0 +1,170 @@
+"""``mistakebound forecasters``: the same answer of every format, in words and in JSON, and places of what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from files import call
+
+import mistakebound as mb
+
+
+def rows(count: int = 400, seed: int = 0) -> list[tuple[str, float, float, int]]:
+    """Days; Alice knows the chance of rain, Bob says too much of it."""
+    rng = np.random.default_rng(seed)
+    chances = rng.uniform(0.05, 0.95, count)
+    rain = rng.random(count) < chances
+    return [
+        (f"day {t}", round(float(p), 3), round(float(p) * 0.4 + 0.6, 3), int(y))
+        for t, (p, y) in enumerate(zip(chances, rain, strict=True))
+    ]
+
+
+@pytest.fixture
+def forecasts(tmp_path: Path) -> Path:
+    path = tmp_path / "rain.csv"
+    lines = [f"{day},{alice},{bob},{y},{20 + t % 7}\n" for t, (day, alice, bob, y) in enumerate(rows())]
+    path.write_text("day,Alice,Bob,rain,degrees\n" + "".join(lines))
+    return path
+
+
+def test_as_in_python(forecasts: Path) -> None:
+    """Forecasters are the columns within [0, 1]; the others are named."""
+    given = rows()
+    report = mb.forecasters.compare(
+        {"Alice": [r[1] for r in given], "Bob": [r[2] for r in given]}, [r[3] for r in given]
+    )
+    assert call("forecasters", forecasts, "--outcome", "rain", "--json").strip() == report.to_json()
+    shown = call("forecasters", forecasts, "--outcome", "rain")
+    assert shown == f"{report}\n(not forecasters: day, degrees)\n"
+    assert report.surely_best == "Alice"
+    (pair,) = report.pairs
+    assert f"Alice is better than Bob: difference {pair.difference:+.5f}, 95 % confidence sequence [" in shown
+    assert f"clear since round {pair.clear_since}\n" in shown
+
+
+@pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])
+def test_every_format(kind: str, forecasts: Path, tmp_path: Path) -> None:
+    expected = call("forecasters", forecasts, "--outcome", "rain", "--json")
+    path, text = tmp_path / "other", None
+    named = ("day", "Alice", "Bob", "rain")
+    if kind == "tsv":
+        path.write_text(forecasts.read_text().replace(",", "\t"))
+    elif kind == "json":
+        lines = [json.dumps({**dict(zip(named, row, strict=True)), "rain": bool(row[3])}) for row in rows()]
+        path.write_text("\n".join(lines))
+    elif kind == "parquet":
+        pa, writer = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        columns = dict(zip(named, zip(*rows(), strict=True), strict=True))
+        writer.write_table(pa.table({**columns, "rain": [bool(y) for y in columns["rain"]]}), path)
+    elif kind == "gz":
+        import gzip
+
+        path.write_bytes(gzip.compress(forecasts.read_bytes()))
+    else:
+        path, text = "-", forecasts.read_text()
+    assert call("forecasters", path, "--outcome", "rain", "--json", text=text) == expected
+
+
+def test_chosen_forecasters_and_outcomes_in_words(forecasts: Path, tmp_path: Path) -> None:
+    expected = call("forecasters", forecasts, "--outcome", "rain", "--forecasters", "Bob,Alice", "--json")
+    assert json.loads(expected) == json.loads(call("forecasters", forecasts, "--outcome", "4", "--json"))
+    for yes, no, more in (
+        ("True", "False", []),
+        ("wet", "dry", ["--positive", "wet"]),
+        ("2", "3", ["--positive", "2"]),
+    ):
+        path = tmp_path / "words.csv"
+        lines = [f"{alice},{bob},{yes if y else no}\n" for _, alice, bob, y in rows()]
+        path.write_text("Alice,Bob,rain\n" + "".join(lines))
+        found = call("forecasters", path, "--outcome", "rain", "--forecasters", "Bob,Alice", "--json", *more)
+        assert found == expected
+    alone = json.loads(call("forecasters", forecasts, "--outcome", "rain", "--forecasters", "2", "--json"))
+    assert [each["name"] for each in alone["forecasters"]] == ["Alice"]
+    assert alone["pairs"] == []
+
+
+def test_silence_and_impossible_things_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,rain\n0,0.5,1\n0.5,,0\n,0.25,0\n1,0.5,1\n0.9,0.8,0\n")
+    shown = call("forecasters", path, "--outcome", "rain")
+    assert "(all gave a forecast in 3 rounds; in all there are of b 4, a 4)" in shown
+    assert "(an infinite log score: what happened had been called impossible by a)" in shown
+    assert "b or a? difference" in shown
+    assert "b is first, which is not yet clear" in shown
+
+
+def test_several_pairs_hold_together(forecasts: Path) -> None:
+    text = forecasts.read_text().splitlines()
+    more = "\n".join([text[0] + ",Carol", *(f"{line},0.5" for line in text[1:])])
+    shown = call("forecasters", "-", "--outcome", "rain", "--alpha", "0.1", text=more)
+    assert "(90 %: all 3 pairs together, at every moment)" in shown
+    assert "90 % confidence sequence" in shown
+
+
+def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "rain.png"
+    call("forecasters", forecasts, "--outcome", "rain", "--plot", picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    from mistakebound import plot
+
+    monkeypatch.setattr(plot, "MOST_POINTS", 50)
+    given = rows(100)
+    P = {"Alice": [r[1] for r in given], **{f"Bob {k}": [r[2] for r in given] for k in range(13)}}
+    figure = plot.forecasters(mb.forecasters.compare(P, [r[3] for r in given]))
+    assert len(figure.axes) == 2 * plot.MOST_FORECASTERS - 1
+    assert len(figure.axes[-1].lines[0].get_xdata()) == 50
+    assert figure.axes[-1].lines[0].get_xdata()[-1] == 100
+    plot.forecasters(mb.forecasters.compare({"$a_$": [0.5], "b": [0.4]}, [1])).savefig(picture)  # no formula
+    single = plot.forecasters(mb.forecasters.compare(P["Alice"], [r[3] for r in given]))
+    assert len(single.axes) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "words"),
+    [
+        ("a,rain\n0.5,1\n0.5,2\n", [], "x.csv:3: column 'rain': '2' is neither 0 nor 1"),
+        ("a,rain\n0.5,1\n0.5,\n", [], "x.csv:3: column 'rain': there is no outcome"),
+        ("a,rain\n0.5,wet\n0.5,\n", ["--positive", "wet"], "x.csv:3: column 'rain': there is no outcome"),
+        ("a,rain\n0.5,wet\n", [], "x.csv:2: column 'rain': 'wet' is neither 0 nor 1; --positive tells which"),
+        ("a,rain\n0.5,wet\n", ["--positive", "dry"], "'dry' is never the outcome: column 'rain' has wet"),
+        ("a,rain\n0.5,1\n1.5,1\n", ["--forecasters", "a"], "x.csv:3: forecaster 'a' said 1.5, which is no probability"),
+        ("a,rain\n0.5,1\n1.5,1\n", [], "no column but 'rain' holds probabilities; there are: a"),
+        ("a,rain\n0.5,1\nmaybe,1\n", ["--forecasters", "a"], "x.csv:3: column 'a': 'maybe' is no number"),
+        ("a,rain\n0.5,1\n", ["--forecasters", "b"], "'b' is no column; there are: a, rain"),
+        ("a,b,rain\n0.5,,1\n,0.5,0\n", [], "there is no round in which every forecaster gave a forecast"),
+        ("a,rain\n0.5,1\n0.5\n", [], "x.csv:3:4: 1 fields, but 2 columns"),
+        ("", [], "x.csv: there are no rows"),
+        ("1 2:1\n", [], "this is svmlight, which has no columns"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(text: str, more: list[str], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    told = call(
+        "forecasters", path, "--outcome", "rain", "--header" if text.startswith("a") else "--json", *more, fails=1
+    )
+    assert words in told
+    assert told.startswith("Error: ")
+    assert len(told.splitlines()) == 1
+
+
+def test_bad_lines_may_be_skipped_and_control_characters_are_not_shown(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a\x1b[31m,rain\n0.5,1\n0.5\n0.25,0\n")
+    shown = call("forecasters", path, "--outcome", "rain", "--skip-bad", 1)
+    assert "x.csv:3:4" in shown
+    assert "\x1b" not in shown
+
+
+def test_usage() -> None:
+    assert "Missing option '--outcome'" in call("forecasters", "x.csv", fails=2)
+    assert "--alpha" in call("forecasters", "x.csv", "--outcome", "rain", "--alpha", 1, fails=2)
+    told = call("forecasters", "--help")
+    assert "    mistakebound forecasters rain.csv --outcome rain\n" in told
+    assert "The forecasts:" in told
+    assert "The forecasts:" not in call("run", "--help")
