@@ -218,7 +218,7 @@ class Unweighted(Majority):
 class Sleepless(Majority):
     """Asks nothing of a sleeper."""
 
-    def learn(self, codes: Any, right: int, wrong: float) -> None:  # noqa: ARG002
+    def learn(self, codes: Any, right: int, wrong: float) -> None:
         super().learn(codes, right, 0.0)
 
 

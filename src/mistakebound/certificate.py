@@ -48,6 +48,8 @@ class Certificate:
     status: str
     premises: tuple[Premise, ...]
     comparator: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+    """What else should be known: of a randomized rule, what the bound speaks of."""
 
     def to_json(self) -> str:
         """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
@@ -77,7 +79,7 @@ class Certificate:
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises
         ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *([f"    {self.note}"] if self.note else [])])
 
 
 def certify(
@@ -155,7 +157,8 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
         bound=bound,
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=premises,
-        comparator={"variables": [str(ledger.best_expert)]} if ledger.rounds else {},
+        comparator={"variables": [ledger.names[ledger.best_expert]]} if ledger.rounds else {},
+        note=theorem.note(ledger),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
 from mistakebound.theorems import Premise
-from mistakebound.theorems.regret import THEOREM_OF, premises_of
+from mistakebound.theorems.regret import premises_of, theorem_of
 
 if TYPE_CHECKING:
     from mistakebound.aggregation.ledger import AggregationLedger
@@ -24,13 +24,14 @@ class RegretCertificate:
     Attributes
     ----------
     regret : float
-        The learner's total loss less that of the expert named by ``against``; with the gradient trick of losses made linear,
-        which is at least the regret to any convex combination of the experts.
+        The learner's total loss less that of the expert named by ``against``; with the gradient trick of losses made
+        linear, which is at least the regret to any convex combination of the experts.
     bound : float
         On it. Every expert's regret is below the expert's own bound, or the status is ``violated``.
     status : str
-        ``holds``; ``vacuous`` (true, but no stream with such losses could have broken it); ``does not apply`` (a premise
-        fails, or no theorem is known); ``violated`` (a bug, ours); ``incomplete`` (the advice was too much to keep).
+        ``holds``; ``vacuous`` (true, but no stream with such losses could have broken it); ``does not apply`` (a
+        premise fails, or no theorem is known); ``violated`` (a bug, ours); ``incomplete`` (the advice was too
+        much to keep).
     """
 
     theorem: str
@@ -63,7 +64,9 @@ class RegretCertificate:
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
         kind = "linear regret" if self.gradient else "regret"
-        lines = [f"{sign} {self.theorem}: {kind} {self.regret:.6g} to {self.against}, bound {self.bound:.6g}: {self.status}"]
+        lines = [
+            f"{sign} {self.theorem}: {kind} {self.regret:.6g} to {self.against}, bound {self.bound:.6g}: {self.status}"
+        ]
         lines += [
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises
@@ -97,7 +100,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
             useful = VACUOUS if allowed[k] >= spread.sum() else HOLDS
             found["status"] = VIOLATED if broken else useful
     return RegretCertificate(
-        theorem=THEOREM_OF(ledger),
+        theorem=theorem_of(ledger),
         rule={"id": ledger.rule, **ledger.parameters},
         loss=ledger.loss.id,
         gradient=ledger.gradient,

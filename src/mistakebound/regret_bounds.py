@@ -1,7 +1,7 @@
 """Regret bounds with expert advice: one plain function per row of THEORY §4, each the value of its formula.
 
-Regret is the learner's total loss less that of the best of n experts. Losses lie in [0, 1] unless a function takes their
-range. What a rule can say of a stream that it has seen (``certify``) is usually much smaller.
+Regret is the learner's total loss less that of the best of n experts. Losses lie in [0, 1] unless a function takes
+their range. What a rule can say of a stream that it has seen (``certify``) is usually much smaller.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
     """
     log_n = _log(n)
     if best is not None:
-        _require(eta is not None and 0 < eta < math.inf, "eta must be positive")
+        eta = 0.0 if eta is None else eta
+        _require(0 < eta < math.inf, "eta must be positive")
         _require(0 <= best < math.inf, "best must be at least 0")
-        assert eta is not None
         return (eta * best + log_n) / -math.expm1(-eta) - best
-    _require(rounds is not None and 0 <= rounds < math.inf, "rounds must be at least 0")
-    assert rounds is not None
+    rounds = -1 if rounds is None else rounds
+    _require(0 <= rounds < math.inf, "rounds must be at least 0")
     if eta is None:
         return math.sqrt(rounds * log_n / 2)
     _require(0 < eta < math.inf, "eta must be positive")
@@ -83,7 +83,7 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
 
 
 def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
-    """Bound AdaHedge's regret by V, the summed variance of the losses under its weights, S their largest range in a round.
+    """Bound AdaHedge's regret by V, the summed variance of losses under its weights, S their largest range in a round.
 
     ``2 sqrt(V ln n) + S (4/3 ln n + 2)``
 

@@ -1,8 +1,8 @@
 """What every rule over experts shares: a point of the simplex, moved by the regrets of each round.
 
-``r_k`` is the learner's loss less that of expert k, and 0 while k is asleep: a sleeper suffers what the learner does, so
-that ``R_k``, the sum, counts only the rounds in which k was awake. The learner's loss is that of the weighted mean of the
-forecasts, hence ``Σ w_k r_k ≤ 0`` for convex losses, with equality for linear ones: all that the proofs use.
+``r_k`` is the learner's loss less that of expert k, and 0 while k is asleep: a sleeper suffers what the learner does,
+so that ``R_k``, the sum, counts only the rounds in which k was awake. The learner's loss is that of the weighted mean
+of the forecasts, hence ``Σ w_k r_k ≤ 0`` for convex losses, with equality for linear ones: all that the proofs use.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Calibrated:
     """Follow, of a grid of rates, the one with the least loss so far.
 
-    The grid begins with one value, when the first losses differ. When the best stands at an end of it, three more values
-    are added beyond, each twice the last, and are taken through the past. There is no theorem for following the best; each
-    member has its own. The past is kept for newcomers: rounds × experts numbers.
+    The grid begins with one value, when the first losses differ. When the best stands at an end of it, three more
+    values are added beyond, each twice the last, and are taken through the past. There is no theorem for following the
+    best; each member has its own. The past is kept for newcomers: rounds × experts numbers.
     """
 
     factor, step, most = 2.0, 3, 80
@@ -76,8 +76,8 @@ class Calibrated:
         if self.values:
             for i, row in enumerate(self.members):
                 self.totals[i] += [self._play(member, x, awake, outcome) for member in row]
-            i, j = np.unravel_index(int(np.argmin(self.totals)), self.totals.shape)
-            self.best = (int(i), int(j))
+            best = np.unravel_index(int(np.argmin(self.totals)), self.totals.shape)
+            self.best = (int(best[0]), int(best[1]))
             self._grow()
             return r, h
         value = self.first(served, outcome)

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Served
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.aggregation.mixture import Forecaster
+    from mistakebound.aggregation.mixture import Forecaster, Served
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss
 
 SUMS = ("regrets", "squares", "losses", "own_losses", "rounds")
-"""For each expert, over the rounds in which it was awake: ``R_k`` and ``V_k`` as they were learned from (made linear by the
-gradient trick), its losses, the learner's losses, and the number of those rounds."""
+"""For each expert, over the rounds in which it was awake: ``R_k`` and ``V_k`` as they were learned from (made linear by
+the gradient trick), its losses, the learner's losses, and the number of those rounds."""
 
 
 class Engine:
@@ -42,7 +41,7 @@ class Engine:
     def serve(self, x: FloatArray) -> Served:
         """Mix forecasts; NaN is asleep."""
         missing = np.isnan(x)
-        awake = ~(missing if x.ndim == 1 else missing.any(axis=1))
+        awake = np.asarray(~(missing if x.ndim == 1 else missing.any(axis=1)), bool)
         if not awake.any():
             message = "every expert is asleep"
             raise StreamError(message)
@@ -62,8 +61,9 @@ class Engine:
             message = f"the loss of expert {int(np.argmax(lost))} is {theirs[int(np.argmax(lost))]}"
             raise StreamError(message)
         r, _ = self.forecaster.learn(served, outcome)
-        for name, added in zip(SUMS, (r, r**2, theirs, mine, 1.0), strict=True):
-            self.sums[name] += np.where(awake, added, 0.0)
+        added = (r, r**2, theirs, np.full(self.n, mine), np.ones(self.n))
+        for name, values in zip(SUMS, added, strict=True):
+            self.sums[name] += np.where(awake, values, 0.0)
         return mine
 
     def run(self, A: FloatArray, y: FloatArray) -> tuple[Sequence[Any], list[float], StreamError | None]:

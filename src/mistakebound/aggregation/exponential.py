@@ -30,7 +30,7 @@ class Exponential(Rule):
     def weights(self) -> FloatArray:
         """``π e^{ηR}``; η = ∞ are the leaders."""
         if math.isinf(self.eta):
-            return np.where(self.R >= self.R.max(), np.exp(self.log_prior), 0.0)
+            return np.where(self.R.max() <= self.R, np.exp(self.log_prior), 0.0)
         return softmax(self.log_prior + self.eta * self.R)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002 - all that matters is in r
@@ -44,16 +44,22 @@ class Exponential(Rule):
         return -self.log_prior / self.eta + self.gaps
 
 
+class ExpConcave(Exponential):
+    """The same at a rate at which ``e^{−ηℓ}`` is concave in the forecast: ``R_k ≤ ln(1/π_k)/η``, whatever T."""
+
+    id: ClassVar[str] = "exponentially-weighted-average"
+
+    def bound(self) -> FloatArray:
+        """``ln(1/π)/η``: by concavity ``Σ π e^{ηR}`` never rises."""
+        return -self.log_prior / self.eta
+
+
 class Anytime(Exponential):
-    """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` and a bit."""
+    """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` about."""
 
     def __init__(self, prior: FloatArray) -> None:
         self.widest = 0.0
         super().__init__(prior, math.inf)
-
-    def join(self, prior: FloatArray) -> None:
-        """A rate may not rise: n is taken as it was when the rate was last set."""
-        super().join(prior)
 
     def learn(self, r: FloatArray, h: float) -> None:
         """Then the rate of the next round."""
@@ -64,7 +70,7 @@ class Anytime(Exponential):
 
 
 class AdaHedge(Exponential):
-    """``η = ln n/Δ``, Δ the sum of the gaps so far: knows neither horizon nor range, ``R ≤ 2Δ`` (de Rooij et al. 2014)."""
+    """``η = ln n/Δ``, Δ the sum of the gaps so far: needs no horizon, no range; ``R ≤ 2Δ`` (de Rooij et al. 2014)."""
 
     id: ClassVar[str] = "adahedge"
 
@@ -132,7 +138,7 @@ class FixedShare(Rule):
 
 
 class MLEwa(Rule):
-    """``w ∝ π e^{η_k R_k}``, ``η_k = √(ln n/V_k)``: a rate for each expert, as opera has it. No theorem is known to us."""
+    """``w ∝ π e^{η_k R_k}``, ``η_k = √(ln n/V_k)``: a rate for each expert, as in opera. No theorem is known to us."""
 
     id: ClassVar[str] = "ml-ewa"
     own: ClassVar[tuple[str, ...]] = ("V",)

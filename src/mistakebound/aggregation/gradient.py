@@ -60,4 +60,4 @@ def onto_simplex(v: FloatArray) -> FloatArray:
     falling = np.sort(v)[::-1]
     shift = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
     last = np.flatnonzero(falling > shift)[-1]
-    return np.maximum(v - shift[last], 0.0)
+    return np.asarray(np.maximum(v - shift[last], 0.0))

@@ -50,8 +50,8 @@ class Kept:
 class AggregationLedger:
     """What happened: forecasts, losses, and for each expert its own, over the rounds in which it was awake.
 
-    ``regrets`` are the learner's losses less the expert's over those rounds. With the gradient trick the rule learns from
-    ``linear_regrets``, of losses made linear at its forecasts; they are at least the regrets.
+    ``regrets`` are the learner's losses less the expert's over those rounds. With the gradient trick the rule learns
+    from ``linear_regrets``, of losses made linear at its forecasts; they are at least the regrets.
     """
 
     rule: str
@@ -111,7 +111,7 @@ class AggregationLedger:
         return self.names[int(np.nanargmin(means))]
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
-        """The rule by its specification, over the advice that was kept: engine, losses, spread of losses in each round."""
+        """The rule by its specification, over the advice that was kept: engine, losses, spread of losses by round."""
         from mistakebound.aggregation.mixture import regrets  # noqa: PLC0415
 
         A, y = self.kept.rounds()

@@ -16,8 +16,8 @@ class MLPoly(Rule):
     """``w ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``, ``V_k = Σ r_k²``, B the largest |r| of any expert so far.
 
     No rate to tune, and no unit: losses times a thousand give the same weights (Gaillard, Stoltz and van Erven 2014).
-    ``R_k ≤ √(φ/η_k)``, ``φ = Σ_t Σ_j η_{j,t−1} r²_{t,j}``; in the first round with any regret, where weights do not depend on
-    the rates, φ is ``Σ_j η_j (r_j)₊²``.
+    ``R_k ≤ √(φ/η_k)``, ``φ = Σ_t Σ_j η_{j,t−1} r²_{t,j}``; in the first round with any regret, where weights do not
+    depend on the rates, φ is ``Σ_j η_j (r_j)₊²``.
     """
 
     id: ClassVar[str] = "ml-poly"
@@ -54,4 +54,4 @@ class MLPoly(Rule):
     def bound(self) -> FloatArray:
         """``√(φ/η_k)``, divided by √π_k."""
         relative = np.exp(self.log_prior - self.log_prior.max())
-        return np.sqrt(self.potential * (self.largest**2 + self.V) / relative)
+        return np.asarray(np.sqrt(self.potential * (self.largest**2 + self.V) / relative))

@@ -232,9 +232,10 @@ def log_integral(R: FloatArray, V: FloatArray, h: float) -> FloatArray:
 def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: int, risen: float) -> FloatArray:
     """The largest S that is possible while ``Σ_k π_k ∫₀^h (e^{xS−x²V} − 1)/x dx ≤ risen``, h = 1/(2·largest).
 
-    The other experts' terms are at least −C, ``C = ln((T+1)/2) + 1 + 1/(2(T+1))``: up to x = 1/(B(T+1)) the integrand is at
-    least S − xV ≥ −TB − xTB², and beyond it −1/x. So ``π_k ∫₀^h … ≤ risen + C``. The integral is bounded from below by its
-    part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is bisection.
+    The other experts' terms are at least −C, ``C = ln((T+1)/2) + 1 + 1/(2(T+1))``: up to x = 1/(B(T+1)) the integrand
+    is at least S − xV ≥ −TB − xTB², and beyond it −1/x. So ``π_k ∫₀^h … ≤ risen + C``. The integral is bounded from
+    below by its part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is
+    bisection.
     """
     h = 0.5 / largest
     owed = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)

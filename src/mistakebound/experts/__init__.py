@@ -10,18 +10,16 @@
 from __future__ import annotations
 
 from mistakebound.experts.aggregation import Aggregation, Asked
+from mistakebound.experts.calibrated import ExponentiallyWeightedAverage, FixedShare, Ridge
 from mistakebound.experts.majority import Halving, RandomizedWeightedMajority, WeightedMajority
 from mistakebound.experts.mixtures import (
     BOA,
     OGD,
     AdaHedge,
-    ExponentiallyWeightedAverage,
-    FixedShare,
     Hedge,
     MLEwa,
     MLPoly,
     MLProd,
-    Ridge,
     Squint,
 )
 

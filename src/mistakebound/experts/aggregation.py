@@ -1,7 +1,8 @@
-"""What every rule that mixes forecasts shares: predict, then learn; one round, many, or with outcomes that come late."""
+"""What every rule that mixes forecasts shares: predict, then learn; one round, many, or with late outcomes."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 
 from mistakebound.aggregation.ledger import AggregationLedger, Kept
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import Roster, names_of
+from mistakebound.experts.roster import Roster, is_missing, names_of
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Aggregation:
         """What the rule was told, for a ledger."""
         return {}
 
-    def engine(self, prior: FloatArray) -> Engine:
+    def _make(self, prior: FloatArray) -> Engine:
         """The rule at work."""
         raise NotImplementedError
 
@@ -122,6 +123,25 @@ class Aggregation:
             return self._one_by_one(A, y)
         return self._many(table, outcomes, names)
 
+    def learn_losses(self, losses: Any) -> None:
+        """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
+        self._on_losses()
+        self.learn_one(losses, 0.0)
+
+    def run_losses(self, L: Any) -> FloatArray:
+        """Play rounds × experts of losses (NaN asleep); return what the learner loses in each."""
+        self._on_losses()
+        rounds = len(L.to_numpy()) if hasattr(L, "to_numpy") else len(L)
+        return self.run(L, np.zeros(rounds)).losses
+
+    def _on_losses(self) -> None:
+        if self._loss.id == "given":
+            return
+        if len(self._losses):
+            message = f"this learner mixes forecasts under the {self._loss.name}; losses alone cannot be mixed in"
+            raise ValueError(message)
+        self._loss = loss_named("given")
+
     def _one_by_one(self, A: Iterable[Any], y: Iterable[Any]) -> AggregationLedger:
         rows, outcomes = list(A), list(y)
         if len(rows) != len(outcomes):
@@ -131,7 +151,7 @@ class Aggregation:
         for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
             try:
                 self.learn_one(advice, outcome)
-            except StreamError as error:
+            except StreamError as error:  # noqa: PERF203 - the round is named
                 words = str(error).split(": ", 1)[-1]
                 raise StreamError(words, round=number, ledger=self._since(before)) from None  # type: ignore[arg-type]
         return self._since(before)
@@ -164,10 +184,7 @@ class Aggregation:
     def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
         """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
         try:
-            if table.ndim == 3 and (partly(table)).any():
-                number = int(np.argmax(partly(table).any(axis=1)))
-                message = f"expert {int(np.argmax(partly(table)[number]))} forecasts some classes only"
-                raise StreamError(message, round=number)
+            refuse_parts(table)
             self._loss.check(table, outcomes)
         except StreamError as error:
             if error.round is None:
@@ -203,13 +220,13 @@ class Aggregation:
         shape = next((np.shape(each) for each in said if np.ndim(each) == 1), ())
         nothing = np.full(shape, np.nan)
         try:
-            row = np.array([nothing if each is None or np.ndim(each) == 0 and each != each else each for each in said], float)
+            row = np.array([nothing if is_missing(each) else each for each in said], float)
         except (TypeError, ValueError):
             message = "advice is not made of numbers"
             raise StreamError(message) from None
         if np.isinf(row).any():
             place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
-            message = f"the forecast of expert {self._roster.name(place) if place < self._roster.n else place} is infinite"
+            message = f"the forecast of expert {place} is infinite"
             raise StreamError(message)
         return row, names_of(advice)
 
@@ -217,8 +234,7 @@ class Aggregation:
         try:
             told = np.asarray(outcome, float)
             self._loss.check(asked.row[None], told[None])
-            assert self._engine is not None
-            loss = self._engine.learn(asked.served, told)
+            loss = self._engine.learn(asked.served, told)  # type: ignore[union-attr]
         except (TypeError, ValueError) as error:
             words = str(error).split(": ", 1)[-1] if getattr(error, "round", None) is not None else str(error)
             raise StreamError(words, round=number) from None
@@ -231,7 +247,7 @@ class Aggregation:
     def _engine_with(self, width: int, names: list[str] | None) -> Engine:
         grown = self._roster.settle(width, names)
         if self._engine is None:
-            self._engine = self.engine(self._roster.prior())
+            self._engine = self._make(self._roster.prior())
         elif grown:
             self._engine.join(self._roster.prior())
         return self._engine
@@ -251,7 +267,7 @@ class Aggregation:
             from_start=before == 0,
             late=self._late,
             kept=self._kept,
-            make=self.engine,
+            make=self._make,
         )
 
 
@@ -260,7 +276,20 @@ def plain(forecast: FloatArray) -> Any:
     return forecast if forecast.ndim else float(forecast)
 
 
-def partly(table: FloatArray) -> Any:
-    """Experts who name some classes but not all."""
+def refuse_parts(table: FloatArray) -> None:
+    """Raise for an expert who gives some classes a probability, but not all."""
     missing = np.isnan(table)
-    return missing.any(axis=2) & ~missing.all(axis=2)
+    if table.ndim == 2 or missing.all(axis=2).sum() * table.shape[2] == missing.sum():
+        return
+    partly = np.asarray(missing.any(axis=2) & ~missing.all(axis=2))
+    number = int(np.argmax(partly.any(axis=1)))
+    message = f"expert {int(np.argmax(partly[number]))} forecasts some classes only"
+    raise StreamError(message, round=number)
+
+
+def positive(name: str, value: Any) -> Any:
+    """A number above 0, or None."""
+    if value is not None and not 0 < value < math.inf:
+        message = f"{name} must be a positive number, got {value!r}"
+        raise ValueError(message)
+    return value

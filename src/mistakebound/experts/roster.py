@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import FloatArray
 
-MISSING = float("nan")
-
 
 class Roster:
-    """Experts, positional or named, as their first advice is. A name that is new joins; a name that is absent sleeps."""
+    """Experts, positional or named, as their first advice is. A new name joins; a name that is absent sleeps."""
 
     def __init__(self, prior: Sequence[float] | Mapping[str, float] | None) -> None:
         self.names: list[str] | None = None
@@ -107,6 +105,11 @@ class Roster:
     def name(self, place: int) -> str:
         """What an expert is called."""
         return self.names[place] if self.names is not None else str(place)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether an expert says nothing."""
+    return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
 
 
 def names_of(advice: Any) -> list[str] | None:

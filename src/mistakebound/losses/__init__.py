@@ -6,14 +6,26 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from mistakebound.losses.base import Loss
 from mistakebound.losses.labels import Log, ZeroOne
-from mistakebound.losses.numbers import Absolute, Custom, Percentage, Pinball, Square
+from mistakebound.losses.numbers import Absolute, Custom, Given, Percentage, Pinball, Square
 
 if TYPE_CHECKING:
     from mistakebound.losses.numbers import Function
 
     LossLike: TypeAlias = "str | Loss | tuple[Function, Function]"
 
-__all__ = ["LOSSES", "Absolute", "Custom", "Log", "Loss", "Percentage", "Pinball", "Square", "ZeroOne", "loss_named"]
+__all__ = [
+    "LOSSES",
+    "Absolute",
+    "Custom",
+    "Given",
+    "Log",
+    "Loss",
+    "Percentage",
+    "Pinball",
+    "Square",
+    "ZeroOne",
+    "loss_named",
+]
 
 LOSSES: dict[str, type[Loss]] = {
     "square": Square,
@@ -22,6 +34,7 @@ LOSSES: dict[str, type[Loss]] = {
     "zero-one": ZeroOne,
     "percentage": Percentage,
     "pinball": Pinball,
+    "given": Given,
 }
 
 
@@ -40,7 +53,7 @@ def loss_named(spec: LossLike) -> Loss:
     >>> loss_named("huber")
     Traceback (most recent call last):
     ...
-    ValueError: no loss 'huber'; there are square, absolute, log, zero-one, percentage, pinball, pinball:TAU
+    ValueError: no loss 'huber'; there are square, absolute, log, zero-one, percentage, pinball, given, pinball:TAU
     """
     if isinstance(spec, Loss):
         return spec

@@ -19,6 +19,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Given(Loss):
+    """The forecast is the loss itself, for rules that are told losses and nothing else; outcomes say nothing."""
+
+    id = "given"
+    name = "given loss"
+
+    def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:  # noqa: ARG002
+        """``f``."""
+        return floats(forecast)
+
+    def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:  # noqa: ARG002
+        """1."""
+        return np.ones_like(floats(forecast))
+
+
+@dataclass(frozen=True)
 class Square(Loss):
     """``(f − y)²``.
 

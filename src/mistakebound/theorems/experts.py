@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mistakebound.ledger import ExpertLedger
 
 
+DELTA = 0.05
+
+
 class WeightedMajority:
     """M ≤ (ln n + m ln(1/β))/ln(2/(1+β)), no premise; β = 1/2: 2.41(m + lg n) (Littlestone and Warmuth 1994)."""
 
@@ -34,6 +37,10 @@ class WeightedMajority:
     def counted(self, ledger: ExpertLedger) -> float:
         """What is bounded: the master's mistakes."""
         return float(ledger.mistakes)
+
+    def note(self, ledger: ExpertLedger) -> str:  # noqa: ARG002
+        """Nothing more."""
+        return ""
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:  # noqa: ARG002
         """W⁺ ≤ W(1+β)/2 on each mistake; ``before`` and ``after`` are the weights on one scale."""
@@ -72,6 +79,14 @@ class RandomizedWeightedMajority(WeightedMajority):
     def counted(self, ledger: ExpertLedger) -> float:
         """What is bounded: the expected number of mistakes."""
         return ledger.expected_mistakes
+
+    def note(self, ledger: ExpertLedger) -> str:
+        """What was drawn exceeds what was expected by at most √(T ln(1/δ)/2), with probability 1 − δ (Azuma)."""
+        above = math.sqrt(ledger.rounds * math.log(1 / DELTA) / 2)
+        return (
+            f"the bound is on the expected mistakes, {ledger.expected_mistakes:.6g}; with probability {1 - DELTA:.0%}, "
+            f"T fixed ahead, those drawn are at most {ledger.expected_mistakes + above:.6g}"
+        )
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:
         """W⁺ = W(1 − (1−β)F), exactly, in every round; F is the share of weight on the wrong answer."""

@@ -1,4 +1,4 @@
-"""When the regret theorems of THEORY §4 apply. Their bounds stand with the rules, for they are sums that a rule gathers."""
+"""When the regret theorems of THEORY §4 apply. Their bounds stand with the rules: they are sums that a rule gathers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ AGREES = 1e-6
 """Relative difference of a replay in float64 that is only rounding."""
 
 
-def THEOREM_OF(ledger: AggregationLedger) -> str:  # noqa: N802
+def theorem_of(ledger: AggregationLedger) -> str:
     """The id of THEORY §4 that speaks of a rule with these parameters."""
     rule, told = ledger.rule, ledger.parameters
     if rule in ("boa", "ml-prod") and "eta" not in told:
         return {"boa": "boa-adaptive", "ml-prod": "ml-prod"}[rule]
-    if rule == "exponentially-weighted-average" and ledger.gradient:
+    if rule == "exponentially-weighted-average" and (ledger.gradient or told["eta"] == "calibrated"):
         return "hedge"
     return rule
 
@@ -37,7 +37,7 @@ def premises_of(ledger: AggregationLedger, engine: Engine, losses: Sequence[floa
     yield Premise("the loss is convex", ledger.loss.convex, ledger.loss.name)
     if engine.bound() is None:
         yield Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule))
-    rule = THEOREM_OF(ledger)
+    rule = theorem_of(ledger)
     if rule == "exponentially-weighted-average":
         yield from exp_concave(ledger)
     if rule == "boa":

@@ -1,0 +1,194 @@
+"""Rules whose rate is found by trying, unless it is told."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from mistakebound.aggregation.calibration import Calibrated
+from mistakebound.aggregation.engine import Engine
+from mistakebound.aggregation.exponential import ExpConcave, Exponential
+from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
+from mistakebound.aggregation.mixture import Mixture, regrets
+from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
+from mistakebound.experts.aggregation import Aggregation, positive
+from mistakebound.losses import Square
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mistakebound.aggregation.base import Rule
+    from mistakebound.aggregation.mixture import Served
+    from mistakebound.arrays import FloatArray
+    from mistakebound.losses import LossLike
+
+ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
+
+
+class _CalibratedRule(Aggregation):
+    """A rule whose rate, if it is not given, is found by trying."""
+
+    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:
+        raise NotImplementedError
+
+    def _calibrated(self, prior: FloatArray, alphas: Sequence[float]) -> Engine:
+        def first(served: Served, outcome: FloatArray) -> float:
+            """One over the largest regret of the first round: the unit of a rate."""
+            largest = float(np.abs(regrets(self._loss, served, outcome, gradient=self.uses_gradient)[0]).max())
+            return 1 / largest if largest > 0 else math.nan
+
+        def member(eta: float, alpha: float) -> Mixture:
+            return Mixture(self._made(grid.prior, eta, alpha), self._loss, gradient=self.uses_gradient)
+
+        grid = Calibrated(member, first, self._loss, alphas, prior=prior, gradient=self.uses_gradient)
+        return Engine(grid, self._loss, prior)
+
+
+class ExponentiallyWeightedAverage(_CalibratedRule):
+    """The weighted mean of the forecasts, weights exponential in the regret.
+
+    Parameters
+    ----------
+    eta : float or "theorem", optional
+        ``theorem`` is the η at which the loss is exp-concave while forecasts and outcomes lie in [0, 1] (square ½, log
+        1), for which the regret is at most ln n/η whatever the number of rounds. Without it: 1 for the log loss,
+        otherwise the rate is found by trying a grid of them that grows.
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`; ``gradient`` is False if the rate is the theorem's.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mixer = mb.experts.ExponentiallyWeightedAverage(eta="theorem")
+    >>> ledger = mixer.run([[0.9, 0.2]] * 20, [1.0] * 20)
+    >>> certificate = mixer.certify()
+    >>> certificate.theorem, round(certificate.bound, 3), certificate.regret < certificate.bound
+    ('exponentially-weighted-average', 1.386, True)
+    """
+
+    id: ClassVar[str] = "exponentially-weighted-average"
+
+    def __init__(
+        self,
+        eta: float | str | None = None,
+        loss: LossLike = "square",
+        gradient: bool | None = None,  # noqa: FBT001
+        prior: Sequence[float] | Mapping[str, float] | None = None,
+        **more: Any,
+    ) -> None:
+        super().__init__(loss, gradient, prior, **more)
+        if eta is None and self._loss.id == "log":
+            eta = "theorem"
+        if isinstance(eta, str) and (eta != "theorem" or self._loss.exp_concave is None):
+            message = f"there is no rate {eta!r} for the {self._loss.name}: give a number, or leave eta out"
+            raise ValueError(message)
+        self.eta = eta if isinstance(eta, str) else positive("eta", eta)
+
+    @property
+    def uses_gradient(self) -> bool:
+        """Not if the rate is the theorem's."""
+        return False if self.eta == "theorem" and self.gradient is None else super().uses_gradient
+
+    @property
+    def rate(self) -> float | None:
+        """η, if it is fixed."""
+        return self._loss.exp_concave if self.eta == "theorem" else self.eta  # type: ignore[return-value]
+
+    def parameters(self) -> dict[str, Any]:
+        """As told."""
+        return {"eta": "calibrated" if self.rate is None else self.rate}
+
+    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:  # noqa: ARG002
+        return Exponential(prior, eta)
+
+    def _make(self, prior: FloatArray) -> Engine:
+        if self.rate is None:
+            return self._calibrated(prior, (0.0,))
+        rule = (Exponential if self.uses_gradient else ExpConcave)(prior, self.rate)
+        return Engine(Mixture(rule, self._loss, gradient=self.uses_gradient), self._loss, prior)
+
+
+class FixedShare(_CalibratedRule):
+    """Exponential weights, of which a share α is spread evenly after each round: competes with the best *sequence*.
+
+    Parameters
+    ----------
+    eta, alpha : float, optional
+        What is not given is found by trying: a grid of η that grows, and α of 10⁻⁴ to 10⁻¹.
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
+
+    id: ClassVar[str] = "fixed-share"
+
+    def __init__(
+        self,
+        eta: float | None = None,
+        alpha: float | None = None,
+        loss: LossLike = "square",
+        gradient: bool | None = None,  # noqa: FBT001
+        prior: Sequence[float] | Mapping[str, float] | None = None,
+        **more: Any,
+    ) -> None:
+        self.eta, self.alpha = positive("eta", eta), alpha
+        if alpha is not None and not 0 <= alpha < 1:
+            message = f"alpha must be at least 0 and below 1, got {alpha!r}"
+            raise ValueError(message)
+        super().__init__(loss, gradient, prior, **more)
+
+    def parameters(self) -> dict[str, Any]:
+        """As told."""
+        known = {"eta": self.eta, "alpha": self.alpha}
+        return {name: "calibrated" if value is None else value for name, value in known.items()}
+
+    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:
+        return FixedShareRule(prior, eta, alpha)
+
+    def _make(self, prior: FloatArray) -> Engine:
+        alphas = ALPHAS if self.alpha is None else (self.alpha,)
+        if self.eta is None or self.alpha is None:
+            return self._calibrated(prior, alphas)
+        rule = FixedShareRule(prior, self.eta, self.alpha)
+        return Engine(Mixture(rule, self._loss, gradient=self.uses_gradient), self._loss, prior)
+
+
+class Ridge(Aggregation):
+    """Online ridge regression on the forecasts: weights of either sign, for the square loss.
+
+    Parameters
+    ----------
+    penalty : float, optional
+        λ; without it a grid of them is tried.
+    prior, keep_bytes
+        As in `MLPoly`; weights are drawn towards the prior.
+    """
+
+    id: ClassVar[str] = "ridge"
+
+    def __init__(
+        self,
+        penalty: float | None = None,
+        prior: Sequence[float] | Mapping[str, float] | None = None,
+        **more: Any,
+    ) -> None:
+        self.penalty = positive("penalty", penalty)
+        super().__init__("square", False, prior, **more)
+
+    def parameters(self) -> dict[str, Any]:
+        """As told."""
+        return {"penalty": "calibrated" if self.penalty is None else self.penalty}
+
+    def _make(self, prior: FloatArray) -> Engine:
+        if self.penalty is not None:
+            return Engine(RidgeForecaster(prior, self.penalty), self._loss, prior)
+
+        def first(served: Served, outcome: FloatArray) -> float:  # noqa: ARG001
+            return float(np.mean(served.x[served.awake] ** 2))
+
+        def member(penalty: float, _: float) -> RidgeForecaster:
+            return RidgeForecaster(grid.prior, penalty)
+
+        grid = Calibrated(member, first, Square(), prior=prior, gradient=False)
+        return Engine(grid, self._loss, prior)
