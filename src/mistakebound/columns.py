@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
 
-    from mistakebound.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.sources import Part
 
 
@@ -163,20 +163,20 @@ class _Cells:
         """Sort the features of some rows into columns: ``name`` is a number, ``name=word`` a word."""
         known = frozenset(columns)
         self._meet(columns)
-        chunk, rows = part.chunk, part.rows
-        ends = chunk.indptr[: rows + 1]
-        row_of = np.repeat(np.arange(first, first + rows), np.diff(ends))
-        features, places = chunk.different_names()
-        order = np.argsort(places[: ends[-1]], kind="stable")
-        begins = np.searchsorted(places[order], np.arange(len(features) + 1))
-        for feature, begin, end in zip(features, begins[:-1].tolist(), begins[1:].tolist(), strict=True):
-            cells = order[begin:end]
-            name, word = parted(feature.decode(), known, chunk.value[cells])
-            self._meet([name])
-            if word is None:
-                self._pieces.setdefault(name, []).append((row_of[cells], chunk.value[cells]))
-            else:
-                self.words.setdefault(name, {}).update(dict.fromkeys(row_of[cells].tolist(), word))
+        ends = part.chunk.indptr[: part.rows + 1]
+        rows = np.repeat(np.arange(first, first + part.rows), np.diff(ends))
+        features, places = part.chunk.different_names()
+        places, values = places[: ends[-1]], part.chunk.value[: ends[-1]]
+        surely_numbers = {*places[values != 1].tolist()} if not columns else set()
+        meant = [parted(each.decode(), known, number in surely_numbers) for number, each in enumerate(features)]
+        self._meet([name for name, _ in meant])
+        is_word = np.array([word is not None for _, word in meant], bool)[places]
+        for place, row in zip(places[is_word].tolist(), rows[is_word].tolist(), strict=True):
+            name, word = meant[place]
+            self.words.setdefault(name, {})[row] = word or ""
+        for place in [number for number, (_, word) in enumerate(meant) if word is None]:
+            cells = places == place
+            self._pieces[meant[place][0]].append((rows[cells], values[cells]))
 
     def _meet(self, names: list[str]) -> None:
         for name in names:
@@ -199,12 +199,12 @@ class _Cells:
         return column
 
 
-def parted(feature: str, columns: frozenset[str], values: AnyArray) -> tuple[str, str | None]:
+def parted(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[str, str | None]:  # noqa: FBT001
     """Column and word of a feature ``column=word``; of one that is a number, its name and None.
 
     The keys of JSON lines are not known ahead, so a key must not have a = in it.
 
-    >>> [parted(feature, frozenset({"day", "rain"}), np.ones(1)) for feature in ("day=Mon", "rain")]
+    >>> [parted(feature, frozenset({"day", "rain"}), False) for feature in ("day=Mon", "rain")]
     [('day', 'Mon'), ('rain', None)]
     """
     ways: list[tuple[str, str | None]] = [(feature, None)] if feature in columns or "=" not in feature else []
@@ -214,7 +214,7 @@ def parted(feature: str, columns: frozenset[str], values: AnyArray) -> tuple[str
         if letter == "=" and (feature[:at] in columns or not columns)
     ]
     if not columns and "=" in feature:
-        ways = ways[:1] if bool(np.all(values == 1)) else []
+        ways = [] if surely_number else ways[:1]
     if len(ways) != 1:
         message = f"{feature!r} may be a column or a word of one: call the columns so that no name has a = in it"
         raise ValueError(message)

@@ -117,7 +117,7 @@ def _diagram(axes: Any, report: Report, name: str) -> None:
     axes.plot(found.forecasts, found.observed, color="C3", marker=".", markersize=3, linewidth=1.2)
     heights, edges = np.histogram(found.forecasts, 20, (0, 1), weights=found.counts)
     axes.bar(edges[:-1], 0.15 * heights / heights.max(), width=0.05, align="edge", color="grey", alpha=0.5)
-    title = f"{name}: Brier {parts.score:.4f}\nMCB {parts.miscalibration:.4f}, DSC {parts.discrimination:.4f}"
+    title = f"{_plain(name)}: Brier {parts.score:.4f}\nMCB {parts.miscalibration:.4f}, DSC {parts.discrimination:.4f}"
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel="forecast", ylabel="came true", title=title)
 
 
@@ -131,8 +131,14 @@ def _difference(axes: Any, pair: Pair, limit: float) -> None:
     if pair.clear_since is not None:
         axes.axvline(pair.clear_since, color="C2", linewidth=0.8, linestyle=":")
     verdict = "not yet clear" if pair.clear_since is None else f"clear since round {pair.clear_since:,}"
-    axes.set(ylim=(-limit, limit), xlabel="rounds", title=f"Brier: {pair.better} less {pair.worse}\n{verdict}")
+    title = f"Brier: {_plain(pair.better)} less {_plain(pair.worse)}\n{verdict}"
+    axes.set(ylim=(-limit, limit), xlabel="rounds", title=title)
     axes.grid(visible=True, alpha=0.3)
+
+
+def _plain(name: str) -> str:
+    """A name as it is, not a formula."""
+    return name.replace("$", r"\$")
 
 
 def _late(bounds: Bounds) -> Any:

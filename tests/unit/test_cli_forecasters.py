@@ -119,6 +119,7 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(figure.axes) == 2 * plot.MOST_FORECASTERS - 1
     assert len(figure.axes[-1].lines[0].get_xdata()) == 50
     assert figure.axes[-1].lines[0].get_xdata()[-1] == 100
+    plot.forecasters(mb.forecasters.compare({"$a_$": [0.5], "b": [0.4]}, [1])).savefig(picture)  # no formula
     single = plot.forecasters(mb.forecasters.compare(P["Alice"], [r[3] for r in given]))
     assert len(single.axes) == 1
 
