@@ -37,14 +37,14 @@ const std::vector<std::string> pieces = {
     "inf", "nan", "true", "null", "\xEF\xBB\xBF", "\xC3", "\xED\xA0\x80", "\xF0\x9F\x98\x80", "a", "\"a\":", "=", "*", "~", "\\\"",
 };
 
-void check_row(const Chunk& chunk, std::string_view input) {
+void check_row(const Chunk& chunk, std::string_view input, bool zeros) {
   demand(chunk.name.size() == chunk.value.size() && chunk.row_begin() == chunk.value.size(), "sizes differ", input);
   const auto begin = static_cast<std::size_t>(chunk.indptr[chunk.rows() - 1]);
   std::vector<std::string_view> names(chunk.name.begin() + static_cast<std::ptrdiff_t>(begin), chunk.name.end());
   std::sort(names.begin(), names.end());
   demand(std::adjacent_find(names.begin(), names.end()) == names.end(), "a name is in a row twice", input);
   for (std::size_t k = begin; k < chunk.value.size(); ++k) {
-    demand(std::isfinite(chunk.value[k]) && chunk.value[k] != 0, "a value is zero or not finite", input);
+    demand(std::isfinite(chunk.value[k]) && (zeros || chunk.value[k] != 0), "a value is zero or not finite", input);
     demand(formats::utf8_fault(chunk.name[k]) == std::string_view::npos, "a name is not UTF-8", input);
   }
   demand(formats::utf8_fault(chunk.label.back()) == std::string_view::npos, "a label is not UTF-8", input);
@@ -52,7 +52,7 @@ void check_row(const Chunk& chunk, std::string_view input) {
 
 // The first records of `input`, each from memory of exactly its size. `first` may take a record for itself.
 template <class Format, class First>
-void feed(const Format& format, std::string_view input, Random& random, First first) {
+void feed(const Format& format, std::string_view input, Random& random, bool zeros, First first) {
   Chunk chunk;
   std::vector<std::unique_ptr<char[]>> held;
   std::int64_t line = 1;
@@ -71,7 +71,7 @@ void feed(const Format& format, std::string_view input, Random& random, First fi
     const bool good = format.parse(record, line, chunk, bad);
     if (chunk.rows() > rows) {
       demand(good && chunk.rows() == rows + 1, "a bad row was kept", input);
-      check_row(chunk, input);
+      check_row(chunk, input, zeros);
     } else {
       demand(chunk.name.size() == names && chunk.value.size() == names, "a bad row left something", input);
       const auto past = static_cast<std::int64_t>(size) + 1;
@@ -94,11 +94,12 @@ void table(const std::string& input, Random& random) {
   options.words = static_cast<int>(below(random, 4));
   options.letters = static_cast<int>(below(random, 4));
   options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
-  const bool header = options.header;
+  options.zeros = below(random, 4) == 0;
+  const bool header = options.header, zeros = options.zeros;
   formats::Table format(std::move(options));
   bool begun = false;
   try {
-    feed(format, input, random, [&](std::string_view record, std::int64_t line) {
+    feed(format, input, random, zeros, [&](std::string_view record, std::int64_t line) {
       if (begun || format.blank(record, line)) return false;
       format.begin(record);
       begun = true;
@@ -117,7 +118,9 @@ void json(const std::string& input, Random& random) {
   options.words = static_cast<int>(below(random, 4));
   options.letters = static_cast<int>(below(random, 4));
   options.bins = below(random, 4) == 0 ? 1 << below(random, 11) : 0;
-  feed(formats::JsonLines(std::move(options)), input, random, [](std::string_view, std::int64_t) { return false; });
+  options.zeros = below(random, 4) == 0;
+  const bool zeros = options.zeros;
+  feed(formats::JsonLines(std::move(options)), input, random, zeros, [](std::string_view, std::int64_t) { return false; });
 }
 
 }  // namespace

@@ -179,6 +179,13 @@ def test_the_band_holds_who_is_right_and_shows_who_is_not(bins: int | None, valu
     assert np.mean(wrong.observed[middle] > wrong.high[middle]) > 0.8
 
 
+def test_the_band_is_as_wide_as_it_says() -> None:
+    """400 rounds at one half: five of a hundred draws lie more than 1.645 · 0.025 below, and as many above."""
+    found = reliability(np.full(400, 0.5), np.zeros(400), resamples=4000)
+    assert [found.low[0], found.high[0]] == pytest.approx([0.459, 0.541], abs=0.004)
+    assert found.observed[0] < found.low[0]
+
+
 @settings(max_examples=20)
 @given(forecasts)
 def test_any_diagram_is_in_order(rounds) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from files import call
 
 import mistakebound as mb
+
+DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def rows(count: int = 400, seed: int = 0) -> list[tuple[str, float, float, int]]:
@@ -168,3 +171,17 @@ def test_usage() -> None:
     assert "    mistakebound forecasters rain.csv --outcome rain\n" in told
     assert "The forecasts:" in told
     assert "The forecasts:" not in call("run", "--help")
+
+
+def test_rain_in_niamey() -> None:
+    """EMOS taken apart as the README of the R package reliabilitydiag prints it; the others by their scores alone."""
+    path = DATA / "niamey_pop" / "precip_Niamey_2016.csv"
+    if not path.exists():
+        pytest.skip(f"{path} is not there (MISTAKEBOUND_DATA says where the data are)")
+    found = json.loads(call("forecasters", path, "--outcome", "obs", "--json"))
+    brier = {each["name"]: each["brier"] for each in found["forecasters"]}
+    parts = ("score", "miscalibration", "discrimination", "uncertainty")
+    assert [f"{brier['EMOS'][part]:.3g}" for part in parts] == ["0.232", "0.0183", "0.0305", "0.244"]
+    assert list(brier) == ["Logistic", "EMOS", "EPC", "ENS"]
+    assert [round(brier[name]["score"], 5) for name in ("Logistic", "ENS")] == [0.20575, 0.26617]
+    assert not any(pair["clear"] for pair in found["pairs"])  # 92 days are too few

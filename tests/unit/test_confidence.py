@@ -122,6 +122,25 @@ def test_bounds_are_those_of_the_notes(rounds: int) -> None:
     assert (sequence.lower, sequence.upper) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+def test_the_guess_is_the_mean_of_what_came_before() -> None:
+    """Of the values so far and the middle of all; never of the value itself, which would not be a guess."""
+    values, low, high, _ = (each.tolist() for each in rounds_of(5, 60))
+    guesses = [
+        min(max((0.25 + math.fsum(values[:t])) / (t + 1), low[t]), high[t]) for t in range(60)
+    ]  # a quarter is the middle of −1 and 1.5
+    sequence = ConfidenceSequence(0.1, -1, 1.5)
+    sequence.run(values, low, high)
+    expected = by_the_book(values, low, high, guesses, alpha=0.1, scale=2.5)
+    assert (sequence.lower, sequence.upper) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("c", [1e-9, 9.9e-5, 1.01e-4, 1e-3])
+def test_small_ranges_lose_no_digits(c: float) -> None:
+    """ψ(x)/x² by its series, which is exact enough there."""
+    a = confidence._costs(np.ones(1), np.array([1.0]), np.zeros(1), np.ones(1), np.array([c]))[0, 0]
+    assert a == pytest.approx(math.fsum(c**k / (k + 2) for k in range(8)) * (1 - c) ** 2, rel=1e-10)
+
+
 def test_weights_sum_to_one_and_rates_are_those_that_are_told() -> None:
     assert math.fsum(np.exp(LOG_WEIGHTS)) == pytest.approx(1, abs=1e-15)
     assert RATES[4] == 3
