@@ -139,7 +139,7 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     assert bad.total - bad.gap <= exact.total * (1 + 1e-12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(
     A=hnp.arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 5)), elements=st.integers(-3, 3)),
     loss=st.sampled_from(["square", "absolute", "pinball:0.3"]),
@@ -257,6 +257,14 @@ def test_linear_gaps_are_closed_and_nothing_near_is_better(loss, shape):
     assert best.total <= convex.total * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball:0.3"])
+def test_experts_who_say_nothing(loss):
+    best = oracles.best_linear(np.zeros((2, 3)), [1.0, -2.0], loss)
+    assert best.weights.tolist() == [0, 0, 0]
+    assert best.total == loss_named(loss).value(0, [1.0, -2.0]).sum()
+    assert best.gap == 0
+
+
 def test_least_squares_by_hand():
     best = oracles.best_linear([[1.0], [2.0]], [1.0, 3.0])
     assert best.weights == pytest.approx([7 / 5])
@@ -334,6 +342,11 @@ def test_sequences_against_all_of_them(losses, switches):
     assert count <= switches
     assert losses[np.arange(len(losses)), best.sequence].sum() == best.total
     assert count == int(np.argmax(best.totals == best.total))  # no more switches than the best needs
+
+
+def test_of_equally_good_moments_the_earliest():
+    assert oracles.best_switching([[0, 1], [0, 0], [0, 0], [1, 0]], 1).sequence.tolist() == [0, 1, 1, 1]
+    assert oracles.best_switching([[0, 0], [0, 0]], 3).sequence.tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("scale", SCALES)

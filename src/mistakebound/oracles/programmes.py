@@ -56,8 +56,8 @@ def best_unconstrained(Q: FloatArray, y: FloatArray, below: float, above: float)
     If ``Q' g = 0`` then ``Σ loss ≥ g @ (Q z − y) = −g @ y``. A g that obeys only nearly is projected and shrunk.
     """
     size = float(np.abs(y).max(initial=0.0))
-    if size == 0:
-        return np.zeros(Q.shape[1]), 0.0
+    if size == 0 or not Q.size:
+        return np.zeros(Q.shape[1]), float(np.sum(np.maximum(-above * y, below * y)))
     Q_scale = float(np.abs(Q).max())
     zeros = np.zeros(Q.shape[1])
     found = _solve(y / size, [(-below, above)] * len(y), A_eq=Q.T / Q_scale, b_eq=zeros)
