@@ -170,6 +170,17 @@ def test_units_do_not_matter(oracle, loss, scale):
     assert other.gap <= 1e-9 * other.total
 
 
+@pytest.mark.parametrize("loss", LINEAR)
+def test_bad_experts_do_not_drown_good_ones(loss):
+    """Errors from 1e-4 to 1e2, and every expert of some use."""
+    rng = np.random.default_rng(14)
+    y = rng.normal(size=40) + 1000
+    A = y[:, None] + rng.normal(size=(40, 8)) * 10 ** np.linspace(-4, 2, 8)
+    best = oracles.best_convex(A, y, loss)
+    assert best.gap <= 1e-9 * best.total
+    assert best.total < 0.999 * oracles.best_expert(A, y, loss).total
+
+
 def test_a_great_offset_costs_no_precision():
     A, y = stream("square", 60, 5, 4)
     near, far = oracles.best_convex(A, y), oracles.best_convex(A + 2.0**20, y + 2.0**20)
