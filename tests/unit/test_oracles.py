@@ -139,6 +139,12 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     assert bad.total - bad.gap <= exact.total * (1 + 1e-12)
 
 
+def test_the_gap_by_hand(monkeypatch):
+    """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
+    monkeypatch.setattr(oracles.convex.simplex, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
+    assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     A=hnp.arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 5)), elements=st.integers(-3, 3)),
@@ -358,6 +364,17 @@ def test_sequences_against_all_of_them(losses, switches):
 def test_of_equally_good_moments_the_earliest():
     assert oracles.best_switching([[0, 1], [0, 0], [0, 0], [1, 0]], 1).sequence.tolist() == [0, 1, 1, 1]
     assert oracles.best_switching([[0, 0], [0, 0]], 3).sequence.tolist() == [0, 0]
+    assert oracles.best_switching([[0, 1], [5, 0], [0, 0]], 2).sequence.tolist() == [0, 1, 1]  # not back again
+
+
+@pytest.mark.parametrize("switches", [0, 1, 2, 5, 9, 39])
+def test_a_sequence_costs_what_it_is_said_to(switches):
+    losses = np.random.default_rng(15).random((40, 5))
+    losses[np.random.default_rng(16).random((40, 5)) < 0.1] = NAN
+    losses[:, 3] = np.nan_to_num(losses[:, 3], nan=1.0)
+    best = oracles.best_switching(losses, switches)
+    assert losses[np.arange(40), best.sequence].sum() == pytest.approx(best.total, rel=1e-12)
+    assert int((np.diff(best.sequence) != 0).sum()) <= switches
 
 
 @pytest.mark.parametrize("scale", SCALES)
