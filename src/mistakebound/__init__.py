@@ -27,7 +27,7 @@ from mistakebound.learners import (
 from mistakebound.ledger import Ledger
 
 if TYPE_CHECKING:
-    from mistakebound import adversaries, bounds, experts, forecasters, streams, theorems
+    from mistakebound import adversaries, bounds, experts, forecasters, losses, oracles, streams, theorems
     from mistakebound.certificate import Certificate, certify
     from mistakebound.sources import Source
 
@@ -51,12 +51,14 @@ __all__ = [
     "experts",
     "forecasters",
     "load",
+    "losses",
+    "oracles",
     "streams",
     "theorems",
 ]
 
 # Loaded when first used, so that importing stays quick and needs no scipy.
-_MODULES = frozenset({"adversaries", "bounds", "experts", "forecasters", "streams", "theorems"})
+_MODULES = frozenset({"adversaries", "bounds", "experts", "forecasters", "losses", "oracles", "streams", "theorems"})
 _FROM_MODULES = {"Certificate": "certificate", "certify": "certificate", "Source": "sources"}
 
 

@@ -94,7 +94,7 @@ def test_hand_values(loss, forecast, outcome, value, gradient):
 @given(p=st.floats(5e-324, 1e-300) | units)
 def test_log_loses_nothing_to_rounding_or_range(p):
     assert float(Log().value(p, 1)) == pytest.approx(-math.log(p), rel=1e-15)
-    assert float(Log().value(p, 0)) == pytest.approx(-math.log1p(-p), rel=1e-15)  # not ln(1 − p), which would be 0
+    assert float(Log().value(p, 0)) == pytest.approx(-math.log1p(-p), rel=1e-15, abs=0)  # ln(1 − p) would be 0
     assert float(Log().vector_value([p, 0.0], [1, 0])) == float(Log().value(p, 1))
 
 
@@ -128,6 +128,7 @@ def test_who_sleeps_has_no_loss(loss):
     assert np.isnan(loss.gradient(forecast, y)).tolist() == [True, False]
     assert loss.value(forecast[:, None], y).shape == (2, 2)
     assert loss.value(forecast, y).dtype == loss.gradient(forecast, 1).dtype == np.float64
+    assert np.isnan(loss.vector_gradient(forecast, np.array([0.0, 1.0]))).tolist() == [True, False]
     loss.check(forecast[None, :], [1.0])
 
 

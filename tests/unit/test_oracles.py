@@ -139,7 +139,13 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     assert bad.total - bad.gap <= exact.total * (1 + 1e-12)
 
 
-@settings(max_examples=60)
+def test_the_gap_by_hand(monkeypatch):
+    """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
+    monkeypatch.setattr(oracles.convex.simplex, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
+    assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
+
+
+@settings(max_examples=60, deadline=None)
 @given(
     A=hnp.arrays(np.float64, st.tuples(st.integers(1, 7), st.integers(1, 5)), elements=st.integers(-3, 3)),
     loss=st.sampled_from(["square", "absolute", "pinball:0.3"]),
@@ -168,6 +174,17 @@ def test_units_do_not_matter(oracle, loss, scale):
     assert other.weights == pytest.approx(one.weights, abs=1e-9, rel=1e-7)
     assert other.total == pytest.approx(one.total * scale**power, rel=1e-9)
     assert other.gap <= 1e-9 * other.total
+
+
+@pytest.mark.parametrize("loss", LINEAR)
+def test_bad_experts_do_not_drown_good_ones(loss):
+    """Errors from 1e-4 to 1e2, and every expert of some use."""
+    rng = np.random.default_rng(14)
+    y = rng.normal(size=40) + 1000
+    A = y[:, None] + rng.normal(size=(40, 8)) * 10 ** np.linspace(-4, 2, 8)
+    best = oracles.best_convex(A, y, loss)
+    assert best.gap <= 1e-9 * best.total
+    assert best.total < 0.999 * oracles.best_expert(A, y, loss).total
 
 
 def test_a_great_offset_costs_no_precision():
@@ -257,6 +274,14 @@ def test_linear_gaps_are_closed_and_nothing_near_is_better(loss, shape):
     assert best.total <= convex.total * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("loss", ["square", "absolute", "pinball:0.3"])
+def test_experts_who_say_nothing(loss):
+    best = oracles.best_linear(np.zeros((2, 3)), [1.0, -2.0], loss)
+    assert best.weights.tolist() == [0, 0, 0]
+    assert best.total == loss_named(loss).value(0, [1.0, -2.0]).sum()
+    assert best.gap == 0
+
+
 def test_least_squares_by_hand():
     best = oracles.best_linear([[1.0], [2.0]], [1.0, 3.0])
     assert best.weights == pytest.approx([7 / 5])
@@ -334,6 +359,22 @@ def test_sequences_against_all_of_them(losses, switches):
     assert count <= switches
     assert losses[np.arange(len(losses)), best.sequence].sum() == best.total
     assert count == int(np.argmax(best.totals == best.total))  # no more switches than the best needs
+
+
+def test_of_equally_good_moments_the_earliest():
+    assert oracles.best_switching([[0, 1], [0, 0], [0, 0], [1, 0]], 1).sequence.tolist() == [0, 1, 1, 1]
+    assert oracles.best_switching([[0, 0], [0, 0]], 3).sequence.tolist() == [0, 0]
+    assert oracles.best_switching([[0, 1], [5, 0], [0, 0]], 2).sequence.tolist() == [0, 1, 1]  # not back again
+
+
+@pytest.mark.parametrize("switches", [0, 1, 2, 5, 9, 39])
+def test_a_sequence_costs_what_it_is_said_to(switches):
+    losses = np.random.default_rng(15).random((40, 5))
+    losses[np.random.default_rng(16).random((40, 5)) < 0.1] = NAN
+    losses[:, 3] = np.nan_to_num(losses[:, 3], nan=1.0)
+    best = oracles.best_switching(losses, switches)
+    assert losses[np.arange(40), best.sequence].sum() == pytest.approx(best.total, rel=1e-12)
+    assert int((np.diff(best.sequence) != 0).sum()) <= switches
 
 
 @pytest.mark.parametrize("scale", SCALES)

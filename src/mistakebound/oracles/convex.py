@@ -88,14 +88,19 @@ def best_convex(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
     if slopes is not None:
         below, above, factor = slopes
         w, least = programmes.best_on_simplex(E * factor[:, None], below, above)
-        total = given.judge(_combined(given, w))
+        total = programmes.lost(factor * (E @ w), below, above)
         return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0))
     if isinstance(given.loss, Log):
         w, total, gap = _likeliest(_given_to_outcomes(given))
         return Oracle(name, total, total / rounds, rounds, w, gap=gap)
-    w = simplex.nearest_to_zero(E) if isinstance(given.loss, Square) else _descend(given, E)
-    combined = _combined(given, w)
-    total, pull = given.judge(combined), E.T @ given.slopes(combined)
+    if isinstance(given.loss, Square):
+        w = simplex.nearest_to_zero(E)
+        r = E @ w  # not A w − y, where great outcomes would drown small errors
+        total, pull = float(r @ r), 2 * (E.T @ r)
+    else:
+        w = _descend(given, E)
+        combined = _combined(given, w)
+        total, pull = given.judge(combined), E.T @ given.slopes(combined)
     # Convexity: any w' has at least total + pull @ (w' − w), and pull @ w' is at least the least of pull.
     return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0))
 

@@ -35,38 +35,42 @@ def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArra
         return np.full(n, 1 / n)
     E = E / size
     R = np.asarray(np.linalg.qr(E, mode="r")) if len(E) > n else E  # |R w| = |E w|
-    if start is None:
-        start = np.zeros(n)
-        start[np.argmin(np.einsum("ti,ti->i", R, R))] = 1.0
-    w = _within(R, start, np.flatnonzero(start))
-    best = _length(R, w)
+    lengths = np.sqrt(np.einsum("ti,ti->i", R, R))
+    corner = np.zeros(n)
+    corner[np.argmin(lengths)] = 1.0
+    if not lengths.all():
+        return corner
+    start = corner if start is None else start
+    w = _within(R, lengths, start, np.flatnonzero(start))
+    best = _square(R @ w)
     for _ in range(CYCLES_PER_EXPERT * n):
-        pull = R.T @ (R @ w)
-        new = int(np.argmin(pull))
-        if w[new] > 0:  # w @ pull is the mean of pull over those that have weight: no one is below it
+        r = R @ w
+        new = int(np.argmin((R.T @ r - _square(r)) / lengths))  # |r|² is the mean of R' r over those with weight
+        if w[new] > 0:
             break
-        trial = _within(R, w, np.append(np.flatnonzero(w), new))
-        length = _length(R, trial)
-        if length >= best:
+        trial = _within(R, lengths, w, np.append(np.flatnonzero(w), new))
+        square = _square(R @ trial)
+        if square >= best:
             break
-        w, best = trial, length
+        w, best = trial, square
     return w
 
 
-def _length(R: FloatArray, w: FloatArray) -> float:
-    return float(np.sum(np.square(R @ w)))
+def _square(r: FloatArray) -> float:
+    return float(r @ r)
 
 
-def _within(R: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
+def _within(R: FloatArray, lengths: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
     """Move from w to the best weights on the support, dropping from it those that would become negative."""
     w = w.copy()
+    tiny = SMALL * lengths.min() / lengths  # what a weight does is measured in forecasts
     while True:
         v = np.zeros(len(w))
-        v[support] = _affine(R[:, support])
-        low = support[v[support] <= SMALL]
+        v[support] = _affine(R[:, support], lengths[support])
+        low = support[v[support] <= tiny[support]]
         if not low.size or len(support) == 1:
             return np.asarray(v / v.sum())
-        steps = w[low] / np.maximum(w[low] - v[low], SMALL)
+        steps = w[low] / np.maximum(w[low] - v[low], tiny[low])
         first = int(np.argmin(steps))
         w += min(1.0, float(steps[first])) * (v - w)
         w[low[first]] = 0.0
@@ -74,12 +78,13 @@ def _within(R: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
         support = support[support != low[first]]
 
 
-def _affine(R: FloatArray) -> FloatArray:
+def _affine(R: FloatArray, lengths: FloatArray) -> FloatArray:
     """Minimise ``|R v|`` over ``Σ v = 1``, of either sign: least squares in what differs from the shortest."""
-    base = int(np.argmin(np.einsum("ti,ti->i", R, R)))
+    base = int(np.argmin(lengths))
     others = np.delete(np.arange(R.shape[1]), base)
     v = np.empty(R.shape[1])
-    v[others] = np.linalg.lstsq(R[:, others] - R[:, [base]], -R[:, base], rcond=None)[0]
+    v[others] = np.linalg.lstsq((R[:, others] - R[:, [base]]) / lengths[others], -R[:, base], rcond=None)[0]
+    v[others] /= lengths[others]
     v[base] = 1 - v[others].sum()
     return v
 

@@ -19,8 +19,8 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
     """Return the best sequence of experts that changes at most that often.
 
     With ``D_s(i)`` the least loss so far of a sequence that now follows i after at most s switches, a round does
-    ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Among the best it takes one with the fewest switches, and stays
-    where switching would gain nothing. Time rounds × experts × switches, memory rounds × switches.
+    ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Of the best it takes one with the fewest switches; of moments to
+    switch that are equally good, the earliest. Time rounds × experts × switches, memory rounds × switches.
 
     Parameters
     ----------
