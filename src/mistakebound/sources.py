@@ -18,6 +18,7 @@ from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text,
 from mistakebound.labels import label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.live import Follower
+from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
@@ -126,6 +127,10 @@ class Source:
         Set it to read the files themselves even if there is a cache.
     label_may_be_missing : bool
         Set it to read also a table that has no column of that name, as those to be predicted do.
+    known_columns : list of str
+        Set it to the columns of tables that were read before: a first line of such names is a header.
+    columns : list of str
+        Of a table, once its reading has begun, its columns.
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
@@ -172,6 +177,8 @@ class Source:
         self.cache = cache
         self.needs_text = False
         self.label_may_be_missing = False
+        self.known_columns: list[str] = []
+        self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
         self.remarks: list[str] = []
@@ -246,7 +253,8 @@ class Source:
         if self.follow:
             message = "a file that is followed cannot be cached: it has no end"
             raise ValueError(message)
-        how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
+        names = ("format", "label", "table", "zero_based", "label_may_be_missing", "known_columns")
+        how = {name: getattr(self, name) for name in names}
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
@@ -265,6 +273,7 @@ class Source:
             with of_file(os.fspath(self.cache or "")):
                 return record[0], Chunk.unpack(record[1])
 
+        self._look_at_columns()
         sizes = [total_size([file]) or 0 for file in self.files]
         for file, size in zip(self.files, sizes, strict=True):
             if size == 0:
@@ -272,6 +281,12 @@ class Source:
         for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
             self.done = sum(sizes[: begin[0]]) + begin[1] + chunk.consumed
             yield begin, chunk
+
+    def _look_at_columns(self) -> None:
+        """Read the beginning of the first file, for a cache does not know its columns."""
+        for text in self._texts(self.files[0]):
+            if first := list(self._beginning(text.blocks)):
+                self._reader_of(self.files[0], text, b"".join(block for block, _ in first), None)
 
     def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
         """Every chunk from the files themselves, and where it begins."""
@@ -361,10 +376,13 @@ class Source:
     def _reader_of(self, file: str, text: Text, start: bytes, known: Reader | None) -> Reader:
         """The reader of this file: each of columns has its own, and texts have that of the first one."""
         if text.columns:
+            self.columns = self.columns or text.columns.reader.columns
             return text.columns.reader
         with of_file(file):
             if known is None:
-                return self._reader(start)
+                reader = self._reader(start)
+                self.columns = reader.columns
+                return reader
             if known.columns and not numbered_names(known.columns):
                 require_columns(known.columns, self._table(start, header=True).columns)
         return known
@@ -391,7 +409,17 @@ class Source:
     def _table(self, start: bytes, **known: Any) -> Reader:
         told = {**self._told(self.label or ""), **known}
         start = start[: start.find(b"\n", ENOUGH) + 1 or None]  # the same however the text is cut into blocks
+        if self.known_columns and "header" not in told:
+            told |= self._header(start)
         return self._with_or_without_label(partial(table_of, start), told)
+
+    def _header(self, start: bytes) -> dict[str, bool]:
+        """Whether a table has a header, if the tables before it tell."""
+        separator = self.table.get("separator")
+        found = has_header(start, separator, self.known_columns)
+        if found is False and not numbered_names(Reader.table(start, separator=separator).columns):
+            self._remark(UNEXPECTED)
+        return {} if found is None else {"header": found}
 
     def _with_or_without_label(self, read: Callable[[dict[str, Any]], Result], told: dict[str, Any]) -> Result:
         try:
@@ -426,17 +454,6 @@ class Source:
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
 
 
-def table_of(start: bytes, told: dict[str, Any]) -> Reader:
-    """The reader of a table, told by its beginning."""
-    try:
-        return Reader.table(start, **told)
-    except ValueError:
-        if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
-            with suppress(ValueError):
-                return Reader.table(start, **told, header=True)
-        raise
-
-
 @contextmanager
 def of_file(file: str) -> Iterator[None]:
     """Say of this file what is wrong."""
@@ -447,18 +464,10 @@ def of_file(file: str) -> Iterator[None]:
         raise ValueError(message) from None
 
 
-def require_columns(known: list[str], names: list[str]) -> None:
-    """Refuse a table whose columns are not those of the one before it."""
-    if names != known:
-        message = f"its columns are {', '.join(names[:20])}, but those before {', '.join(known[:20])}"
-        raise ValueError(message)
-
-
-def numbered_names(columns: list[str]) -> bool:
-    """Whether the columns have no names of their own."""
-    return columns == [f"c{number}" for number in range(1, len(columns) + 1)]
-
-
+UNEXPECTED = (
+    "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
+    "if it is none, say --header"
+)
 IGNORED = "importance weights are ignored: every line counts once"
 
 

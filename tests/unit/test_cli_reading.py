@@ -89,6 +89,59 @@ def test_columns_without_the_label(tmp_path: Path) -> None:
         assert predicted(tmp_path / "m.mb", tmp_path / file) == ["ham", "spam"] * 10
 
 
+WORDS = "outlook,wind,play\n" + "sunny,weak,yes\nrain,strong,no\nsunny,strong,yes\nrain,weak,no\n" * 3
+"""All of it words: the lines alone do not tell whether the first one is a header, if there are few of them."""
+
+
+def word_model(tmp_path: Path, *more: Any, text: str = WORDS) -> Path:
+    (tmp_path / "play.csv").write_text(text)
+    call("run", tmp_path / "play.csv", *(more or ("--label", "play")), "--passes", 3, "--save", tmp_path / "p.mb")
+    return tmp_path / "p.mb"
+
+
+def told(model: Path, text: str, *more: Any) -> list[str]:
+    new = model.with_name("new.csv")
+    new.write_text(text)
+    return call("predict", model, new, *more).splitlines()
+
+
+def test_a_header_of_words_is_known_again(tmp_path: Path) -> None:
+    model = word_model(tmp_path)
+    assert told(model, "outlook,wind\nrain,weak\nsunny,weak\n") == ["no", "yes"]
+    assert told(model, "wind,outlook\nweak,rain\n") == ["no"]
+    assert told(model, "outlook\nsunny\n") == ["yes"]
+    assert told(model, "day,outlook\nmonday,sunny\n") == ["yes"]  # half of its names are enough
+    assert told(model, WORDS[: WORDS.index("yes") + 4]) == ["yes"]
+    # None of its names is known: what stands there decides, and there it is data.
+    assert told(model, "a,b\nrain,weak\n")[:2] == told(model, "a,b\nrain,weak\n", "--no-header")[:2]
+    assert len(told(model, "outlook,wind\nrain,weak\n", "--no-header")[:2]) == 2  # who says it is believed
+
+
+def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
+    """Its first line would look like one: numbers stand below it."""
+    lines = "x,1,yes\ny,2,no\n" * 5
+    model = word_model(tmp_path, "--label", "3", text=lines)
+    found = told(model, "a,b,c\nx,1,yes\ny,2,no\n")
+    assert "line 1 looks like names of columns" in found[3]
+    assert found[1:3] == ["yes", "no"]
+    assert told(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
+
+
+def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> None:
+    model = word_model(tmp_path)
+    names = ["outlook", "wind", "play"]
+    assert (loaded(str(model))[1] or {})["columns"] == names
+    for _ in range(2):  # the second time from the cache
+        call("run", tmp_path / "play.csv", "--label", "play", "--cache", "--save", model)
+        assert (loaded(str(model))[1] or {})["columns"] == names
+    for _ in range(2):  # the second time there is nothing left to read
+        call("run", tmp_path / "play.csv", "--label", "play", "--save", tmp_path / "r.mb", "--resume")
+        assert (loaded(str(tmp_path / "r.mb"))[1] or {})["columns"] == names
+    (tmp_path / "more.csv").write_text("outlook,play,day\nrain,no,monday\n")
+    call("run", tmp_path / "more.csv", "--load", model, "--save", model)
+    assert (loaded(str(model))[1] or {})["columns"] == [*names, "day"]
+
+
 GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, "table": {}}
 
 
@@ -109,6 +162,8 @@ GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, 
         {**GOOD, "table": {"separator": 9}},
         {**GOOD, "table": {"more": 1}},
         {**GOOD, "more": 1},
+        {**GOOD, "columns": "abc"},
+        {**GOOD, "columns": [1]},
     ],
 )
 def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:

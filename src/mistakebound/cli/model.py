@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import shown, told
+from mistakebound.cli.output import note, shown, told
 from mistakebound.cli.reading import FILES, loaded, reading, source_of
 
 
@@ -41,13 +41,14 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
+        for remark in source.remarks:
+            note(remark)
         if rows == 0:
-            click.echo("note: there was nothing to predict", err=True)
+            note("there was nothing to predict")
         elif named and 2 * unknown > rows:
-            click.echo(
-                f"note: {unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
-                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows",
-                err=True,
+            note(
+                f"{unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
+                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"
             )
 
 

@@ -61,7 +61,7 @@ class Table:
         for remark in remarks:
             if not self.quiet and remark not in self.told:
                 with self.bar.away():
-                    click.echo(f"note: {printable(remark)}", err=True)
+                    note(remark)
                 self.told.add(remark)
 
     def end(self) -> None:
@@ -90,6 +90,11 @@ class Table:
             click.echo(
                 f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {bound:>10} {speed:>12,.0f}"
             )
+
+
+def note(remark: str) -> None:
+    """Say something beside the output."""
+    click.echo(f"note: {printable(remark)}", err=True)
 
 
 def shown(name: str) -> str:

@@ -67,6 +67,7 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
     source = mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
     if known is not None:
         source.table = {**known["table"], **source.table}
+        source.known_columns = known["columns"]
         for name in ("format", "label", "zero_based"):
             if click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
                 setattr(source, name, known[name])
@@ -76,7 +77,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
 
 def how_read(source: mb.Source) -> dict[str, Any]:
     """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
-    return {"format": source.format, "label": source.label, "zero_based": source.zero_based, "table": source.table}
+    columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]
+    told = {name: getattr(source, name) for name in ("format", "label", "zero_based", "table")}
+    return {**told, "columns": columns}
 
 
 def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
@@ -99,9 +102,11 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
     from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
 
     wrong = "how its files were read is not told rightly"
-    form, label, zero_based, table = fields(reading, "format", "label", "zero_based", "table")
+    reading = {"columns": [], **reading}  # the first files of format 3 do not have it
+    form, label, zero_based, table, columns = fields(reading, "format", "label", "zero_based", "table", "columns")
     need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
     need((label is None or type(label) is str) and isinstance(table, dict) and table.keys() <= {*TABLE_NAMES}, wrong)
+    need(is_list_of(str, columns), wrong)
     for name, value in table.items():
         if name in ("text", "categorical", "ignore"):
             need(is_list_of(str, value), wrong)
@@ -110,4 +115,4 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
         else:
             need(type(value) is {"separator": str, "header": bool}.get(name, int), wrong)
     pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
-    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}}
+    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}
