@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mistakebound.both_labels import both_labels_first
 from mistakebound.errors import StreamError
 from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
 from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
-from mistakebound.sources import START, both_labels_first
+from mistakebound.sources import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -469,34 +469,6 @@ UNEXPECTED = (
     "if it is none, say --header"
 )
 IGNORED = "importance weights are ignored: every line counts once"
-
-
-def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
-    """Hold the first parts back until they have shown both labels, which the first one is then told.
-
-    So a stream that comes line by line settles its labels as the same lines in one block would. Half a block is enough
-    to wait for; whatever ends the waiting, nothing that was read is lost.
-    """
-    held: list[Part] = []
-    other: list[bytes] = []
-    reason: BaseException | None = None
-    size = 0
-    try:
-        for part in parts:
-            held.append(part)
-            size += part.chunk.consumed
-            first = plain_label(held[0].labels[0]) if held[0].labels else None
-            other = [text for text in part.labels if plain_label(text) != first][:1]
-            if other or part.error or size >= texts.BLOCK // 2:
-                break
-    except (KeyboardInterrupt, ValueError) as stopped:
-        reason = stopped
-    if len(held) > 1 and other:
-        held[0] = replace(held[0], labels=held[0].labels + other)
-    yield from held
-    if reason:
-        raise reason
-    yield from parts
 
 
 def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound.labels import BY_CLASSES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -134,7 +136,8 @@ def printable(text: str) -> str:
 
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
-    return printable(str(error).removeprefix(f"round {getattr(error, 'round', None)}: "))
+    words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
+    return printable(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE"))
 
 
 class OutputFile(click.Path):
