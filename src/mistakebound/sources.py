@@ -425,10 +425,9 @@ class Source:
         try:
             return read(told)
         except ValueError:
-            if self.label_may_be_missing:
-                with suppress(ValueError):
-                    return read({**told, "label": ""})
-            raise
+            if not self.label_may_be_missing:
+                raise
+        return read({**told, "label": ""})  # what is missing now may not be
 
     def _told(self, label: str) -> dict[str, Any]:
         return {"label": label, **self.table}

@@ -89,6 +89,14 @@ def test_columns_without_the_label(tmp_path: Path) -> None:
         assert predicted(tmp_path / "m.mb", tmp_path / file) == ["ham", "spam"] * 10
 
 
+def test_the_column_that_is_missed_is_named(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "new.csv"
+    file.write_text("size;list\n3;a\n")
+    assert f"Error: {file}: 'subject' is no column; there are: size, list" in call("predict", model, file, fails=1)
+    file.write_text("kind;size;list\nham;3;a\n")
+    assert "'subject' is no column" in call("explain", model, file, fails=1)
+
+
 WORDS = "outlook,wind,play\n" + "sunny,weak,yes\nrain,strong,no\nsunny,strong,yes\nrain,weak,no\n" * 3
 """All of it words: the lines alone do not tell whether the first one is a header, if there are few of them."""
 
