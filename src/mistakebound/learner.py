@@ -166,10 +166,16 @@ class Learner:
 
     def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
+        return ((scores, labels) for scores, labels, _ in self.scored_parts(source))
+
+    def scored_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+        """Like ``score_parts``; also how many of the examples have features with names, none of which is known."""
         rounds = 0
         for part in source.parts():
-            scores, positive, words = self._start_with(part.chunk).score_part(part)
-            yield scores, self._the_labels().decode_all(positive)
+            life = self._start_with(part.chunk)
+            scores, positive, words = life.score_part(part)
+            unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
+            yield scores, self._the_labels().decode_all(positive), unknown
             rounds += len(scores)
             if words:
                 message = f"{part.where(len(scores))}: {words}"

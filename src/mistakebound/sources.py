@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -126,7 +126,8 @@ class Source:
     needs_text : bool
         Set it to read the files themselves even if there is a cache.
     label_may_be_missing : bool
-        Set it to read also a table that has no column of that name, as those to be predicted do.
+        Set it to read also a table that has no column of that name, and svmlight without labels, as those to be
+        predicted do.
     known_columns : list of str
         Set it to the columns of tables that were read before: a first line of such names is a header.
     columns : list of str
@@ -254,7 +255,7 @@ class Source:
             message = "a file that is followed cannot be cached: it has no end"
             raise ValueError(message)
         names = ("format", "label", "table", "zero_based", "label_may_be_missing", "known_columns")
-        how = {name: getattr(self, name) for name in names}
+        how = {name: getattr(self, name) for name in names} | {"other labels": self.labels is not None}
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
@@ -401,7 +402,10 @@ class Source:
         if self.label is not None or self.table:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
-        return Reader(kind, self.zero_based)
+        return Reader(kind, self.zero_based, self._is_label_optional())
+
+    def _is_label_optional(self) -> bool:
+        return self.label_may_be_missing or self.labels is not None
 
     def _kind(self, start: bytes) -> str:
         return tell_format(start) if self.format == "auto" else self.format
@@ -438,6 +442,7 @@ class Source:
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
             where = f": row {begin.line + row + number}" if in_rows else f":{begin.line + line}:{column}"
             message = f"{file}{where}: {what.decode(errors='replace')}"
+            message += LATIN_1 if what == b"not UTF-8" else ""
             if len(self.skipped) == self.skip_bad:
                 rows, error = row, message
                 break
@@ -467,6 +472,7 @@ UNEXPECTED = (
     "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
     "if it is none, say --header"
 )
+LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"
 
 

@@ -215,6 +215,21 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     assert not (tmp_path / "n.mb").exists()
 
 
+def test_what_says_nothing_is_what_has_no_name_that_is_known(tmp_path: Path) -> None:
+    """Whatever its score: known words may add up to that of nothing, and Winnow gives an unknown one a weight."""
+    learn, model, new = tmp_path / "l.vw", tmp_path / "m.mb", tmp_path / "n.vw"
+    learn.write_text("1 | a c\n-1 | b c\n" * 5)
+    call("run", learn, "--learner", "perceptron", "--save", model)
+    new.write_text("| c\n| a b\n" * 3)
+    assert {line.split()[1] for line in call("predict", model, new, "--scores").splitlines()} == {"0"}
+    assert "note" not in call("predict", model, new)
+    call("run", learn, "--learner", "winnow", "--threshold", 4, "--save", model)
+    new.write_text("| x y\n| x\n| a x\n")
+    assert "2 of 3 lines say nothing to the model" in call("predict", model, new)
+    new.write_text("| x a\n| a\n| x\n")
+    assert "note" not in call("predict", model, new)
+
+
 def test_predict_takes_a_source(stream: Path) -> None:
     learner = mb.Perceptron()
     learner.run(mb.Source(stream))

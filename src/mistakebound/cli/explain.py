@@ -10,7 +10,7 @@ import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import shown, told
-from mistakebound.cli.reading import loaded, reading, source_of
+from mistakebound.cli.reading import loaded, reading, source_to_predict
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -42,7 +42,8 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
     with told():
         learner, known = loaded(model)
-        found = explanations(learner, source_of((file,), options, known), line)
+        source = source_to_predict((file,), options, known)
+        found = explanations(learner, source, line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):
             click.echo(as_object(each, top) if as_json else ("\n" if shown_so_far else "") + in_words(each, top))

@@ -9,7 +9,7 @@ import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import note, shown, told
-from mistakebound.cli.reading import FILES, loaded, reading, source_of
+from mistakebound.cli.reading import FILES, loaded, reading, source_to_predict
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -31,13 +31,11 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     """
     with told():
         learner, known = loaded(model)
-        source = source_of(files, options, known)
-        named = learner.ledger_.named
-        nothing_known = learner.score_one({}) if named else 0.0
+        source = source_to_predict(files, options, known)
         rows = unknown = 0
-        for numbers, labels in learner.score_parts(source):
+        for numbers, labels, unknown_here in learner.scored_parts(source):
             rows += len(numbers)
-            unknown += int((numbers == nothing_known).sum())
+            unknown += unknown_here
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
@@ -45,7 +43,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             note(remark)
         if rows == 0:
             note("there was nothing to predict")
-        elif named and 2 * unknown > rows:
+        elif 2 * unknown > rows:
             note(
                 f"{unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
                 "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"

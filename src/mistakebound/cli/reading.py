@@ -75,6 +75,13 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
     return source
 
 
+def source_to_predict(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None) -> mb.Source:
+    """The same, where labels are not needed: they may be missing, unless somebody has just said where they are."""
+    source = source_of(files, options, known)
+    source.label_may_be_missing |= source.label is None
+    return source
+
+
 def how_read(source: mb.Source) -> dict[str, Any]:
     """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
     columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]
