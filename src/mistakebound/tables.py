@@ -12,11 +12,15 @@ def table_of(start: bytes, told: dict[str, Any]) -> Reader:
     """The reader of a table, told by its beginning."""
     try:
         return Reader.table(start, **told)
-    except ValueError:
-        if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
-            with suppress(ValueError):
-                return Reader.table(start, **told, header=True)
-        raise
+    except ValueError as error:
+        if "header" in told:
+            raise
+        try:  # if the columns that were told have their names in the first line, it is a header
+            return Reader.table(start, **told, header=True)
+        except ValueError as other:
+            first_line = start.lstrip().partition(b"\n")[0]
+            named = told.get("label", "").encode()
+            raise (other if named and named in first_line else error) from None
 
 
 def has_header(start: bytes, separator: str | None, known: list[str]) -> bool | None:

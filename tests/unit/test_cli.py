@@ -101,6 +101,17 @@ def test_tables(tmp_path: Path) -> None:
     assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
 
 
+def test_a_name_of_two_columns_is_told(tmp_path: Path) -> None:
+    """Rather than that there is no header."""
+    path = tmp_path / "twice.csv"
+    for rows in ("1,2,yes\n3,4,no\n", "p,q,yes\nr,s,no\n"):
+        path.write_text("a,a,y\n" + rows)
+        assert f"Error: {path}: 'a' is the name of two columns" in call("run", path, "--label", "y", fails=1)
+    assert "'z' is no column; there are: c1, c2, c3" in call("run", path, "--label", "z", fails=1)
+    path.write_text("a,a,y\n1,2,yes\n3,4,no\n")  # numbers show that it is a header, whoever asks for what
+    assert "'a' is the name of two columns" in call("run", path, "--label", 3, fails=1)
+
+
 def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     """One line, exit code 1 or 2, and the rounds before stay counted and saved."""
     assert "No such file" in call("run", tmp_path / "absent", fails=1)
