@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mistakebound import texts
-from mistakebound.labels import NO_LABEL, plain_label
+from mistakebound.labels import plain_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def first_error(parts: list[Part]) -> str:
     for part in parts:
         row = part.label_ids.find(part.labels.index(b"")) if b"" in part.labels else part.rows
         if 0 <= row < part.rows:
-            return f"{part.where(row)}: {NO_LABEL}"
+            return f"{part.where(row)}: {part.no_label(row)}"
         if part.error:
             return part.error
     return ""

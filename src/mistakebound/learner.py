@@ -160,7 +160,8 @@ class Learner:
         ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
-            words = labels.objection(part.label(row)) if unknown else played.words
+            label = part.label(row)
+            words = played.words if not unknown else part.no_label(row) if label is None else labels.objection(label)
             return ledger, f"{part.where(row)}: {words}"
         return ledger, part.error if last == part.rows else ""
 

@@ -15,7 +15,7 @@ from mistakebound import texts
 from mistakebound._core import Chunk, Reader
 from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
-from mistakebound.labels import label_array, plain_label
+from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.live import Follower
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
@@ -72,11 +72,28 @@ class Part:
     """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
     """What the file calls the feature at position 0."""
+    unlabelled: str = NO_LABEL
+    """What is to be said of a row without a label."""
+    label_key: str = ""
+    """Of JSON, where the label should be."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
         place = self.label_ids[row]
         return plain_label(self.labels[place]) if place < len(self.labels) else "(one of very many)"
+
+    def no_label(self, row: int) -> str:
+        """What is to be said of this row, which has no label."""
+        if not self.label_key:
+            return self.unlabelled
+        from mistakebound.keys import keys_of, listed  # noqa: PLC0415 - seldom needed
+
+        line = bytes(self.chunk.text).split(b"\n")[self.chunk.line(row) - 1 :][:1]
+        keys = keys_of(line[0]) if line else []
+        if not keys:  # from a cache, perhaps, which has no lines
+            return self.unlabelled
+        what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
+        return f"{self.unlabelled}: {what}; there are: {listed(keys)}"
 
     def where(self, row: int) -> str:
         """File and line of a row."""
@@ -135,7 +152,7 @@ class Source:
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
-        What else should be known: a file was empty, importance weights are not used, a followed file was replaced.
+        What else should be known: a file has no examples, importance weights are not used, a followed file was replaced.
     done : int
         Bytes of the files that were read so far.
     bytes : int
@@ -185,6 +202,7 @@ class Source:
         self.remarks: list[str] = []
         self.done = 0
         self._stop = threading.Event()
+        self._unlabelled, self._label_key = NO_LABEL, ""
 
     @property
     def total(self) -> int | None:
@@ -208,12 +226,17 @@ class Source:
             self._check_that_it_can_be_followed()
         told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
         rows, self.done = start.rows, 0
+        examples = [0] * len(self.files)
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
             place = Place(number, byte, line, rows, len(self.skipped))
             self.bytes += chunk.consumed
+            examples[number] += len(chunk) + len(chunk.bad)
             part = self._part(chunk, self.files[number], place, told, in_rows=bool(in_rows))
             yield part
             rows += part.rows
+        for number in range(start.file + (start.byte > 0), len(self.files)):
+            if not examples[number]:
+                self._remark(f"{self.files[number]}: there are no examples in it")
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
@@ -276,9 +299,6 @@ class Source:
 
         self._look_at_columns()
         sizes = [total_size([file]) or 0 for file in self.files]
-        for file, size in zip(self.files, sizes, strict=True):
-            if size == 0:
-                self._remark(f"{file}: empty, there is nothing to learn")
         for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
             self.done = sum(sizes[: begin[0]]) + begin[1] + chunk.consumed
             yield begin, chunk
@@ -297,7 +317,6 @@ class Source:
             for text in self._texts(file):
                 first = list(self._beginning(text.blocks))
                 if not first:
-                    self._remark(f"{file}: empty, there is nothing to learn")
                     continue
                 reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
                 if number < start.file:  # behind, but how those after it are read may depend on it
@@ -377,16 +396,21 @@ class Source:
     def _reader_of(self, file: str, text: Text, start: bytes, known: Reader | None) -> Reader:
         """The reader of this file: each of columns has its own, and texts have that of the first one."""
         if text.columns:
-            self.columns = self.columns or text.columns.reader.columns
+            self._know_columns(text.columns.reader)
             return text.columns.reader
         with of_file(file):
             if known is None:
                 reader = self._reader(start)
-                self.columns = reader.columns
+                self._know_columns(reader)
                 return reader
             if known.columns and not numbered_names(known.columns):
                 require_columns(known.columns, self._table(start, header=True).columns)
         return known
+
+    def _know_columns(self, reader: Reader) -> None:
+        self.columns = reader.columns
+        if self.columns and self.labels is None:
+            self._unlabelled = NO_COLUMN + ", ".join(self.columns[:20]) + ")" if self.label is None else NO_LABEL
 
     def _reader(self, start: bytes) -> Reader:
         if self.format == "auto":
@@ -398,7 +422,13 @@ class Source:
             for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
-            return Reader.json(**self._told(self.label or "label"))
+            if wanted := [*self.table.get("text", ()), *self.table.get("ignore", ())]:
+                from mistakebound.keys import never_seen  # noqa: PLC0415 - most runs do without
+
+                for remark in never_seen(start[: start.find(b"\n", ENOUGH) + 1 or None], wanted):
+                    self._remark(remark)
+            self._label_key = self.label or "label"
+            return Reader.json(**self._told(self._label_key))
         if self.label is not None or self.table:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
@@ -455,7 +485,8 @@ class Source:
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
         if chunk.weighted:
             self._remark(IGNORED)
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
+        first = 0 if self.zero_based else 1
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, self._unlabelled, self._label_key)
 
 
 @contextmanager
@@ -472,6 +503,7 @@ UNEXPECTED = (
     "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
     "if it is none, say --header"
 )
+NO_COLUMN = "there is no label (tell which column it is: --label NAME or NUMBER; there are: "
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"
 

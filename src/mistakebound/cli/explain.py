@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import shown, told
+from mistakebound.cli.output import note, shown, told
 from mistakebound.cli.reading import loaded, reading, source_to_predict
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
         for each in islice(found, first if line is None else 1):
             click.echo(as_object(each, top) if as_json else ("\n" if shown_so_far else "") + in_words(each, top))
             shown_so_far += 1
+        for remark in source.remarks:
+            note(remark)
         if line is not None and not shown_so_far:
             message = f"{file}: no example begins in line {line}"
             raise click.ClickException(message)

@@ -41,9 +41,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             click.echo("".join(lines), nl=False)
         for remark in source.remarks:
             note(remark)
-        if rows == 0:
-            note("there was nothing to predict")
-        elif 2 * unknown > rows:
+        if 2 * unknown > rows:
             note(
                 f"{unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
                 "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
-
+THREADS = click.option(
+    "--threads",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Threads that parse ahead; the result is the same.",
+)
 READING = (
     click.option(
         "--format",
@@ -26,11 +32,11 @@ READING = (
     click.option("--labels", metavar="FILE", type=click.Path(), help="Labels in a file of their own, one a line."),
     click.option("--positive", metavar="LABEL", help="This label against all others."),
     click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
-    click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),
-    click.option("--letters", type=int, metavar="N", help="Of a text, also runs of N characters."),
+    click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, runs of up to N words."),
+    click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also runs of N characters."),
     click.option(
         "--bins",
-        type=int,
+        type=click.IntRange(0),
         metavar="N",
         help="Numbers as categories: N bins (1, 2, 4, ...) between two powers of two, for numbers of all sizes; try 4.",
     ),
@@ -40,9 +46,11 @@ READING = (
     click.option("--separator", metavar="CHAR", help="What separates the columns of a table."),
     click.option("--header/--no-header", default=None, help="Whether a table begins with the names of its columns."),
     click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
-    click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them."),
+    click.option(
+        "--skip-bad", default=0, type=click.IntRange(0), metavar="N", help="Leave out up to N bad lines, and list them."
+    ),
     click.option("--cache", is_flag=True, help="Keep what was parsed in FILE.mbcache, and read that the next time."),
-    click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
+    THREADS,
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
 TABLE_NAMES = ("text", "words", "letters", "bins", "categorical", "ignore", "interact", "separator", "header")

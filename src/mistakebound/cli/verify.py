@@ -18,6 +18,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
+from mistakebound.cli.reading import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ ENOUGH = 1 << 60
     type=click.Path(exists=True, dir_okay=False),
     help="Also check that the replay learns this model.",
 )
-@click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same.")
+@THREADS
 def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
     r"""Learn FILE again, and check a certificate.
 
