@@ -152,7 +152,8 @@ class Source:
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
-        What else should be known: a file has no examples, importance weights are not used, a followed file was replaced.
+        What else should be known: a file has no examples, importance weights are not used, a followed file was
+        replaced.
     done : int
         Bytes of the files that were read so far.
     bytes : int
@@ -226,20 +227,27 @@ class Source:
             self._check_that_it_can_be_followed()
         told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
         rows, self.done = start.rows, 0
-        examples = [0] * len(self.files)
+        reached, examples = start.file, start.byte
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
+            reached, examples = self._reach(number, reached, examples)
             place = Place(number, byte, line, rows, len(self.skipped))
             self.bytes += chunk.consumed
-            examples[number] += len(chunk) + len(chunk.bad)
+            examples += len(chunk) + len(chunk.bad)
             part = self._part(chunk, self.files[number], place, told, in_rows=bool(in_rows))
             yield part
             rows += part.rows
-        for number in range(start.file + (start.byte > 0), len(self.files)):
-            if not examples[number]:
-                self._remark(f"{self.files[number]}: there are no examples in it")
+        self._reach(len(self.files), reached, examples)
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
+
+    def _reach(self, number: int, reached: int, examples: int) -> tuple[int, int]:
+        """Go on to this file, and remark on those since the one that was reached that have no examples."""
+        while reached < number:
+            if not examples:
+                self._remark(f"{self.files[reached]}: there are no examples in it")
+            reached, examples = reached + 1, 0
+        return reached, examples
 
     def to_csr(self) -> tuple[Any, AnyArray]:
         """All of the stream in memory: a scipy CSR matrix of float64, and the labels. Features must have no names.

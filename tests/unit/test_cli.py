@@ -151,7 +151,9 @@ def test_bound() -> None:
     assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
     assert "novikoff" in call("bound")
     assert "no theorem 'x'" in call("bound", "x", fails=2)
-    assert "missing a required argument" in call("bound", "halving", fails=2)
+    assert "littlestone also needs --r; it takes --n --r [--alpha]" in call("bound", "littlestone", "--n", 9, fails=2)
+    assert "halving does not take --r; it takes --n" in call("bound", "halving", "--r", 9, fails=2)
+    assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
     assert "--name value" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=1)
 

@@ -9,7 +9,7 @@ import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import note, shown, told
-from mistakebound.cli.reading import FILES, loaded, reading, source_to_predict
+from mistakebound.cli.reading import FILES, loaded, notes_of, reading, source_to_predict
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -39,7 +39,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
-        for remark in source.remarks:
+        for remark in notes_of(source):
             note(remark)
         if 2 * unknown > rows:
             note(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -115,9 +114,8 @@ def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
     try:
         yield
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
+        raise
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
         raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None

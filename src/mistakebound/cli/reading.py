@@ -90,6 +90,13 @@ def source_to_predict(files: tuple[str, ...], options: dict[str, Any], known: di
     return source
 
 
+def notes_of(source: mb.Source) -> list[str]:
+    """What should be known of files to be predicted: whether lines count once or more often does not matter there."""
+    from mistakebound.sources import IGNORED  # noqa: PLC0415 - what most commands do without
+
+    return [remark for remark in source.remarks if remark != IGNORED]
+
+
 def how_read(source: mb.Source) -> dict[str, Any]:
     """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
     columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]

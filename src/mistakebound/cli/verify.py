@@ -29,7 +29,15 @@ ENOUGH = 1 << 60
 """Bytes for mistaken examples: all of them."""
 
 
-@click.command(cls=Manual)
+EXIT_CODES = """\b
+Exit codes:
+  0    everything agrees
+  1    something does not, or cannot be read: the answer says what
+  2    the command was not understood
+  130  Ctrl-C"""
+
+
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn FILE again, and check a certificate.")
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--labels", metavar="FILE", help="The labels, if they were in a file of their own.")
