@@ -147,6 +147,9 @@ class Source:
         predicted do.
     known_columns : list of str
         Set it to the columns of tables that were read before: a first line of such names is a header.
+    remembered : set of str
+        Names of options that nobody has told of these files, but of earlier ones: what does not concern the format of
+        these is not asked for, and columns to be ignored may be missing.
     columns : list of str
         Of a table, once its reading has begun, its columns.
     skipped : list of str
@@ -197,6 +200,7 @@ class Source:
         self.needs_text = False
         self.label_may_be_missing = False
         self.known_columns: list[str] = []
+        self.remembered: set[str] = set()
         self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
@@ -287,6 +291,7 @@ class Source:
             raise ValueError(message)
         names = ("format", "label", "table", "zero_based", "label_may_be_missing", "known_columns")
         how = {name: getattr(self, name) for name in names} | {"other labels": self.labels is not None}
+        how["remembered"] = sorted(self.remembered)
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
@@ -349,7 +354,8 @@ class Source:
         if self.follow and file is self.files[-1]:
             yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(texts.BLOCK))
         else:
-            with opened(file, partial(self._columns, file) if self.format == "auto" else None) as text:
+            by_content = self.format == "auto" or "format" in self.remembered
+            with opened(file, partial(self._columns, file) if by_content else None) as text:
                 yield text
 
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
@@ -362,7 +368,8 @@ class Source:
         return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
-        return self._with_or_without_label(lambda told: Columns(file, raw, start, told), self._told(self.label or ""))
+        told = self._told(self.label or "", leave=("header", "separator"))
+        return self._with_or_without_label(partial(Columns, file, raw, start), told)
 
     def _check_that_it_can_be_followed(self) -> None:
         file = self.files[-1]
@@ -427,17 +434,18 @@ class Source:
         if kind == "table":
             return self._table(start)
         if kind == "json":
-            for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
+            known = {"ignore", "text", "words", "letters", "bins"}
+            for name in self.table.keys() - known - self.remembered:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
-            if wanted := [*self.table.get("text", ()), *self.table.get("ignore", ())]:
+            if wanted := [n for role in {"text", "ignore"} - self.remembered for n in self.table.get(role, ())]:
                 from mistakebound.keys import never_seen  # noqa: PLC0415 - most runs do without
 
                 for remark in never_seen(start[: start.find(b"\n", ENOUGH) + 1 or None], wanted):
                     self._remark(remark)
             self._label_key = self.label or "label"
-            return Reader.json(**self._told(self._label_key))
-        if self.label is not None or self.table:
+            return Reader.json(**self._told(self._label_key, leave=tuple(self.table.keys() - known)))
+        if (self.label is not None and "label" not in self.remembered) or self.table.keys() - self.remembered:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
         return Reader(kind, self.zero_based, self._is_label_optional())
@@ -464,6 +472,16 @@ class Source:
         return {} if found is None else {"header": found}
 
     def _with_or_without_label(self, read: Callable[[dict[str, Any]], Result], told: dict[str, Any]) -> Result:
+        """Read it as told; if that cannot be, without what may be missing: columns to be ignored, and the label."""
+        try:
+            return read(told)
+        except ValueError:
+            if not self.label_may_be_missing and "ignore" not in self.remembered:
+                raise
+        if "ignore" in self.remembered:
+            rest: dict[str, Any] = {name: told[name] for name in told.keys() & {"header", "separator"}}
+            there = [name for name in told["ignore"] if _can(read, {**rest, "label": "", "ignore": [name]})]
+            told = {**told, "ignore": there}
         try:
             return read(told)
         except ValueError:
@@ -471,8 +489,9 @@ class Source:
                 raise
         return read({**told, "label": ""})  # what is missing now may not be
 
-    def _told(self, label: str) -> dict[str, Any]:
-        return {"label": label, **self.table}
+    def _told(self, label: str, leave: tuple[str, ...] = ()) -> dict[str, Any]:
+        """What was told of tables; of what is only remembered, without that which does not concern these."""
+        return {"label": label, **{n: v for n, v in self.table.items() if n not in leave or n not in self.remembered}}
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
@@ -495,6 +514,14 @@ class Source:
             self._remark(IGNORED)
         first = 0 if self.zero_based else 1
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, self._unlabelled, self._label_key)
+
+
+def _can(read: Callable[[dict[str, Any]], Any], told: dict[str, Any]) -> bool:
+    try:
+        read(told)
+    except ValueError:
+        return False
+    return True
 
 
 @contextmanager

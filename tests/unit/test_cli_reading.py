@@ -150,6 +150,36 @@ def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> N
     assert (loaded(str(model))[1] or {})["columns"] == [*names, "day"]
 
 
+def test_numbers_of_columns_are_remembered_as_names(tmp_path: Path) -> None:
+    """A new file may lack the label, and then every other column has another number."""
+    (tmp_path / "num.csv").write_text("kind,id,x,y\n" + "a,7,1,0\nb,1,0,1\n" * 20)
+    call("run", tmp_path / "num.csv", "--label", "1", "--ignore", "2", "--save", tmp_path / "n.mb")
+    file = tmp_path / "new.csv"
+    for text in ("kind,id,x,y\nb,9,1,0\nb,9,0,1\n", "id,x,y\n9,1,0\n9,0,1\n", "x,y\n1,0\n0,1\n", "y,x\n0,1\n1,0\n"):
+        file.write_text(text)
+        assert predicted(tmp_path / "n.mb", file) == ["a", "b"]
+    reading = loaded(str(tmp_path / "n.mb"))[1]
+    assert reading is not None
+    assert (reading["label"], reading["table"]["ignore"]) == ("kind", ["id"])
+
+
+def test_what_was_told_of_text_is_not_asked_of_other_formats(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "l.csv").write_text("kind;x;z\n" + "a;1;0\nb;0;1\n" * 20)
+    told = ("--label", "kind", "--separator", ";", "--header", "--format", "table", "--ignore", "z")
+    call("run", tmp_path / "l.csv", *told, "--save", tmp_path / "l.mb")
+    pq.write_table(pa.table({"x": [1, 0]}), tmp_path / "new.parquet")
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.parquet") == ["a", "b"]
+    (tmp_path / "new.jsonl").write_text('{"x": 1}\n{"x": 0}\n')
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json") == ["a", "b"]
+    (tmp_path / "new.vw").write_text("| x:1\n| x:0\n")
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.vw", "--format", "vw") == ["a", "b"]
+    # Who says it now means it.
+    assert "of tables only" in call(
+        "predict", tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json", "--header", fails=1
+    )
+
+
 GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, "table": {}}
 
 

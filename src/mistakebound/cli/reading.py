@@ -8,6 +8,7 @@ import click
 
 import mistakebound as mb
 from mistakebound.errors import ModelError
+from mistakebound.tables import numbered_names
 
 if TYPE_CHECKING:
     from mistakebound.learners import LinearLearner
@@ -74,11 +75,13 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
     source = mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
     if known is not None:
+        source.remembered = known["table"].keys() - source.table.keys()
         source.table = {**known["table"], **source.table}
         source.known_columns = known["columns"]
         for name in ("format", "label", "zero_based"):
             if click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
                 setattr(source, name, known[name])
+                source.remembered |= {name}
                 source.label_may_be_missing |= name == "label"
     return source
 
@@ -101,7 +104,23 @@ def how_read(source: mb.Source) -> dict[str, Any]:
     """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
     columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]
     told = {name: getattr(source, name) for name in ("format", "label", "zero_based", "table")}
-    return {**told, "columns": columns}
+    return {**told, **by_name(told["label"], told["table"], source.columns), "columns": columns}
+
+
+def by_name(label: str | None, table: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """The same with columns called by their names where they were told by number: the next table may lack some."""
+
+    def name(column: str) -> str:
+        place = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
+        return columns[place] if 0 <= place < len(columns) and not numbered_names(columns) else column
+
+    lists = {
+        role: [name(column) for column in table[role]] for role in ("text", "categorical", "ignore") if role in table
+    }
+    pairs = (
+        {"interact": [tuple(name(each) for each in pair) for pair in table["interact"]]} if "interact" in table else {}
+    )
+    return {"label": label and name(label), "table": {**table, **lists, **pairs}}
 
 
 def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
