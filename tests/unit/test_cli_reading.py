@@ -14,6 +14,7 @@ from mistakebound.cli.reading import checked, loaded
 from mistakebound.errors import ModelError
 from mistakebound.learners import KINDS
 from mistakebound.store import load_with_notes, save
+from mistakebound.tables import has_header
 
 ROWS = [
     ("ham", "lunch tomorrow", "3", "a"),
@@ -123,6 +124,13 @@ def test_a_header_of_words_is_known_again(tmp_path: Path) -> None:
     # None of its names is known: what stands there decides, and there it is data.
     assert told(model, "a,b\nrain,weak\n")[:2] == told(model, "a,b\nrain,weak\n", "--no-header")[:2]
     assert len(told(model, "outlook,wind\nrain,weak\n", "--no-header")[:2]) == 2  # who says it is believed
+
+
+def test_a_name_or_two_among_the_data_are_no_header() -> None:
+    names = ["outlook", "wind", "play"]
+    assert has_header(b"outlook,b,c\nx,y,z\n", None, names) is None
+    assert has_header(b"outlook;b;wind\nx;y;z\n", ";", names) is True
+    assert has_header(b"a,a\nx,y\n", None, names) is None
 
 
 def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
