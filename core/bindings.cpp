@@ -190,6 +190,21 @@ class Engine {
     return nb::make_tuple(stop.row, static_cast<int>(stop.fault), stop.position);
   }
 
+  // How many of the first rows of a chunk have no feature with a name that is known.
+  std::size_t unknown_rows(const Parsed& parsed, std::size_t rows) {
+    const Chunk& chunk = parsed.chunk;
+    if (!parsed.named || rows > chunk.rows()) throw nb::value_error("a chunk of named examples has names");
+    const auto lock = lock_with_gil();
+    std::size_t unknown = 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+      auto k = static_cast<std::size_t>(chunk.indptr[r]);
+      while (k < end && names_.find(chunk.name[k], chunk.key[k]) == 0) ++k;
+      unknown += k == end ? 1 : 0;
+    }
+    return unknown;
+  }
+
   // Whether the positive label was predicted, before learning.
   bool learn_named(nb::handle x, int label) {
     const Borrowed example(*this, x);
@@ -552,6 +567,7 @@ NB_MODULE(_core, m) {
       .def("score_named", &Engine::score_named, "x"_a)
       .def("play_chunk", &Engine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
       .def("score_chunk", &Engine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
+      .def("unknown_rows", &Engine::unknown_rows, "chunk"_a, "rows"_a)
       .def("counts", &Engine::counts)
       .def("predictions", &Engine::predictions, "first"_a, "last"_a)
       .def("mistake_rounds", &Engine::mistake_rounds, "first"_a, "last"_a)
@@ -630,7 +646,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
       .def_prop_ro("value", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.value, self); });
   nb::class_<Reader>(m, "Reader", "Parses text of one format.")
-      .def(nb::init<const std::string&, bool>(), "kind"_a, "zero_based"_a = false)
+      .def(nb::init<const std::string&, bool, bool>(), "kind"_a, "zero_based"_a = false, "label_optional"_a = false)
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),
                   "text"_a = Strings(), "categorical"_a = Strings(), "words"_a = 1, "letters"_a = 0, "bins"_a = 0,
                   "interact"_a = std::vector<std::pair<std::string, std::string>>(), "separator"_a = nb::none(),

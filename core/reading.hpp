@@ -121,9 +121,9 @@ inline void tell(formats::TableOptions& options, std::string label, Strings igno
 
 class Reader {
  public:
-  Reader(const std::string& kind, bool zero_based) {
+  Reader(const std::string& kind, bool zero_based, bool label_optional) {
     if (kind == "svmlight")
-      format_ = Svmlight{zero_based};
+      format_ = Svmlight{zero_based, label_optional};
     else if (kind == "vw")
       format_ = VwText{};
     else

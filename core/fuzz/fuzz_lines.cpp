@@ -20,7 +20,7 @@ namespace {
 
 const std::vector<std::string> svmlight = {
     "1 1:0.5 2:1e-3 77:12345678.875 2147483646:1", "-1 qid:7 3:1 9:-0.000123456789012345 # 5:x", "+1.5e0 10:.5 11:5. 12:123456789012345678901",
-    "0\t1:1\r", "# nothing", ""};
+    "0\t1:1\r", "# nothing", "", "3:1 4:0.5 # no label"};
 const std::vector<std::string> vw = {
     "1 | price:.23 sqft:.25 2006", "-1 2 'second | a:1e3", "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |", "1 tag| a b:0", "| un", ""};
 const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
@@ -133,10 +133,10 @@ int main(int argc, char** argv) {
   Random random(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0);
   const unsigned long long count = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 100000;
   for (unsigned long long k = 0; k < count; ++k) {
-    feed(Svmlight{k % 2 == 0}, line(svmlight, random), random);
+    feed(Svmlight{k % 2 == 0, k % 4 < 2}, line(svmlight, random), random);
     feed(VwText{}, line(vw, random), random);
     if (k % 8 == 0) {
-      feed_lines(Svmlight{k % 16 == 0}, svmlight, random);
+      feed_lines(Svmlight{k % 16 == 0, k % 32 < 16}, svmlight, random);
       feed_lines(VwText{}, vw, random);
     }
   }

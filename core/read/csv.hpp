@@ -52,7 +52,8 @@ class Table {
       std::string name(options_.header ? unquoted(field, scratch) : std::string_view());
       if (name.empty()) name = std::string(1, 'c').append(std::to_string(columns_.size() + 1));
       if (utf8_fault(name) != std::string_view::npos)
-        throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1));
+        throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1) +
+                                    " (of Latin-1: iconv -f latin1 -t utf8 FILE)");
       if (std::find(columns_.begin(), columns_.end(), name) != columns_.end())
         throw std::invalid_argument(quoted(name) + " is the name of two columns");
       columns_.push_back(std::move(name));

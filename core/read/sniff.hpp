@@ -65,10 +65,11 @@ class Sniffer {
     return records;
   }
 
-  // A first record is a header only if there is reason to think so: its fields are distinct, none is a number, none is
-  // missing (but the very first may be empty, as pandas writes it), none comes again in its column, and
-  //   - below one of them stand numbers only, or
-  //   - there are at least five more records, and below three of them values repeat (so the name would have, too).
+  // A first record is a header only if there is reason to think so: none of its fields is a number, none is missing (but
+  // the very first may be empty, as pandas writes it), none comes again in its column, and
+  //   - below one of them stand numbers only (if two of them are equal, nobody can use it, but it is one), or
+  //   - they are distinct, there are at least five more records, and below three of them values repeat (so the name would
+  //     have, too).
   static bool has_header(const Records& records, const std::vector<std::string>& missing) {
     if (records.size() < 2) return false;
     const std::vector<std::string>& first = records[0];
@@ -94,7 +95,7 @@ class Sniffer {
       repeating += below.size() < present ? 1 : 0;
     }
     const bool distinct = std::set<std::string_view>(first.begin(), first.end()).size() == first.size();
-    return distinct && (numbers_below || (records.size() > 5 && repeating >= 3));
+    return numbers_below || (distinct && records.size() > 5 && repeating >= 3);
   }
 };
 

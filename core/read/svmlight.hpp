@@ -1,7 +1,7 @@
 // svmlight / libsvm:   label [qid:7] 3:0.5 7:1 ... [# comment]
 //
 // Indices count from 1 unless `zero_based`; they may come in any order, and one that is repeated means the sum.
-// Empty lines and lines of comment alone are no rows.
+// Empty lines and lines of comment alone are no rows. A line may begin with its first index:value if `label_optional`.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -17,6 +17,7 @@ struct Svmlight {
   static constexpr bool named = false;
   static constexpr std::int64_t widest = (std::int64_t{1} << 31) - 2;
   bool zero_based = false;
+  bool label_optional = false;
 
   // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
   const char* parse_quickly(const char* p, const char* end, std::int64_t& line, Chunk& chunk) const {
@@ -52,7 +53,14 @@ struct Svmlight {
     double number;
     const char* const label = p;
     p = read_number(p, end, number);
-    if (p == label || !ends_token(p, end)) return fail(label, "the label must be a number" + got(label, end));
+    if (p == label || !ends_token(p, end)) {
+      if (!begins_feature(label, end)) return fail(label, "the label must be a number" + got(label, end));
+      if (!label_optional)
+        return fail(label, "there is no label before " + word(label, end) +
+                               "; if the labels lie in a file of their own, say --labels FILE");
+      p = label;
+      number = 0;
+    }
     const std::string_view label_text(label, static_cast<std::size_t>(p - label));
     if (!std::isfinite(number)) return fail(label, "the label is not finite");
     const std::int64_t first = zero_based ? 0 : 1;
@@ -96,12 +104,18 @@ struct Svmlight {
     while (p < end && is_space(*p)) ++p;
     return p;
   }
+  static bool begins_feature(const char* p, const char* end) {
+    const char* const begin = p;
+    while (p < end && is_digit(*p)) ++p;
+    return p > begin && p < end && *p == ':';
+  }
   static bool ends_token(const char* p, const char* end) { return p == end || is_space(*p) || *p == '#'; }
-  static std::string got(const char* token, const char* end) {
+  static std::string word(const char* token, const char* end) {
     const char* p = token;
     while (p < end && !is_space(*p) && p - token < 40) ++p;
-    return ", got '" + std::string(token, p) + "'";
+    return "'" + std::string(token, p) + "'";
   }
+  static std::string got(const char* token, const char* end) { return ", got " + word(token, end); }
   std::string index_words(std::int64_t index) const {
     if (index == 0) return "index 0: indices count from 1 here; if they count from 0, say --zero-based";
     return "index " + std::to_string(index) + " is beyond the largest possible, " + std::to_string(widest);

@@ -2,7 +2,6 @@
 
 >>> import mistakebound as mb
 >>> learner = mb.Perceptron()
->>> learner.learn_one({"free": 1, "money": 1}, "spam") if False else None
 >>> X, y = mb.streams.panel(n=16, k=3, rounds=200, seed=0)
 >>> ledger = learner.run(X, y)
 >>> learner.certify().status

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from itertools import islice
+
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 FOREIGN = {
@@ -29,6 +32,9 @@ def refuse_what_is_no_text(beginning: bytes) -> None:
         if beginning.startswith(start):
             message = f"this is {what}"
             raise ValueError(message)
+    if beginning.lstrip().startswith(b"[") and beginning.lstrip()[1:].lstrip().startswith(b"{"):
+        message = "this is a JSON array: JSON lines have one object a line, without [ and commas: jq -c '.[]' FILE"
+        raise ValueError(message)
     if b"\0" in beginning:
         message = f"this is no text: byte {beginning.index(0) + 1} is zero. {KNOWN}"
         raise ValueError(message)
@@ -38,29 +44,42 @@ KNOWN = "Known are svmlight, VW text, tables (CSV, TSV), JSON lines, Parquet and
 
 
 def tell_format(beginning: bytes) -> str:
-    """Say what a text is by its first line that is not empty.
+    r"""Say what a text is by its first line that is not empty; if that is no line of svmlight, by those after it, too.
 
-    >>> [tell_format(line) for line in (b"+1 3:0.5", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
-    ['svmlight', 'vw', 'json', 'table']
+    >>> [tell_format(line) for line in (b"+1 3:0.5", b"3:0.5 4:1", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
+    ['svmlight', 'svmlight', 'vw', 'json', 'table']
+    >>> tell_format(b"+1 3:o.5 7:1\n-1 2:1 5:1\n")
+    'svmlight'
     """
-    for line in beginning.split(b"\n"):
-        text = line.split(b" #")[0].strip()
-        if not text or text.startswith(b"#"):
-            continue
-        if text.startswith(b"{"):
-            return "json"
-        words = text.split()
-        if (
-            _is_number(words[0])
-            and all(_is_pair(pair) for pair in words[1:20])
-            and (len(words) > 1 or b"," not in text)
-        ):
-            return "svmlight"
-        before, bar, _ = text.partition(b"|")
-        if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):
-            return "vw"
-        return "table"
-    return "svmlight"
+    lines = (line.split(b" #")[0].strip() for line in BytesIO(beginning))
+    texts = list(islice((line for line in lines if line and not line.startswith(b"#")), FIRST_LINES))
+    if not texts:
+        return "svmlight"
+    if texts[0].startswith(b"{"):
+        return "json"
+    if _is_svmlight(texts[0]):
+        return "svmlight"
+    before, bar, _ = texts[0].partition(b"|")
+    if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):
+        return "vw"
+    return "svmlight" if _is_svmlight_with_a_slip(texts) else "table"
+
+
+FIRST_LINES = 20
+
+
+def _is_svmlight(line: bytes) -> bool:
+    """Whether this is a label and pairs, or pairs alone."""
+    first, *pairs = line.split()[:20]
+    if not all(map(_is_pair, pairs)):
+        return False
+    return _is_pair(first) or (_is_number(first) and (bool(pairs) or b"," not in line))
+
+
+def _is_svmlight_with_a_slip(lines: list[bytes]) -> bool:
+    """Whether the first line has a pair at least, and most of the others are nothing but a label and pairs."""
+    others = sum(_is_svmlight(line) and b":" in line for line in lines[1:])
+    return any(map(_is_pair, lines[0].split())) and 2 * others > len(lines) - 1
 
 
 def _is_pair(text: bytes) -> bool:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray, SignArray
 
 POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
+NO_LABEL = "there is no label in this line"
+BY_CLASSES = "pass classes=(negative, positive)"
+"""The way out, in Python; the command line has its own words for it."""
 
 
 def plain(label: Any) -> Any:
@@ -137,7 +140,7 @@ class Labels:
         """Like ``encode``, for labels that are given as places in a list of texts; each sign is a signed byte."""
         labels = [plain_label(text) for text in texts]
         if labels and not self.settled:
-            self._settle(labels[0], [label for label in labels if label != labels[0]][:1])
+            self._settle(labels[0], [label for label in labels if label not in (None, labels[0])][:1])
         signs = bytes(self.signs.get(label, UNKNOWN) % 256 for label in labels)
         return ids.translate(signs.ljust(256, bytes([UNKNOWN])))
 
@@ -165,8 +168,7 @@ class Labels:
 
     def _settle_one(self, label: Any) -> int:
         if self.settled and label is None:
-            message = "there is no label in this line"
-            raise StreamError(message)
+            raise StreamError(NO_LABEL)
         if self.settled:
             message = (
                 f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} "
@@ -177,7 +179,7 @@ class Labels:
             message = "there is no label (of a table, tell which column it is: --label NAME or NUMBER)"
             raise StreamError(message)
         if not isinstance(label, (bool, int, float)):
-            message = f"label {label!r} alone does not tell which side is positive: pass classes=(negative, positive)"
+            message = f"label {label!r} alone does not tell which side is positive: {BY_CLASSES}"
             raise StreamError(message)
         if label != label:  # noqa: PLR0124
             message = "label is NaN"
@@ -189,7 +191,7 @@ class Labels:
             if in_order(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
                 message = (
                     f"labels {known!r} and {label!r} came one at a time, and {known!r} was taken for the "
-                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: pass classes=(negative, positive)"
+                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: {BY_CLASSES}"
                 )
                 raise StreamError(message)
         self.signs[label] = sign
@@ -229,7 +231,7 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
             return (a, b) if a < b else (b, a)
     except TypeError:
         pass
-    message = f"labels {a!r} and {b!r} have no order: pass classes=(negative, positive)"
+    message = f"labels {a!r} and {b!r} have no order: {BY_CLASSES}"
     raise StreamError(message)
 
 

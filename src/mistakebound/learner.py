@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mistakebound.both_labels import both_labels_first
 from mistakebound.errors import StreamError
 from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
 from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
-from mistakebound.sources import START, both_labels_first
+from mistakebound.sources import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -159,16 +160,23 @@ class Learner:
         ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
-            words = labels.objection(part.label(row)) if unknown else played.words
+            label = part.label(row)
+            words = played.words if not unknown else part.no_label(row) if label is None else labels.objection(label)
             return ledger, f"{part.where(row)}: {words}"
         return ledger, part.error if last == part.rows else ""
 
     def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
+        return ((scores, labels) for scores, labels, _ in self.scored_parts(source))
+
+    def scored_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+        """Like ``score_parts``; also how many of the examples have features with names, none of which is known."""
         rounds = 0
         for part in source.parts():
-            scores, positive, words = self._start_with(part.chunk).score_part(part)
-            yield scores, self._the_labels().decode_all(positive)
+            life = self._start_with(part.chunk)
+            scores, positive, words = life.score_part(part)
+            unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
+            yield scores, self._the_labels().decode_all(positive), unknown
             rounds += len(scores)
             if words:
                 message = f"{part.where(len(scores))}: {words}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -15,9 +15,10 @@ from mistakebound import texts
 from mistakebound._core import Chunk, Reader
 from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
-from mistakebound.labels import label_array, plain_label
+from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.live import Follower
+from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
@@ -71,11 +72,28 @@ class Part:
     """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
     """What the file calls the feature at position 0."""
+    unlabelled: str = NO_LABEL
+    """What is to be said of a row without a label."""
+    label_key: str = ""
+    """Of JSON, where the label should be."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
         place = self.label_ids[row]
         return plain_label(self.labels[place]) if place < len(self.labels) else "(one of very many)"
+
+    def no_label(self, row: int) -> str:
+        """What is to be said of this row, which has no label."""
+        if not self.label_key:
+            return self.unlabelled
+        from mistakebound.keys import keys_of, listed  # noqa: PLC0415 - seldom needed
+
+        line = bytes(self.chunk.text).split(b"\n")[self.chunk.line(row) - 1 :][:1]
+        keys = keys_of(line[0]) if line else []
+        if not keys:  # from a cache, perhaps, which has no lines
+            return self.unlabelled
+        what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
+        return f"{self.unlabelled}: {what}; there are: {listed(keys)}"
 
     def where(self, row: int) -> str:
         """File and line of a row."""
@@ -128,16 +146,23 @@ class Source:
     needs_text : bool
         Set it to read the files themselves even if there is a cache.
     label_may_be_missing : bool
-        Set it to read also a table that has no column of that name, as those to be predicted do.
+        Set it to read also a table that has no column of that name, and svmlight without labels, as those to be
+        predicted do.
+    known_columns : list of str
+        Set it to the columns of tables that were read before: a first line of such names is a header.
+    remembered : set of str
+        Names of options that nobody has told of these files, but of earlier ones: what does not concern the format of
+        these is not asked for, and columns to be ignored may be missing.
     as_columns : bool
         Set it to get every field of a table or of JSON lines as a feature, zeros among them, and none as the label:
         then what is no feature was not there. Files without columns are refused.
     columns : list of str
-        Names of the columns of the table that is being read; none of other files.
+        Of a table, once its reading has begun, its columns.
     skipped : list of str
         The bad lines that were left out.
     remarks : list of str
-        What else should be known: a file was empty, importance weights are not used, a followed file was replaced.
+        What else should be known: a file has no examples, importance weights are not used, a followed file was
+        replaced.
     done : int
         Bytes of the files that were read so far.
     bytes : int
@@ -181,12 +206,15 @@ class Source:
         self.needs_text = False
         self.label_may_be_missing = False
         self.as_columns = False
+        self.known_columns: list[str] = []
+        self.remembered: set[str] = set()
         self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
         self.remarks: list[str] = []
         self.done = 0
         self._stop = threading.Event()
+        self._unlabelled, self._label_key = NO_LABEL, ""
 
     @property
     def total(self) -> int | None:
@@ -210,15 +238,27 @@ class Source:
             self._check_that_it_can_be_followed()
         told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
         rows, self.done = start.rows, 0
+        reached, examples = start.file, start.byte
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
+            reached, examples = self._reach(number, reached, examples)
             place = Place(number, byte, line, rows, len(self.skipped))
             self.bytes += chunk.consumed
+            examples += len(chunk) + len(chunk.bad)
             part = self._part(chunk, self.files[number], place, told, in_rows=bool(in_rows))
             yield part
             rows += part.rows
+        self._reach(len(self.files), reached, examples)
         if told is not None and next(told, None) is not None:
             message = f"{self.labels}: there are more labels than examples"
             raise ValueError(message)
+
+    def _reach(self, number: int, reached: int, examples: int) -> tuple[int, int]:
+        """Go on to this file, and remark on those since the one that was reached that have no examples."""
+        while reached < number:
+            if not examples:
+                self._remark(f"{self.files[reached]}: there are no examples in it")
+            reached, examples = reached + 1, 0
+        return reached, examples
 
     def to_csr(self) -> tuple[Any, AnyArray]:
         """All of the stream in memory: a scipy CSR matrix of float64, and the labels. Features must have no names.
@@ -256,7 +296,9 @@ class Source:
         if self.follow:
             message = "a file that is followed cannot be cached: it has no end"
             raise ValueError(message)
-        how = {"format": self.format, "label": self.label, "table": self.table, "zero_based": self.zero_based}
+        names = ("format", "label", "table", "zero_based", "label_may_be_missing", "known_columns")
+        how = {name: getattr(self, name) for name in names} | {"other labels": self.labels is not None}
+        how["remembered"] = sorted(self.remembered)
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
@@ -275,13 +317,17 @@ class Source:
             with of_file(os.fspath(self.cache or "")):
                 return record[0], Chunk.unpack(record[1])
 
+        self._look_at_columns()
         sizes = [total_size([file]) or 0 for file in self.files]
-        for file, size in zip(self.files, sizes, strict=True):
-            if size == 0:
-                self._remark(f"{file}: empty, there is nothing to learn")
         for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
             self.done = sum(sizes[: begin[0]]) + begin[1] + chunk.consumed
             yield begin, chunk
+
+    def _look_at_columns(self) -> None:
+        """Read the beginning of the first file, for a cache does not know its columns."""
+        for text in self._texts(self.files[0]):
+            if first := list(self._beginning(text.blocks)):
+                self._reader_of(self.files[0], text, b"".join(block for block, _ in first), None)
 
     def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
         """Every chunk from the files themselves, and where it begins."""
@@ -291,10 +337,8 @@ class Source:
             for text in self._texts(file):
                 first = list(self._beginning(text.blocks))
                 if not first:
-                    self._remark(f"{file}: empty, there is nothing to learn")
                     continue
                 reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
-                self.columns = reader.columns
                 if number < start.file:  # behind, but how those after it are read may depend on it
                     self.done = before + (total_size([file]) or 0)
                     continue
@@ -317,7 +361,8 @@ class Source:
         if self.follow and file is self.files[-1]:
             yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(texts.BLOCK))
         else:
-            with opened(file, partial(self._columns, file) if self.format == "auto" else None) as text:
+            by_content = self.format == "auto" or "format" in self.remembered
+            with opened(file, partial(self._columns, file) if by_content else None) as text:
                 yield text
 
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
@@ -330,7 +375,8 @@ class Source:
         return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
-        return self._with_or_without_label(lambda told: Columns(file, raw, start, told), self._told(self.label or ""))
+        told = self._told(self.label or "", leave=("header", "separator"))
+        return self._with_or_without_label(partial(Columns, file, raw, start), told)
 
     def _check_that_it_can_be_followed(self) -> None:
         file = self.files[-1]
@@ -372,13 +418,21 @@ class Source:
     def _reader_of(self, file: str, text: Text, start: bytes, known: Reader | None) -> Reader:
         """The reader of this file: each of columns has its own, and texts have that of the first one."""
         if text.columns:
+            self._know_columns(text.columns.reader)
             return text.columns.reader
         with of_file(file):
             if known is None:
-                return self._reader(start)
+                reader = self._reader(start)
+                self._know_columns(reader)
+                return reader
             if known.columns and not numbered_names(known.columns):
                 require_columns(known.columns, self._table(start, header=True).columns)
         return known
+
+    def _know_columns(self, reader: Reader) -> None:
+        self.columns = reader.columns
+        if self.columns and self.labels is None:
+            self._unlabelled = NO_COLUMN + ", ".join(self.columns[:20]) + ")" if self.label is None else NO_LABEL
 
     def _reader(self, start: bytes) -> Reader:
         if self.format == "auto":
@@ -387,17 +441,27 @@ class Source:
         if kind == "table":
             return self._table(start)
         if kind == "json":
-            for name in self.table.keys() - {"ignore", "text", "words", "letters", "bins"}:
+            known = {"ignore", "text", "words", "letters", "bins"}
+            for name in self.table.keys() - known - self.remembered:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
-            return Reader.json(**self._told("" if self.as_columns else self.label or "label"))
+            if wanted := [n for role in {"text", "ignore"} - self.remembered for n in self.table.get(role, ())]:
+                from mistakebound.keys import never_seen  # noqa: PLC0415 - most runs do without
+
+                for remark in never_seen(start[: start.find(b"\n", ENOUGH) + 1 or None], wanted):
+                    self._remark(remark)
+            self._label_key = "" if self.as_columns else self.label or "label"
+            return Reader.json(**self._told(self._label_key, leave=tuple(self.table.keys() - known)))
         if self.as_columns:
             message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
             raise ValueError(message)
-        if self.label is not None or self.table:
+        if (self.label is not None and "label" not in self.remembered) or self.table.keys() - self.remembered:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
-        return Reader(kind, self.zero_based)
+        return Reader(kind, self.zero_based, self._is_label_optional())
+
+    def _is_label_optional(self) -> bool:
+        return self.label_may_be_missing or self.labels is not None
 
     def _kind(self, start: bytes) -> str:
         return tell_format(start) if self.format == "auto" else self.format
@@ -405,19 +469,40 @@ class Source:
     def _table(self, start: bytes, **known: Any) -> Reader:
         told = {**self._told(self.label or ""), **known}
         start = start[: start.find(b"\n", ENOUGH) + 1 or None]  # the same however the text is cut into blocks
+        if self.known_columns and "header" not in told:
+            told |= self._header(start)
         return self._with_or_without_label(partial(table_of, start), told)
 
+    def _header(self, start: bytes) -> dict[str, bool]:
+        """Whether a table has a header, if the tables before it tell."""
+        separator = self.table.get("separator")
+        found = has_header(start, separator, self.known_columns)
+        if found is False and not numbered_names(Reader.table(start, separator=separator).columns):
+            self._remark(UNEXPECTED)
+        return {} if found is None else {"header": found}
+
     def _with_or_without_label(self, read: Callable[[dict[str, Any]], Result], told: dict[str, Any]) -> Result:
+        """Read it as told; if that cannot be, without what may be missing: columns to be ignored, and the label."""
         try:
             return read(told)
         except ValueError:
-            if self.label_may_be_missing:
-                with suppress(ValueError):
-                    return read({**told, "label": ""})
-            raise
+            if not self.label_may_be_missing and "ignore" not in self.remembered:
+                raise
+        if "ignore" in self.remembered:
+            rest: dict[str, Any] = {name: told[name] for name in told.keys() & {"header", "separator"}}
+            there = [name for name in told["ignore"] if _can(read, {**rest, "label": "", "ignore": [name]})]
+            told = {**told, "ignore": there}
+        try:
+            return read(told)
+        except ValueError:
+            if not self.label_may_be_missing:
+                raise
+        return read({**told, "label": ""})  # what is missing now may not be
 
-    def _told(self, label: str) -> dict[str, Any]:
-        return {"label": label, **self.table, **({"zeros": True} if self.as_columns else {})}
+    def _told(self, label: str, leave: tuple[str, ...] = ()) -> dict[str, Any]:
+        """What was told of tables; of what is only remembered, without that which does not concern these."""
+        table = {name: value for name, value in self.table.items() if name not in {*leave} & self.remembered}
+        return {"label": label, **table, **({"zeros": True} if self.as_columns else {})}
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
@@ -425,6 +510,7 @@ class Source:
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
             where = f": row {begin.line + row + number}" if in_rows else f":{begin.line + line}:{column}"
             message = f"{file}{where}: {what.decode(errors='replace')}"
+            message += LATIN_1 if what == b"not UTF-8" else ""
             if len(self.skipped) == self.skip_bad:
                 rows, error = row, message
                 break
@@ -437,18 +523,16 @@ class Source:
             labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
         if chunk.weighted:
             self._remark(IGNORED)
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
+        first = 0 if self.zero_based else 1
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, self._unlabelled, self._label_key)
 
 
-def table_of(start: bytes, told: dict[str, Any]) -> Reader:
-    """The reader of a table, told by its beginning."""
+def _can(read: Callable[[dict[str, Any]], Any], told: dict[str, Any]) -> bool:
     try:
-        return Reader.table(start, **told)
+        read(told)
     except ValueError:
-        if "header" not in told:  # if the columns that were told have their names in the first line, it is a header
-            with suppress(ValueError):
-                return Reader.table(start, **told, header=True)
-        raise
+        return False
+    return True
 
 
 @contextmanager
@@ -461,47 +545,13 @@ def of_file(file: str) -> Iterator[None]:
         raise ValueError(message) from None
 
 
-def require_columns(known: list[str], names: list[str]) -> None:
-    """Refuse a table whose columns are not those of the one before it."""
-    if names != known:
-        message = f"its columns are {', '.join(names[:20])}, but those before {', '.join(known[:20])}"
-        raise ValueError(message)
-
-
-def numbered_names(columns: list[str]) -> bool:
-    """Whether the columns have no names of their own."""
-    return columns == [f"c{number}" for number in range(1, len(columns) + 1)]
-
-
+UNEXPECTED = (
+    "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
+    "if it is none, say --header"
+)
+NO_COLUMN = "there is no label (tell which column it is: --label NAME or NUMBER; there are: "
+LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"
-
-
-def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
-    """Hold the first parts back until they have shown both labels, which the first one is then told.
-
-    So a stream that comes line by line settles its labels as the same lines in one block would. Half a block is enough
-    to wait for; whatever ends the waiting, nothing that was read is lost.
-    """
-    held: list[Part] = []
-    other: list[bytes] = []
-    reason: BaseException | None = None
-    size = 0
-    try:
-        for part in parts:
-            held.append(part)
-            size += part.chunk.consumed
-            first = plain_label(held[0].labels[0]) if held[0].labels else None
-            other = [text for text in part.labels if plain_label(text) != first][:1]
-            if other or part.error or size >= texts.BLOCK // 2:
-                break
-    except (KeyboardInterrupt, ValueError) as stopped:
-        reason = stopped
-    if len(held) > 1 and other:
-        held[0] = replace(held[0], labels=held[0].labels + other)
-    yield from held
-    if reason:
-        raise reason
-    yield from parts
 
 
 def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:

@@ -101,6 +101,17 @@ def test_tables(tmp_path: Path) -> None:
     assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
 
 
+def test_a_name_of_two_columns_is_told(tmp_path: Path) -> None:
+    """Rather than that there is no header."""
+    path = tmp_path / "twice.csv"
+    for rows in ("1,2,yes\n3,4,no\n", "p,q,yes\nr,s,no\n"):
+        path.write_text("a,a,y\n" + rows)
+        assert f"Error: {path}: 'a' is the name of two columns" in call("run", path, "--label", "y", fails=1)
+    assert "'z' is no column; there are: c1, c2, c3" in call("run", path, "--label", "z", fails=1)
+    path.write_text("a,a,y\n1,2,yes\n3,4,no\n")  # numbers show that it is a header, whoever asks for what
+    assert "'a' is the name of two columns" in call("run", path, "--label", 3, fails=1)
+
+
 def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     """One line, exit code 1 or 2, and the rounds before stay counted and saved."""
     assert "No such file" in call("run", tmp_path / "absent", fails=1)
@@ -140,7 +151,9 @@ def test_bound() -> None:
     assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
     assert "novikoff" in call("bound")
     assert "no theorem 'x'" in call("bound", "x", fails=2)
-    assert "missing a required argument" in call("bound", "halving", fails=2)
+    assert "littlestone also needs --r; it takes --n --r [--alpha]" in call("bound", "littlestone", "--n", 9, fails=2)
+    assert "halving does not take --r; it takes --n" in call("bound", "halving", "--r", 9, fails=2)
+    assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
     assert "--name value" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=1)
 
@@ -213,6 +226,21 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     table.write_text("kind,subject\n")
     assert "nothing was learned" in call("run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb")
     assert not (tmp_path / "n.mb").exists()
+
+
+def test_what_says_nothing_is_what_has_no_name_that_is_known(tmp_path: Path) -> None:
+    """Whatever its score: known words may add up to that of nothing, and Winnow gives an unknown one a weight."""
+    learn, model, new = tmp_path / "l.vw", tmp_path / "m.mb", tmp_path / "n.vw"
+    learn.write_text("1 | a c\n-1 | b c\n" * 5)
+    call("run", learn, "--learner", "perceptron", "--save", model)
+    new.write_text("| c\n| a b\n" * 3)
+    assert {line.split()[1] for line in call("predict", model, new, "--scores").splitlines()} == {"0"}
+    assert "note" not in call("predict", model, new)
+    call("run", learn, "--learner", "winnow", "--threshold", 4, "--save", model)
+    new.write_text("| x y\n| x\n| a x\n")
+    assert "2 of 3 lines say nothing to the model" in call("predict", model, new)
+    new.write_text("| x a\n| a\n| x\n")
+    assert "note" not in call("predict", model, new)
 
 
 def test_predict_takes_a_source(stream: Path) -> None:

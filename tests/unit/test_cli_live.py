@@ -319,7 +319,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     assert "\x1b" not in call("run", file, "--format", "svmlight", fails=1)
     file.write_text("")
     assert "note: " in call("run", file)
-    assert "nothing to learn" in call("run", file)
+    assert f"{file}: there are no examples in it" in call("run", file)
 
 
 def test_a_header_is_known_by_the_columns_that_were_told(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mistakebound.cli.reading import checked, loaded
 from mistakebound.errors import ModelError
 from mistakebound.learners import KINDS
 from mistakebound.store import load_with_notes, save
+from mistakebound.tables import has_header
 
 ROWS = [
     ("ham", "lunch tomorrow", "3", "a"),
@@ -89,6 +90,104 @@ def test_columns_without_the_label(tmp_path: Path) -> None:
         assert predicted(tmp_path / "m.mb", tmp_path / file) == ["ham", "spam"] * 10
 
 
+def test_the_column_that_is_missed_is_named(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "new.csv"
+    file.write_text("size;list\n3;a\n")
+    assert f"Error: {file}: 'subject' is no column; there are: size, list" in call("predict", model, file, fails=1)
+    file.write_text("kind;size;list\nham;3;a\n")
+    assert "'subject' is no column" in call("explain", model, file, fails=1)
+
+
+WORDS = "outlook,wind,play\n" + "sunny,weak,yes\nrain,strong,no\nsunny,strong,yes\nrain,weak,no\n" * 3
+"""All of it words: the lines alone do not tell whether the first one is a header, if there are few of them."""
+
+
+def word_model(tmp_path: Path, *more: Any, text: str = WORDS) -> Path:
+    (tmp_path / "play.csv").write_text(text)
+    call("run", tmp_path / "play.csv", *(more or ("--label", "play")), "--passes", 3, "--save", tmp_path / "p.mb")
+    return tmp_path / "p.mb"
+
+
+def told(model: Path, text: str, *more: Any) -> list[str]:
+    new = model.with_name("new.csv")
+    new.write_text(text)
+    return call("predict", model, new, *more).splitlines()
+
+
+def test_a_header_of_words_is_known_again(tmp_path: Path) -> None:
+    model = word_model(tmp_path)
+    assert told(model, "outlook,wind\nrain,weak\nsunny,weak\n") == ["no", "yes"]
+    assert told(model, "wind,outlook\nweak,rain\n") == ["no"]
+    assert told(model, "outlook\nsunny\n") == ["yes"]
+    assert told(model, "day,outlook\nmonday,sunny\n") == ["yes"]  # half of its names are enough
+    assert told(model, WORDS[: WORDS.index("yes") + 4]) == ["yes"]
+    # None of its names is known: what stands there decides, and there it is data.
+    assert told(model, "a,b\nrain,weak\n")[:2] == told(model, "a,b\nrain,weak\n", "--no-header")[:2]
+    assert len(told(model, "outlook,wind\nrain,weak\n", "--no-header")[:2]) == 2  # who says it is believed
+
+
+def test_a_name_or_two_among_the_data_are_no_header() -> None:
+    names = ["outlook", "wind", "play"]
+    assert has_header(b"outlook,b,c\nx,y,z\n", None, names) is None
+    assert has_header(b"outlook;b;wind\nx;y;z\n", ";", names) is True
+    assert has_header(b"a,a\nx,y\n", None, names) is None
+
+
+def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
+    """Its first line would look like one: numbers stand below it."""
+    lines = "x,1,yes\ny,2,no\n" * 5
+    model = word_model(tmp_path, "--label", "3", text=lines)
+    found = told(model, "a,b,c\nx,1,yes\ny,2,no\n")
+    assert "line 1 looks like names of columns" in found[3]
+    assert found[1:3] == ["yes", "no"]
+    assert told(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
+
+
+def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> None:
+    model = word_model(tmp_path)
+    names = ["outlook", "wind", "play"]
+    assert (loaded(str(model))[1] or {})["columns"] == names
+    for _ in range(2):  # the second time from the cache
+        call("run", tmp_path / "play.csv", "--label", "play", "--cache", "--save", model)
+        assert (loaded(str(model))[1] or {})["columns"] == names
+    for _ in range(2):  # the second time there is nothing left to read
+        call("run", tmp_path / "play.csv", "--label", "play", "--save", tmp_path / "r.mb", "--resume")
+        assert (loaded(str(tmp_path / "r.mb"))[1] or {})["columns"] == names
+    (tmp_path / "more.csv").write_text("outlook,play,day\nrain,no,monday\n")
+    call("run", tmp_path / "more.csv", "--load", model, "--save", model)
+    assert (loaded(str(model))[1] or {})["columns"] == [*names, "day"]
+
+
+def test_numbers_of_columns_are_remembered_as_names(tmp_path: Path) -> None:
+    """A new file may lack the label, and then every other column has another number."""
+    (tmp_path / "num.csv").write_text("kind,id,x,y\n" + "a,7,1,0\nb,1,0,1\n" * 20)
+    call("run", tmp_path / "num.csv", "--label", "1", "--ignore", "2", "--save", tmp_path / "n.mb")
+    file = tmp_path / "new.csv"
+    for text in ("kind,id,x,y\nb,9,1,0\nb,9,0,1\n", "id,x,y\n9,1,0\n9,0,1\n", "x,y\n1,0\n0,1\n", "y,x\n0,1\n1,0\n"):
+        file.write_text(text)
+        assert predicted(tmp_path / "n.mb", file) == ["a", "b"]
+    reading = loaded(str(tmp_path / "n.mb"))[1]
+    assert reading is not None
+    assert (reading["label"], reading["table"]["ignore"]) == ("kind", ["id"])
+
+
+def test_what_was_told_of_text_is_not_asked_of_other_formats(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "l.csv").write_text("kind;x;z\n" + "a;1;0\nb;0;1\n" * 20)
+    told = ("--label", "kind", "--separator", ";", "--header", "--format", "table", "--ignore", "z")
+    call("run", tmp_path / "l.csv", *told, "--save", tmp_path / "l.mb")
+    pq.write_table(pa.table({"x": [1, 0]}), tmp_path / "new.parquet")
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.parquet") == ["a", "b"]
+    (tmp_path / "new.jsonl").write_text('{"x": 1}\n{"x": 0}\n')
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json") == ["a", "b"]
+    (tmp_path / "new.vw").write_text("| x:1\n| x:0\n")
+    assert predicted(tmp_path / "l.mb", tmp_path / "new.vw", "--format", "vw") == ["a", "b"]
+    # Who says it now means it.
+    assert "of tables only" in call(
+        "predict", tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json", "--header", fails=1
+    )
+
+
 GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, "table": {}}
 
 
@@ -109,6 +208,8 @@ GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, 
         {**GOOD, "table": {"separator": 9}},
         {**GOOD, "table": {"more": 1}},
         {**GOOD, "more": 1},
+        {**GOOD, "columns": "abc"},
+        {**GOOD, "columns": [1]},
     ],
 )
 def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:

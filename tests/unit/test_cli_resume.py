@@ -264,7 +264,7 @@ def test_what_was_not_read_yet_may_differ(stopped: list[Any], tmp_path: Path) ->
         (["--passes", 2], "it had --passes 1, not 2"),
         (["--eta", 0.5], "its eta is"),
         (["--learner", "perceptron"], "its learner is BalancedWinnow, not Perceptron"),
-        (["--zero-based"], "--zero-based was False, not True"),
+        (["--zero-based"], "its run had no --zero-based, this one has --zero-based"),
         (["--positive", "1", "--classes", "0,1"], "its classes is None"),
         (["--predictions", "p"], "its run was without --predictions"),
     ],

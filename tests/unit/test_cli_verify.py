@@ -138,13 +138,27 @@ def test_another_model_and_other_files(told: tuple[Path, Path, Path], tmp_path: 
     other = svmlight(tmp_path / "b.svm", seed=4)
     assert "told 1, given 2" in call("verify", certificate, path, other, fails=1)
     call("run", other, "--learner", "perceptron", "--bias", 1, "--save", model)
-    assert f"✗ {model}" in call("verify", certificate, path, "--model", model, fails=1)
+    answer = call("verify", certificate, path, "--model", model, fails=1)
+    assert f"✗ {model}" in answer
+    assert answer.count("✗") == 1
+    assert f"{certificate} tells the truth of this stream, but {model} is not the model that was learned" in answer
     data = bytearray(model.read_bytes())
     data[-1] ^= 1
     model.write_bytes(data)
     assert "SHA-256 does not match" in call("verify", certificate, path, "--model", model, fails=1)
     assert "there were no --labels" in call("verify", certificate, path, "--labels", other, fails=2)
     assert "--load begins in the midst" in call("run", path, "--load", model, "--certificate", "x", fails=2)
+
+
+def test_the_model_is_compared_with_the_one_that_is_learned_again(told: tuple[Path, Path, Path]) -> None:
+    """Not with what the certificate says of it, which may be false."""
+    certificate, path, model = told
+    changed = put(json.loads(certificate.read_text()), ("model",), "0" * 64)
+    certificate.write_text(json.dumps({**changed, "seal": seal(changed)}))
+    answer = call("verify", certificate, path, "--model", model, fails=1)
+    assert f"✓ {model}" in answer
+    assert "✗ model " in answer
+    assert "does not tell the truth" in answer
 
 
 def test_labels_of_their_own(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 
 import click
 
-from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, kept_as_written
+from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, UNREAD, kept_as_written
 
 COMMANDS = {
     "run": "run",
@@ -28,11 +30,14 @@ class Commands(click.Group):
     """A group whose commands are imported when they are needed: starting quickly is part of being quick."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; Ctrl-C ends it as it ends any other program, with nothing to be said."""
+        """Call the command; Ctrl-C ends it as it ends any other program, and so does a reader (head) that has gone."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
+            ctx.exit(UNREAD)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text, with examples and tables line by line."""

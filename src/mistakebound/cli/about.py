@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from typing import Any
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @click.command(
@@ -30,23 +34,38 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     known = bounds()
     if theorem is None:
         for name, function in known.items():
-            needs = " ".join(f"--{each}" for each in inspect.signature(function).parameters)
-            click.echo(f"{name:32} {needs}")
+            click.echo(f"{name:32} {taken_by(function)}")
         return
     if theorem not in known:
-        message = f"there is no theorem {theorem!r}; 'mistakebound bound' lists them"
+        near = get_close_matches(theorem, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
+        message = f"there is no theorem {theorem!r}; {hint}"
         raise click.UsageError(message)
+    takes = f"it takes {taken_by(known[theorem])}"
     if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
-        message = f"what {theorem} needs comes as --name value: {inspect.signature(known[theorem])}"
+        message = f"what {theorem} needs comes as --name value; {takes}"
         raise click.UsageError(message)
     with told():
         given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
-        try:
-            inspect.signature(known[theorem]).bind(**given)
-        except TypeError as error:
-            message = f"{theorem}: {error}; it takes {inspect.signature(known[theorem])}"
-            raise click.UsageError(message) from None
+        parameters = inspect.signature(known[theorem]).parameters
+        missing = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
+        foreign = [name for name in given if name not in parameters]
+        if missing or foreign:
+            what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
+            message = f"{theorem} {what}; {takes}"
+            raise click.UsageError(message)
         click.echo(known[theorem](**given))
+
+
+def options(names: Iterable[str]) -> str:
+    """Parameters, as the command line has them."""
+    return " ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def taken_by(function: Any) -> str:
+    """What a formula takes; what it can do without is in brackets."""
+    needed = {name: each.default is each.empty for name, each in inspect.signature(function).parameters.items()}
+    return " ".join(options([name]) if needed[name] else f"[{options([name])}]" for name in needed)
 
 
 @click.command(cls=Manual, short_help="Show the version.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound.both_labels import both_labels_first
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
@@ -152,8 +153,8 @@ class OnePart(mb.Source):
 def play(source: mb.Source, contenders: list[Contender], classes: str | None, *, keep: bool) -> BaseException | None:
     """Read the source once, for all; return what ended it before its end, if anything did."""
     try:
-        for part in source.parts():
-            if not contenders:
+        for part in both_labels_first(source.parts()) if classes is None else source.parts():
+            if part.rows and not contenders:
                 for learner, parameters in VARIANTS:
                     own = {"threshold": threshold(part)} if learner == "winnow" else {}
                     contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
@@ -161,7 +162,7 @@ def play(source: mb.Source, contenders: list[Contender], classes: str | None, *,
                 each.learn(replace(part, error=""))
             if part.error:
                 raise mb.StreamError(part.error)
-            if all(each.reason for each in contenders):  # then it is the stream's fault
+            if contenders and all(each.reason for each in contenders):  # then it is the stream's fault
                 raise mb.StreamError(contenders[0].reason)
     except (KeyboardInterrupt, ValueError) as reason:
         return reason

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import shown, told
-from mistakebound.cli.reading import loaded, reading, source_of
+from mistakebound.cli.output import note, shown, told
+from mistakebound.cli.reading import loaded, notes_of, reading, source_to_predict
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -42,11 +42,14 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
     with told():
         learner, known = loaded(model)
-        found = explanations(learner, source_of((file,), options, known), line)
+        source = source_to_predict((file,), options, known)
+        found = explanations(learner, source, line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):
             click.echo(as_object(each, top) if as_json else ("\n" if shown_so_far else "") + in_words(each, top))
             shown_so_far += 1
+        for remark in notes_of(source):
+            note(remark)
         if line is not None and not shown_so_far:
             message = f"{file}: no example begins in line {line}"
             raise click.ClickException(message)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.reading import how_read
+from mistakebound.cli.reading import checked, how_read
 from mistakebound.errors import ModelError
 from mistakebound.learners import KINDS
 
@@ -74,8 +74,10 @@ class Keeper:
         from mistakebound.store import load_with_notes  # noqa: PLC0415
 
         sweep(Path(os.path.realpath(self.path)))
-        model, progress, _ = load_with_notes(self.path, KINDS)
+        model, progress, reading = load_with_notes(self.path, KINDS)
         try:
+            if reading is not None:  # where nothing is left to read, nobody else will tell
+                self.journey.source.columns = checked(reading)["columns"]
             return model, self._take_up(fresh, model, progress, predictions)
         except ModelError as error:
             message = f"cannot resume from {self.path}: {error}"

@@ -29,7 +29,7 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearn
     """A learner by its name, with the parameters that were given."""
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
-        given["classes"] = tuple(plain_label(text.encode()) for text in given["classes"].split(","))
+        given["classes"] = two_labels(given["classes"])
     kind = getattr(mb, LEARNERS[learner])
     takes = inspect.signature(kind).parameters
     for name in given:
@@ -41,3 +41,12 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearn
         options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
     made: LinearLearner = kind(**options)
     return made
+
+
+def two_labels(text: str) -> tuple[Any, ...]:
+    """The labels of ``--classes``."""
+    labels = tuple(plain_label(label.strip().encode()) for label in text.split(","))
+    if len(labels) != 2 or labels[0] == labels[1] or None in labels:
+        message = f"--classes takes two different labels, NEGATIVE,POSITIVE, not {text!r}"
+        raise click.UsageError(message)
+    return labels

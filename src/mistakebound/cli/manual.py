@@ -7,6 +7,9 @@ import click
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as of a shell."""
 
+UNREAD = 141
+"""Exit code when nobody reads the output any more, as of a shell."""
+
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
     "The forecasts": ("outcome", "positive_outcome", "names", "failing"),

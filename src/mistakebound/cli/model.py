@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import shown, told
-from mistakebound.cli.reading import FILES, loaded, reading, source_of
+from mistakebound.cli.output import note, shown, told
+from mistakebound.cli.reading import FILES, loaded, notes_of, reading, source_to_predict
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -31,23 +31,20 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     """
     with told():
         learner, known = loaded(model)
-        source = source_of(files, options, known)
-        named = learner.ledger_.named
-        nothing_known = learner.score_one({}) if named else 0.0
+        source = source_to_predict(files, options, known)
         rows = unknown = 0
-        for numbers, labels in learner.score_parts(source):
+        for numbers, labels, unknown_here in learner.scored_parts(source):
             rows += len(numbers)
-            unknown += int((numbers == nothing_known).sum())
+            unknown += unknown_here
             pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
-        if rows == 0:
-            click.echo("note: there was nothing to predict", err=True)
-        elif named and 2 * unknown > rows:
-            click.echo(
-                f"note: {unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
-                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows",
-                err=True,
+        for remark in notes_of(source):
+            note(remark)
+        if 2 * unknown > rows:
+            note(
+                f"{unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
+                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"
             )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from mistakebound.labels import BY_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,7 +62,7 @@ class Table:
         for remark in remarks:
             if not self.quiet and remark not in self.told:
                 with self.bar.away():
-                    click.echo(f"note: {printable(remark)}", err=True)
+                    note(remark)
                 self.told.add(remark)
 
     def end(self) -> None:
@@ -92,6 +93,11 @@ class Table:
             )
 
 
+def note(remark: str) -> None:
+    """Say something beside the output."""
+    click.echo(f"note: {printable(remark)}", err=True)
+
+
 def shown(name: str) -> str:
     r"""A name from a file as it may be put on a terminal or a page: what cannot be printed is escaped.
 
@@ -108,9 +114,8 @@ def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
     try:
         yield
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
+        raise
     except OSError as error:
         known = error.filename is not None and error.strerror is not None
         raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
@@ -129,7 +134,8 @@ def printable(text: str) -> str:
 
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
-    return printable(str(error).removeprefix(f"round {getattr(error, 'round', None)}: "))
+    words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
+    return printable(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE"))
 
 
 class OutputFile(click.Path):

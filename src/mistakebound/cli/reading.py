@@ -9,6 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.output import printable
 from mistakebound.errors import ModelError
+from mistakebound.tables import numbered_names
 
 if TYPE_CHECKING:
     from mistakebound.columns import Frame
@@ -20,8 +21,16 @@ SEPARATOR = click.option("--separator", metavar="CHAR", help="What separates the
 HEADER = click.option(
     "--header/--no-header", default=None, help="Whether a table begins with the names of its columns."
 )
-SKIP_BAD = click.option("--skip-bad", default=0, metavar="N", help="Leave out up to N bad lines, and list them.")
-
+SKIP_BAD = click.option(
+    "--skip-bad", default=0, type=click.IntRange(0), metavar="N", help="Leave out up to N bad lines, and list them."
+)
+THREADS = click.option(
+    "--threads",
+    default=2,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Threads that parse ahead; the result is the same.",
+)
 READING = (
     click.option(
         "--format",
@@ -33,11 +42,11 @@ READING = (
     click.option("--labels", metavar="FILE", type=click.Path(), help="Labels in a file of their own, one a line."),
     click.option("--positive", metavar="LABEL", help="This label against all others."),
     click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
-    click.option("--words", type=int, metavar="N", help="Of a text, runs of up to N words."),
-    click.option("--letters", type=int, metavar="N", help="Of a text, also runs of N characters."),
+    click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, runs of up to N words."),
+    click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also runs of N characters."),
     click.option(
         "--bins",
-        type=int,
+        type=click.IntRange(0),
         metavar="N",
         help="Numbers as categories: N bins (1, 2, 4, ...) between two powers of two, for numbers of all sizes; try 4.",
     ),
@@ -49,7 +58,7 @@ READING = (
     click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
     SKIP_BAD,
     click.option("--cache", is_flag=True, help="Keep what was parsed in FILE.mbcache, and read that the next time."),
-    click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same."),
+    THREADS,
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
 TABLE_NAMES = ("text", "words", "letters", "bins", "categorical", "ignore", "interact", "separator", "header")
@@ -92,17 +101,52 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
     source = mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
     if known is not None:
+        source.remembered = known["table"].keys() - source.table.keys()
         source.table = {**known["table"], **source.table}
+        source.known_columns = known["columns"]
         for name in ("format", "label", "zero_based"):
             if click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
                 setattr(source, name, known[name])
+                source.remembered |= {name}
                 source.label_may_be_missing |= name == "label"
     return source
 
 
+def source_to_predict(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None) -> mb.Source:
+    """The same, where labels are not needed: they may be missing, unless somebody has just said where they are."""
+    source = source_of(files, options, known)
+    source.label_may_be_missing |= source.label is None
+    return source
+
+
+def notes_of(source: mb.Source) -> list[str]:
+    """What should be known of files to be predicted: whether lines count once or more often does not matter there."""
+    from mistakebound.sources import IGNORED  # noqa: PLC0415 - what most commands do without
+
+    return [remark for remark in source.remarks if remark != IGNORED]
+
+
 def how_read(source: mb.Source) -> dict[str, Any]:
     """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
-    return {"format": source.format, "label": source.label, "zero_based": source.zero_based, "table": source.table}
+    columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]
+    told = {name: getattr(source, name) for name in ("format", "label", "zero_based", "table")}
+    return {**told, **by_name(told["label"], told["table"], source.columns), "columns": columns}
+
+
+def by_name(label: str | None, table: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """The same with columns called by their names where they were told by number: the next table may lack some."""
+
+    def name(column: str) -> str:
+        place = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
+        return columns[place] if 0 <= place < len(columns) and not numbered_names(columns) else column
+
+    lists = {
+        role: [name(column) for column in table[role]] for role in ("text", "categorical", "ignore") if role in table
+    }
+    pairs = (
+        {"interact": [tuple(name(each) for each in pair) for pair in table["interact"]]} if "interact" in table else {}
+    )
+    return {"label": label and name(label), "table": {**table, **lists, **pairs}}
 
 
 def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
@@ -125,9 +169,11 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
     from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
 
     wrong = "how its files were read is not told rightly"
-    form, label, zero_based, table = fields(reading, "format", "label", "zero_based", "table")
+    reading = {"columns": [], **reading}  # the first files of format 3 do not have it
+    form, label, zero_based, table, columns = fields(reading, "format", "label", "zero_based", "table", "columns")
     need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
     need((label is None or type(label) is str) and isinstance(table, dict) and table.keys() <= {*TABLE_NAMES}, wrong)
+    need(is_list_of(str, columns), wrong)
     for name, value in table.items():
         if name in ("text", "categorical", "ignore"):
             need(is_list_of(str, value), wrong)
@@ -136,4 +182,4 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
         else:
             need(type(value) is {"separator": str, "header": bool}.get(name, int), wrong)
     pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
-    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}}
+    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}

@@ -67,8 +67,10 @@ def take_up(journey: Journey, said: Any) -> None:
     need(passes == journey.passes, f"it had --passes {passes}, not {journey.passes}")
     now = reading_of(source)
     need(isinstance(reading, dict) and set(reading) == set(now), "how it read its files is not told")
-    for name, value in now.items():
-        need(reading[name] == value, f"--{name.replace('_', '-')} was {reading[name]!r}, not {value!r}")
+    was, wanted = as_options(reading), as_options(now)
+    for name in {**wanted, **was}:
+        had, has = was.get(name), wanted.get(name)
+        need(had == has, f"its run had {option(name, had)}, this one has {option(name, has)}")
     where = fields(place, *asdict(START))
     numbers = [number, rows, *where]
     need(is_list_of(int, numbers) and min(numbers) >= 0 and number <= passes, "its place is not told in numbers")
@@ -87,6 +89,28 @@ def take_up(journey: Journey, said: Any) -> None:
     journey.texts = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
     source.skipped[:], source.remarks[:] = skipped, remarks
     journey.at, journey.replaced = (number, start, rows), replaced
+
+
+def as_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """How files are read, by the names of options; what is said of tables is among them."""
+    told = dict(reading)
+    table = told.pop("table")
+    need(isinstance(table, dict), "how it read its files is not told")
+    return {**told, **table}
+
+
+def option(name: str, value: Any) -> str:
+    """An option as it was given.
+
+    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
+    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
+    """
+    word = f"--{name.replace('_', '-')}"
+    if value is None or value is False or value == []:
+        return "--no-header" if name == "header" and value is False else f"no {word}"
+    if isinstance(value, list):
+        return " ".join(f"{word} {','.join(each) if isinstance(each, list) else each}" for each in value)
+    return word if value is True else f"{word} {value}"
 
 
 def _again(file: str, said: Any, byte: int, growing: bool) -> Text:  # noqa: FBT001 - one of a row

@@ -44,7 +44,9 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 @click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
-@click.option("--passes", default=1, show_default=True, help="How often to go through the files.")
+@click.option(
+    "--passes", default=1, show_default=True, type=click.IntRange(1), help="How often to go through the files."
+)
 @click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
 @click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")

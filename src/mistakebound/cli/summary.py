@@ -39,8 +39,18 @@ def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseEx
         "bytes": source.bytes,
         "skipped": source.skipped,
         "remarks": source.remarks,
+        "advice": advice(model, source, counted),
         "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
     }
+
+
+def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> list[str]:
+    """What to try, of a table with numbers, where always saying the commoner label would have been better."""
+    guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
+    if counted["mistakes"] <= guessing or "bins" in source.table or not source.columns:
+        return []
+    numbers = set(source.columns).intersection(model.weights_)  # a category's name goes on after its column
+    return ["numbers of very different sizes? try --bins 4"] if numbers else []
 
 
 def options_of(rule: Rule) -> str:
@@ -72,6 +82,7 @@ def in_words(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  would be those of {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    lines += [f"advice        {each}" for each in found["advice"]]
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
     files = [(name, found[name]) for name in ("saved", "report") if name in found]

@@ -18,6 +18,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
+from mistakebound.cli.reading import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +29,24 @@ ENOUGH = 1 << 60
 """Bytes for mistaken examples: all of them."""
 
 
-@click.command(cls=Manual)
+EXIT_CODES = """\b
+Exit codes:
+  0    everything agrees
+  1    something does not, or cannot be read: the answer says what
+  2    the command was not understood
+  130  Ctrl-C"""
+
+
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn FILE again, and check a certificate.")
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--labels", metavar="FILE", help="The labels, if they were in a file of their own.")
-@click.option("--model", type=click.Path(exists=True, dir_okay=False), help="Also check that this is the model.")
-@click.option("--threads", default=2, show_default=True, help="Threads that parse ahead; the result is the same.")
+@click.option(
+    "--model",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Also check that the replay learns this model.",
+)
+@THREADS
 def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
     r"""Learn FILE again, and check a certificate.
 
@@ -60,6 +73,9 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
             raise ModelError(message) from None
         answer = Answer()
         check(said, [until_the_end.enter_context(kept(file)) for file in files], labels, model, threads, answer)
+    if answer.differ and answer.differ == answer.other_model:
+        click.echo(f"\n{certificate} tells the truth of this stream, but {model} is not the model that was learned.")
+        sys.exit(1)
     if answer.differ:
         click.echo(f"\n{certificate} does not tell the truth of this stream: {answer.differ} of {answer.asked} differ")
         sys.exit(1)
@@ -86,6 +102,8 @@ class Answer:
 
     asked: int = 0
     differ: int = 0
+    other_model: int = 0
+    """Whether one of these is that the model given is not the one that was learned."""
 
     def compare(self, what: str, told: Any, found: Any, shown: str | None = None) -> None:
         """Say whether what is told is what was found: numbers with a fraction up to rounding, all else exactly."""
@@ -132,7 +150,9 @@ def check(
         answer.compare("skipped lines", said["skipped"], skipped)
     answer.compare("model", said["model"], fingerprint(learner))
     if model is not None:
-        answer.compare(model, said["model"], fingerprint(mb.load(model)), "the model that was learned")
+        other = fingerprint(mb.load(model)) != fingerprint(learner)
+        answer.say(model, "the model that was learned", "not the model that was learned" if other else "")
+        answer.other_model = int(other)
     if check_certificate(said["certificate"], ledger, answer) == "incomplete":
         learner, _ = replay(said, files, labels, threads, keep_all=True)
         click.echo(f"\nNot all mistaken examples were kept then. With all of them:\n{learner.certify()}")

@@ -1,0 +1,164 @@
+"""What a newcomer tried first, and should have been told."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files import call
+
+import mistakebound as mb
+
+MAIL = [{"kind": "spam", "subject": "win money", "x": {"y": 1}}, {"kind": "ham", "subject": "tea", "list": ["a"]}] * 3
+
+
+def lines(path: Path, objects: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in objects))
+    return path
+
+
+# ---------------------------------------------------------------------- keys that never come
+
+
+def test_a_label_key_that_is_not_there_is_told_with_those_there_are(tmp_path: Path) -> None:
+    file = lines(tmp_path / "m.jsonl", MAIL)
+    wanted = f"Error: {file}:1: there is no label in this line: it has no key 'knd'; there are: kind, subject, x, x.y"
+    assert wanted in call("run", file, "--label", "knd", fails=1)
+    assert wanted in call("compare", file, "--label", "knd", fails=1)
+    assert "it has no key 'label'" in call("run", file, fails=1)
+    lines(file, [*MAIL[:3], {"subject": "?", "kind": None}])
+    assert f"{file}:4: there is no label in this line: its label is empty" in call(
+        "run", file, "--label", "kind", fails=1
+    )
+    with pytest.raises(mb.StreamError, match="it has no key 'knd'; there are: kind"):
+        mb.Perceptron().run(mb.Source(file, label="knd"))
+    for _ in range(2):  # the second time from the cache, which has no lines
+        assert "there is no label in this line" in call("run", file, "--label", "kind", "--cache", fails=1)
+
+
+def test_a_text_key_that_never_comes_is_noted(tmp_path: Path) -> None:
+    file = lines(tmp_path / "m.jsonl", MAIL)
+    told = call("run", file, "--label", "kind", "--text", "subjct", "--save", tmp_path / "m.mb")
+    assert "note: none of the first 6 lines has a key 'subjct'; there are: kind, subject, x, x.y, list\n" in told
+    assert "no key 'subject'" not in call("predict", tmp_path / "m.mb", file, "--text", "subject")
+    for key in ("subject", "list", "x", "x.y"):
+        assert "note" not in call("run", file, "--label", "kind", "--text", key)
+    assert "has a key 'z'" in call("run", file, "--label", "kind", "--ignore", "z")
+    assert "the first line has no key 'z'" in call("predict", tmp_path / "m.mb", lines(file, MAIL[:1]), "--text", "z")
+
+
+def test_a_table_without_a_label_lists_its_columns(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
+    wanted = "t.csv:2: there is no label (tell which column it is: --label NAME or NUMBER; there are: a, b)"
+    assert wanted in call("run", tmp_path / "t.csv", fails=1)
+    assert "t.csv:2: there is no label in this line" not in call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1)
+
+
+# ---------------------------------------------------------------------- nothing in a file
+
+
+@pytest.mark.parametrize("text", ["", "kind,subject\n", "\n\n"])
+def test_a_file_without_examples_is_named(text: str, tmp_path: Path) -> None:
+    good, empty, model = tmp_path / "good.csv", tmp_path / "empty.csv", tmp_path / "m.mb"
+    good.write_text("kind,subject\nspam,win\nham,tea\n")
+    call("run", good, "--label", "kind", "--save", model)
+    empty.write_text(text)
+    wanted = f"{empty}: there are no examples"
+    options = ["--label", "kind", "--header"] if text.strip() else []
+    assert f"note: {wanted} in it" in call("run", empty, *options)
+    assert json.loads(call("run", empty, *options, "--json"))["remarks"] == [f"{wanted} in it"]
+    assert f"Error: {wanted}" in call("compare", empty, *options, fails=1)
+    if text.strip() or not text:
+        assert call("predict", model, empty) == call("explain", model, empty) == f"note: {wanted} in it\n"
+        assert f"note: {wanted} in it" in call("run", good, empty, "--label", "kind")
+    assert "note" not in call("run", good, "--label", "kind")
+
+
+# ---------------------------------------------------------------------- numbers out of range
+
+
+OUT_OF_RANGE = [("--passes", 0), ("--passes", -1), ("--threads", 0), ("--skip-bad", -1), ("--words", -1)]
+OUT_OF_RANGE += [("--letters", -2), ("--bins", -1), ("--checkpoint-every", 0), ("--relevant", 0)]
+
+
+@pytest.mark.parametrize("words", OUT_OF_RANGE)
+def test_numbers_that_make_no_sense_are_refused(words: tuple[str, int], tmp_path: Path) -> None:
+    (tmp_path / "x.svm").write_text("1 1:1\n-1 2:1\n")
+    assert f"Invalid value for '{words[0]}'" in call("run", tmp_path / "x.svm", *words, fails=2)
+
+
+# ---------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize("classes", ["bad", "a,a", "a,b,c", "a,", "1,1.0"])
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_classes_are_two_labels(classes: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / "x.svm").write_text("1 1:1\n-1 2:1\n")
+    wanted = f"--classes takes two different labels, NEGATIVE,POSITIVE, not {classes!r}"
+    assert wanted in call(command, tmp_path / "x.svm", "--classes", classes, fails=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--text", "t"], "its run had --text s, this one has --text t"),
+        ([], "its run had --text s, this one has no --text"),
+        (["--text", "s", "--bins", 4], "its run had no --bins, this one has --bins 4"),
+        (["--text", "s", "--no-header"], "its run had no --header, this one has --no-header"),
+        (["--text", "s", "--zero-based"], "its run had no --zero-based, this one has --zero-based"),
+        (["--text", "s", "--interact", "s,t"], "its run had no --interact, this one has --interact s,t"),
+    ],
+)
+def test_what_is_resumed_otherwise_is_told_in_options(words: list[Any], wanted: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("y,s,t\nno,a b,c\nyes,b,d\n")
+    told = ["run", tmp_path / "x.csv", "--label", "y", "--save", tmp_path / "m.mb", "--resume"]
+    call(*told, "--text", "s")
+    assert wanted in call(*told, *words, fails=1)
+
+
+def test_numbers_that_lose_are_told_of_bins(tmp_path: Path) -> None:
+    file, hint = tmp_path / "x.csv", "advice        numbers of very different sizes? try --bins 4"
+    file.write_text("size,y\n" + "".join(f"{10**k},{'yes' if k % 4 == 0 else 'no'}\n" for k in range(12)))
+    assert hint in call("run", file, "--label", "y", "--learner", "perceptron")
+    assert hint not in call("run", file, "--label", "y", "--learner", "perceptron", "--bins", 4)
+    assert hint not in call("run", file, "--label", "y", "--learner", "perceptron", "--categorical", "size")
+    file.write_text("size,y\n" + "1,yes\n-1,no\n" * 20)
+    assert hint not in call("run", file, "--label", "y")
+
+
+def test_files_that_others_write_otherwise_have_a_way_out(tmp_path: Path) -> None:
+    file = tmp_path / "x"
+    file.write_bytes("a,y\nschön,1\nx,0\n".encode("latin1"))
+    assert "x:2:4: not UTF-8 (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)" in call(
+        "run", file, "--label", "y", fails=1
+    )
+    file.write_bytes("größe,y\n1,1\n2,0\n".encode("latin1"))
+    assert "iconv -f latin1 -t utf8" in call("run", file, "--label", "y", fails=1)
+    for text in ('[{"a": 1, "label": 1}]', '\n [\n  {"a": 1}\n]'):
+        file.write_text(text)
+        assert f"Error: {file}: this is a JSON array: JSON lines have one object a line" in call("run", file, fails=1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes break otherwise there")
+@pytest.mark.parametrize("command", ["weights", "predict", "bound"])
+def test_a_reader_that_has_seen_enough_is_no_error(command: str, tmp_path: Path) -> None:
+    file, model = tmp_path / "x.svm", tmp_path / "m.mb"
+    file.write_text("1 1:1\n-1 2:1\n")
+    call("run", file, "--save", model)
+    words = {"weights": [model], "predict": [model, file], "bound": []}[command]
+    command_line = [sys.executable, "-m", "mistakebound", command, *map(str, words)]
+    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        process.wait(60)
+        assert process.stderr is not None
+        assert (process.returncode, process.stderr.read()) == (141, b"")
+
+
+def test_verify_tells_its_exit_codes() -> None:
+    assert "0    everything agrees\n    1    something does not" in call("verify", "--help")
