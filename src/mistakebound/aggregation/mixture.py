@@ -28,6 +28,14 @@ class Served:
     """One number, or one for each class."""
 
 
+def widened(served: Served, new: int) -> Served:
+    """The same, with so many experts more, who slept."""
+    x, awake, p = (
+        np.concatenate([a, np.zeros((new, *a.shape[1:]), a.dtype)]) for a in (served.x, served.awake, served.p)
+    )
+    return Served(x, awake, p, served.forecast)
+
+
 class Forecaster(Protocol):
     """What mixes forecasts."""
 

@@ -13,7 +13,8 @@ from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.mixture import Mixture, regrets
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
-from mistakebound.experts.aggregation import Aggregation, positive
+from mistakebound.experts.aggregation import Aggregation
+from mistakebound.experts.reading import positive
 from mistakebound.losses import Square
 
 if TYPE_CHECKING:
