@@ -92,12 +92,12 @@ class AdaHedge(Exponential):
         self.variance += max(0.0, float(w @ r**2) - mean**2)
         self.widest = max(self.widest, float(r.max() - r.min()))
         self.R += r
-        if self.gaps > 0:
-            self.eta = -float(self.log_prior.min()) / self.gaps if self.n > 1 else math.inf
+        if self.gaps > 0 and self.n > 1:
+            self.eta = min(self.eta, -float(self.log_prior.min()) / self.gaps)  # it must not rise when n does
 
     def bound(self) -> FloatArray:
-        """``2Δ``, for every k."""
-        return np.full(self.n, 2 * self.gaps)
+        """``ln n/η + Δ``, for every k: 2Δ, unless experts have joined."""
+        return np.full(self.n, -float(self.log_prior.min()) / self.eta + self.gaps)
 
 
 class FixedShare(Rule):

@@ -28,6 +28,13 @@ class MLPoly(Rule):
         self.largest = self.potential = 0.0
         super().__init__(prior)
 
+    def join(self, prior: FloatArray) -> None:
+        """The potential is in units of the largest prior, which may be a newcomer's."""
+        old = self.n
+        super().join(prior)
+        if old:
+            self.potential *= float(np.exp(self.log_prior[:old].max() - self.log_prior.max()))
+
     def weights(self) -> FloatArray:
         """The prior while nobody is ahead of us. With a prior, ``π_k`` is a factor."""
         gained = np.maximum(self.R, 0.0)

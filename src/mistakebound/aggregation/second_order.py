@@ -79,14 +79,15 @@ class BOA(Rule):
         self.cost += old * s**2
         self.R += r
         self.V += s**2
-        self.eta = self._rates()
+        self.eta = np.minimum(old, self._rates())  # they must not rise when n does
         self.drift += float(np.exp(self.log_prior) @ (old / self.eta - 1))
 
     def join(self, prior: FloatArray) -> None:
-        """A newcomer has the rate of one without regrets."""
+        """A newcomer has the rate of one without regrets; the others keep theirs."""
+        old = self.n
         super().join(prior)
         if self.largest > 0:
-            self.eta = self._rates()
+            self.eta[old:] = self._rates()[old:]
 
     def gain(self, s: FloatArray, eta: FloatArray) -> FloatArray:
         """``s − η s²``."""
