@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Served, regrets
+from mistakebound.aggregation.mixture import mean_of, regrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.aggregation.mixture import Forecaster
+    from mistakebound.aggregation.mixture import Forecaster, Served
     from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.losses import Loss
 
@@ -77,8 +77,7 @@ class Calibrated:
         """The forecast of the best member; the prior's mean before there is one."""
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
-            p = p / p.sum()
-            return Served(x, awake, p, np.asarray(p @ x))
+            return mean_of(x, awake, p / p.sum())
         return self.members[self.best[0]][self.best[1]].serve(x, awake)
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
