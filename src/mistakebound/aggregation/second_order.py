@@ -238,18 +238,18 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
     below by its part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is
     bisection.
     """
-    h = 0.5 / largest
+    V, h = V / largest**2, 0.5  # in units of the largest regret, whatever it is
     owed = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)
     limit = (risen + owed) / np.exp(log_prior)
     node, weight = np.polynomial.legendre.leggauss(64)
     u, weight = (node + 1) / 2, weight / 2
 
     def least(S: FloatArray) -> FloatArray:
-        x = np.minimum(h, S / np.where(V > 0, V, 1e-300))
+        x = np.minimum(h, S / np.maximum(V, 1e-200))
         exponent = np.minimum(x[:, None] * u * (S[:, None] - x[:, None] * u * V[:, None]), 700.0)
         return np.asarray((np.expm1(exponent) / u) @ weight - np.log(h / x))
 
-    low = np.full(len(V), 1e-9 * largest)
+    low = np.full(len(V), 1e-9)
     high = low.copy()
     for _ in range(200):
         more = least(high) <= limit
@@ -260,4 +260,4 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
         middle = (low + high) / 2
         fits = least(middle) <= limit
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return high
+    return high * largest
