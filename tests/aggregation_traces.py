@@ -281,6 +281,10 @@ def ml_prod(subject: Subject) -> None:
     """``w ∝ η Π(1 + ηs)``: 3/2 and ½; then ·¾ and ·3/2, to the power ¼."""
     rule = shown(subject, 2, BOA_REGRETS[:2])
     assert shares(rule.weights()) == near([F(3, 4), F(1, 4)])
+    rule = shown(subject, 2, [(F(1, 2), 0)] * 12)  # V = 3: the rate is √(ln 2/3) for one, and 1 for the other
+    rates = [min(1, math.sqrt(LN2 / (t / 4))) if t else 1 for t in range(13)]
+    X = sum(math.log1p(rate / 2) / rate for rate in rates[:-1])
+    assert shares(rule.weights()) == near(shares([rates[-1] * math.exp(rates[-1] * X), 1]))
     rule = shown(subject, [0.25, 0.75], BOA_REGRETS)
     assert shares(rule.weights()) == near(shares([(9 / 8) ** 0.25, 3 * (3 / 4) ** 0.25]))
     assert rule.bound() == near(
@@ -310,6 +314,7 @@ def observed_ml_prod(subject: Subject) -> None:
     rule = shown(subject, 3, [(F(1, 2), -1, 0), (-2, 0, 0)])
     assert shares(rule.weights()) == near(shares([(3 / 2 * (1 / 2) ** 4) ** (1 / 4) / 4, 1 / 4, 1 / 2]))
     assert rule.bound() is None
+    assert shares(shown(subject, [0.25, 0.75], [(0, 0)]).weights()) == near([F(1, 4), F(3, 4)])
 
 
 def integral(R: float, V: float, h: float) -> float:
