@@ -120,10 +120,10 @@ patched("AdaHedge", "gap with the weights of after", _gap_of_after)
 
 def _share(shared: Callable[[Any, np.ndarray], np.ndarray]) -> Callable[..., None]:
     def learn(self: Any, r: Any, h: float, right: Any) -> None:
-        w = self.w
+        w = self.weights()
         right(r, h)
         v = softmax(np.log(np.maximum(w, 1e-300)) + self.eta * r)
-        self.w = shared(self, v / v.sum())
+        self.z = np.log(np.maximum(shared(self, v / v.sum()), 1e-300))
 
     return learn
 
@@ -139,7 +139,7 @@ patched("FixedShare", "1 + α kept", _share(lambda q, v: q.alpha / q.n + (1 + q.
 
 
 def _share_first(self: Any, r: Any, h: float, right: Any) -> None:
-    self.w = self.alpha / self.n + (1 - self.alpha) * self.w
+    self.z = np.log(self.alpha / self.n + (1 - self.alpha) * self.weights())
     right(r, h)
 
 
@@ -409,7 +409,7 @@ class HalfTheSlope(Mixture):
 
 
 class UniformFallback(Mixture):
-    """If nobody awake has any weight: zero."""
+    """If nobody awake has any weight: 0."""
 
     def serve(self, x: Any, awake: Any) -> Served:
         served = super().serve(x, awake)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mistakebound.losses import Loss
 
 EPSILON = float(np.finfo(float).eps)
-LARGEST = 1e150
+LARGEST, SMALLEST = 1e150, 1e-200
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,9 @@ class Mixture:
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
         """Mix by the weights of those who are awake; by the prior, if none of them has any weight."""
         w = np.where(awake, self.rule.weights(), 0.0)
-        total = w.sum()
-        if not total > 0:
-            w = np.where(awake, np.exp(self.rule.log_prior), 0.0)
-            total = w.sum()
-        return mean_of(x, awake, w / total)
+        if not w.sum() > SMALLEST:
+            w = self.rule.among(awake)
+        return mean_of(x, awake, w / w.sum())
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """``r_k``: the learner's loss less expert k's; or both made linear at the forecast (the gradient trick)."""

@@ -27,7 +27,11 @@ class FixedBOA(Rule):
 
     def weights(self) -> FloatArray:
         """``π e^{ηR − η²V}``."""
-        return softmax(self.log_prior + self.eta * (self.R - self.eta * self.V))
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
+        """``ln π + ηR − η²V``."""
+        return self.log_prior + self.eta * (self.R - self.eta * self.V)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``R += r``, ``V += r²``."""
@@ -59,10 +63,12 @@ class BOA(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
+        """``π η e^{ηX}``."""
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
         """The prior while there is no range."""
-        if self.largest == 0:
-            return softmax(self.log_prior)
-        return softmax(self.log_prior + np.log(self.eta) + self.eta * self.X)
+        return self.log_prior if self.largest == 0 else self.log_prior + np.log(self.eta) + self.eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """Gain at the rate of before the round, then new rates."""
@@ -129,12 +135,12 @@ class ObservedBOA(BOA):
     own: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost", "b")
     b: FloatArray
 
-    def weights(self) -> FloatArray:
+    def logs(self) -> FloatArray:
         """One who has had no regrets yet has the largest rate of the others."""
         if self.largest == 0:
-            return softmax(self.log_prior)
+            return self.log_prior
         eta = np.where(self.b > 0, self.eta, self.eta[self.b > 0].max())
-        return softmax(self.log_prior + np.log(eta) + eta * self.X)
+        return self.log_prior + np.log(eta) + eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """New rates first, then the gain at them."""
@@ -182,10 +188,14 @@ class Squint(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
+        """``π ∫₀^{1/2B} e^{ηR − η²V} dη``."""
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
         """The prior while there is no range."""
         if self.largest == 0:
-            return softmax(self.log_prior)
-        return softmax(self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest))
+            return self.log_prior
+        return self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """S gathers what is shrunk, R what was lost."""
