@@ -259,14 +259,13 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
         exponent = np.minimum(x[:, None] * u * (S[:, None] - x[:, None] * u * V[:, None]), 700.0)
         return np.asarray((np.expm1(exponent) / u) @ weight - np.log(h / x))
 
-    low = np.full(len(V), 1e-9)
-    high = low.copy()
+    low, high = np.full(len(V), 1e-9), np.ones(len(V))
     for _ in range(200):
         more = least(high) <= limit
         if not more.any():
             break
         high = np.where(more, 2 * high, high)
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         fits = least(middle) <= limit
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
