@@ -48,9 +48,10 @@ class RegretCertificate:
     premises: tuple[Premise, ...]
 
     def to_json(self) -> str:
-        """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
+        """JSON text, from which ``from_json`` makes an equal certificate. No bound and no regret are null."""
         data = asdict(self)
         data["bound"] = None if math.isinf(self.bound) else self.bound
+        data["regret"] = None if math.isnan(self.regret) else self.regret
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @classmethod
@@ -58,6 +59,7 @@ class RegretCertificate:
         """Read what ``to_json`` wrote."""
         data = json.loads(text)
         data["bound"] = math.inf if data["bound"] is None else data["bound"]
+        data["regret"] = math.nan if data["regret"] is None else data["regret"]
         data["premises"] = tuple(Premise(**premise) for premise in data["premises"])
         return cls(**data)
 

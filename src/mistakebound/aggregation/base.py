@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound.arrays import BoolArray, FloatArray
 
 
 class Rule:
@@ -45,6 +45,15 @@ class Rule:
     def weights(self) -> FloatArray:
         """Non-negative, the largest about 1; they need not sum to 1."""
         raise NotImplementedError
+
+    def logs(self) -> FloatArray | None:
+        """Logarithms of the weights, up to a constant; None if the rule has none that say more than the weights."""
+        return None
+
+    def among(self, awake: BoolArray) -> FloatArray:
+        """Weights of some, when those of others are so large that theirs are lost beside them; else by the prior."""
+        z = self.logs()
+        return softmax(np.where(awake, self.log_prior if z is None else z, -np.inf))
 
     def learn(self, r: FloatArray, h: float) -> None:
         """Take in the regrets of a round; h is the learner's own loss in the same units."""

@@ -2,47 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Served, regrets
+from mistakebound.aggregation.mixture import mean_of, regrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from mistakebound.aggregation.mixture import Forecaster
+    from mistakebound.aggregation.mixture import Forecaster, Served
     from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.losses import Loss
+
+
+class Grid(Protocol):
+    """What is tried."""
+
+    def first(self, served: Served, outcome: FloatArray) -> float:
+        """The value to begin with, by the first losses; not finite if they do not say."""
+
+    def make(self, prior: FloatArray, value: float, other: float) -> Forecaster:
+        """A fresh forecaster at this point of the grid."""
 
 
 class Calibrated:
     """Follow, of a grid of rates, the one with the least loss so far.
 
     The grid begins with one value, when the first losses differ. When the best stands at an end of it, three more
-    values are added beyond, each twice the last, and are taken through the past. There is no theorem for following the
-    best; each member has its own. The past is kept for newcomers: rounds × experts numbers.
+    values are added beyond, each twice the last, and are taken through the past. With ``only``, a value that is given,
+    it is the only one. There is no theorem for following the best; each member has its own. The past is kept for
+    newcomers: rounds × experts numbers.
     """
 
     factor, step, most = 2.0, 3, 80
 
     def __init__(
         self,
-        make: Callable[[float, float], Forecaster],
-        first: Callable[[Served, FloatArray], float],
+        grid: Grid,
         loss: Loss,
         others: Sequence[float] = (0.0,),
         *,
         prior: FloatArray,
         gradient: bool,
+        only: float | None = None,
     ) -> None:
-        self.make, self.first, self.others = make, first, tuple(others)
+        self.grid, self.others, self.only = grid, tuple(others), only
         self.loss, self.gradient, self.prior = loss, gradient, prior
         self.values: list[float] = []
         self.members: list[list[Forecaster]] = []
         self.totals = np.zeros((0, len(self.others)))
         self.past: list[tuple[FloatArray, BoolArray, FloatArray]] = []
         self.best = (0, len(self.others) // 2)
+        if only is not None:
+            self._add(only, 0)
 
     def join(self, prior: FloatArray) -> None:
         """Let experts in, who have slept so far."""
@@ -64,15 +77,15 @@ class Calibrated:
         """The forecast of the best member; the prior's mean before there is one."""
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
-            p = p / p.sum()
-            return Served(x, awake, p, np.asarray(p @ x))
+            return mean_of(x, awake, p / p.sum())
         return self.members[self.best[0]][self.best[1]].serve(x, awake)
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """Every member learns from what it would have said."""
         x, awake = served.x, served.awake
         r, h = regrets(self.loss, served, outcome, gradient=self.gradient)
-        self.past.append((x, awake, outcome))
+        if self.only is None:
+            self.past.append((x, awake, outcome))
         if self.values:
             for i, row in enumerate(self.members):
                 self.totals[i] += [self._play(member, x, awake, outcome) for member in row]
@@ -80,7 +93,7 @@ class Calibrated:
             self.best = (int(best[0]), int(best[1]))
             self._grow()
             return r, h
-        value = self.first(served, outcome)
+        value = self.grid.first(served, outcome)
         if np.isfinite(value) and value > 0:
             self._add(value, 0)
             self._grow()
@@ -94,7 +107,7 @@ class Calibrated:
 
     def _add(self, value: float, place: int) -> None:
         """A row of members, taken through the past."""
-        row = [self.make(value, other) for other in self.others]
+        row = [self.grid.make(self.prior, value, other) for other in self.others]
         total = [sum(self._play(member, x, awake, y) for x, awake, y in self.past) for member in row]
         self.values.insert(place, value)
         self.members.insert(place, row)
@@ -103,7 +116,7 @@ class Calibrated:
     def _grow(self) -> None:
         i, j = self.best
         low, high = i == 0, i == len(self.values) - 1
-        if len(self.values) >= self.most:
+        if self.only is not None or len(self.values) >= self.most:
             return
         if high:
             for _ in range(self.step):

@@ -10,7 +10,7 @@ import numpy as np
 from mistakebound.aggregation.base import Rule, log_sum_exp, softmax
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound.arrays import BoolArray, FloatArray
 
 
 class Exponential(Rule):
@@ -31,7 +31,17 @@ class Exponential(Rule):
         """``π e^{ηR}``; η = ∞ are the leaders."""
         if math.isinf(self.eta):
             return np.where(self.R.max() <= self.R, np.exp(self.log_prior), 0.0)
-        return softmax(self.log_prior + self.eta * self.R)
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
+        """``ln π + ηR``, η finite."""
+        return self.log_prior + self.eta * self.R
+
+    def among(self, awake: BoolArray) -> FloatArray:
+        """Among some, too, η = ∞ are the leaders."""
+        if math.isinf(self.eta):
+            return np.where(awake & (self.R[awake].max() <= self.R), np.exp(self.log_prior), 0.0)
+        return super().among(awake)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002 - all that matters is in r
         """``R += r``."""
@@ -92,12 +102,12 @@ class AdaHedge(Exponential):
         self.variance += max(0.0, float(w @ r**2) - mean**2)
         self.widest = max(self.widest, float(r.max() - r.min()))
         self.R += r
-        if self.gaps > 0:
-            self.eta = -float(self.log_prior.min()) / self.gaps if self.n > 1 else math.inf
+        if self.gaps > 0 and self.n > 1:
+            self.eta = min(self.eta, -float(self.log_prior.min()) / self.gaps)  # it must not rise when n does
 
     def bound(self) -> FloatArray:
-        """``2Δ``, for every k."""
-        return np.full(self.n, 2 * self.gaps)
+        """``ln n/η + Δ``, for every k: 2Δ, unless experts have joined."""
+        return np.full(self.n, -float(self.log_prior.min()) / self.eta + self.gaps)
 
 
 class FixedShare(Rule):
@@ -108,32 +118,36 @@ class FixedShare(Rule):
     def __init__(self, prior: FloatArray, eta: float, alpha: float) -> None:
         self.eta, self.alpha = float(eta), float(alpha)
         self.gaps = 0.0
-        self.w = np.zeros(0)
+        self.z = np.zeros(0)
         super().__init__(prior)
 
     def join(self, prior: FloatArray) -> None:
         """Newcomers get their part of the prior."""
-        old, new = self.n, len(prior)
-        kept = prior[:old].sum()
-        self.w = np.concatenate([self.w * kept, prior[old:new]])
+        old = self.n
+        kept = np.log(prior[:old].sum()) if old else 0.0
+        self.z = np.concatenate([self.z + kept, np.log(prior[old:])])
         super().join(prior)
 
     def weights(self) -> FloatArray:
         """Sum to 1."""
-        return self.w
+        return np.exp(self.z)
+
+    def logs(self) -> FloatArray:
+        """All that is kept: without a share a weight may be too small for a number, and come back."""
+        return self.z
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``w ← α/n + (1−α)·w e^{ηr}/Σ``, in logarithms."""
         spread = float(r.max() - r.min())
         self.gaps += min(spread, self.eta * spread**2 / 8)
-        with np.errstate(divide="ignore"):
-            v = softmax(np.log(self.w) + self.eta * r)
-        self.w = self.alpha / self.n + (1 - self.alpha) * (v / v.sum())
+        v = self.z + self.eta * r
+        v -= log_sum_exp(v)
+        self.z = np.logaddexp(math.log(self.alpha / self.n), math.log1p(-self.alpha) + v) if self.alpha else v
         self.R += r
 
     def bound(self) -> FloatArray:
         """Against one expert, who is never left: ``(ln(1/π) + (T−1) ln(1/(1−α)))/η + Σ gaps``."""
-        stay = -math.log1p(-self.alpha) if self.alpha < 1 else math.inf
+        stay = -math.log1p(-self.alpha)
         return (-self.log_prior + max(0, self.rounds - 1) * stay) / self.eta + self.gaps
 
 
@@ -146,8 +160,12 @@ class MLEwa(Rule):
 
     def weights(self) -> FloatArray:
         """An expert with no regret of either sign yet has only its prior."""
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
+        """``ln π + ηR``."""
         rate = np.sqrt(math.log(max(self.n, 2)) / np.where(self.V > 0, self.V, 1.0))
-        return softmax(self.log_prior + np.where(self.V > 0, rate * self.R, 0.0))
+        return self.log_prior + np.where(self.V > 0, rate * self.R, 0.0)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``R += r``, ``V += r²``."""

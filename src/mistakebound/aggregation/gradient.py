@@ -24,12 +24,14 @@ class OGD(Rule):
 
     def __init__(self, prior: FloatArray) -> None:
         self.longest = self.cost = 0.0
+        self.moved = -1
         self.eta = math.inf
         self.w = np.zeros(0)
         super().__init__(prior)
 
     def join(self, prior: FloatArray) -> None:
-        """Newcomers get their part of the prior."""
+        """Newcomers get their part of the prior; that moves the weights, at most across the simplex."""
+        self.moved += 1
         old = self.n
         self.w = np.concatenate([self.w * prior[:old].sum(), prior[old:]])
         super().join(prior)
@@ -51,8 +53,8 @@ class OGD(Rule):
         self.w = onto_simplex(self.w - self.eta * losses)
 
     def bound(self) -> FloatArray:
-        """``1/η_T + Σ η_t‖ℓ_t‖²/2``, the same for every k."""
-        return np.full(self.n, 1 / self.eta + self.cost)
+        """``1/η_T + Σ η_t‖ℓ_t‖²/2``, the same for every k; and 1/η_T for each time that experts joined."""
+        return np.full(self.n, (1 + self.moved) / self.eta + self.cost)
 
 
 def onto_simplex(v: FloatArray) -> FloatArray:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mistakebound.errors import StreamError
+
 if TYPE_CHECKING:
     from mistakebound.aggregation.base import Rule
     from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.losses import Loss
 
 EPSILON = float(np.finfo(float).eps)
+LARGEST, SMALLEST = 1e150, 1e-200
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,20 @@ class Served:
     """Weights, 0 asleep; they sum to 1 (but for ridge)."""
     forecast: FloatArray
     """One number, or one for each class."""
+
+
+def mean_of(x: FloatArray, awake: BoolArray, p: FloatArray) -> Served:
+    """Forecast the weighted mean, which rounding must not put beyond all that was said: no probability is above 1."""
+    said = x[awake]
+    return Served(x, awake, p, np.asarray(np.clip(p @ x, said.min(axis=0), said.max(axis=0))))
+
+
+def widened(served: Served, new: int) -> Served:
+    """The same, with so many experts more, who slept."""
+    x, awake, p = (
+        np.concatenate([a, np.zeros((new, *a.shape[1:]), a.dtype)]) for a in (served.x, served.awake, served.p)
+    )
+    return Served(x, awake, p, served.forecast)
 
 
 class Forecaster(Protocol):
@@ -61,12 +78,9 @@ class Mixture:
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
         """Mix by the weights of those who are awake; by the prior, if none of them has any weight."""
         w = np.where(awake, self.rule.weights(), 0.0)
-        total = w.sum()
-        if not total > 0:
-            w = np.where(awake, np.exp(self.rule.log_prior), 0.0)
-            total = w.sum()
-        p = w / total
-        return Served(x, awake, p, np.asarray(p @ x))
+        if not w.sum() > SMALLEST:
+            w = self.rule.among(awake)
+        return mean_of(x, awake, w / w.sum())
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """``r_k``: the learner's loss less expert k's; or both made linear at the forecast (the gradient trick)."""
@@ -79,7 +93,7 @@ def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) 
     """Regrets to each expert, 0 asleep, and the learner's loss in the same units.
 
     What can only be rounding is set to 0: if one expert is awake, or all say the same, the range of the losses must not
-    be taken to be 1e-16.
+    be taken to be 1e-16. What cannot be squared is refused.
     """
     x, forecast = served.x, served.forecast
     vectors = forecast.ndim > 0
@@ -95,4 +109,8 @@ def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) 
         h = float(loss.vector_value(forecast, outcome) if vectors else loss.value(forecast, outcome))
         r = h - each
         noise = abs(h) if not np.all(np.isfinite(slope)) else float(np.abs(slope).sum()) * size + abs(h)
-    return np.where(served.awake & (np.abs(r) > 16 * EPSILON * noise), r, 0.0), h
+    r = np.where(served.awake & (np.abs(r) > 16 * EPSILON * noise), r, 0.0)
+    if max(float(np.abs(r).max()), abs(h)) > LARGEST:
+        message = "the losses are too large to be squared; scale the values down"
+        raise StreamError(message)
+    return r, h

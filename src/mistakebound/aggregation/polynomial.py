@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ class MLPoly(Rule):
     """``w ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``, ``V_k = Σ r_k²``, B the largest |r| of any expert so far.
 
     No rate to tune, and no unit: losses times a thousand give the same weights (Gaillard, Stoltz and van Erven 2014).
-    ``R_k ≤ √(φ/η_k)``, ``φ = Σ_t Σ_j η_{j,t−1} r²_{t,j}``; in the first round with any regret, where weights do not
-    depend on the rates, φ is ``Σ_j η_j (r_j)₊²``.
+    ``R_k ≤ √(φ/η_k)``, for ``Φ = Σ_j η_j (R_j)₊²`` is at most φ, which a round adds ``Σ_j η_{j,t−1} r²_{t,j}`` to, or
+    takes from √φ to ``√φ + √(Σ_j η_{j,t} (r_{t,j})₊²)``, whichever is less: the second, by the triangle inequality, is
+    for rounds that change the range of all before, the first round among them.
     """
 
     id: ClassVar[str] = "ml-poly"
@@ -27,6 +29,13 @@ class MLPoly(Rule):
     def __init__(self, prior: FloatArray) -> None:
         self.largest = self.potential = 0.0
         super().__init__(prior)
+
+    def join(self, prior: FloatArray) -> None:
+        """The potential is in units of the largest prior, which may be a newcomer's."""
+        old = self.n
+        super().join(prior)
+        if old:
+            self.potential *= float(np.exp(self.log_prior[:old].max() - self.log_prior.max()))
 
     def weights(self) -> FloatArray:
         """The prior while nobody is ahead of us. With a prior, ``π_k`` is a factor."""
@@ -38,14 +47,13 @@ class MLPoly(Rule):
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``R += r``, ``V += r²``."""
-        first = self.largest == 0
-        if not first:
-            self.potential += self._term(r**2)
+        by_squares = self.potential + self._term(r**2) if self.largest > 0 else math.inf
         self.largest = max(self.largest, float(np.abs(r).max()))
         self.R += r
         self.V += r**2
-        if first and self.largest > 0:
-            self.potential = self._term(np.maximum(r, 0.0) ** 2)
+        if self.largest > 0:
+            by_triangle = (math.sqrt(self.potential) + math.sqrt(self._term(np.maximum(r, 0.0) ** 2))) ** 2
+            self.potential = min(by_squares, by_triangle)
 
     def _term(self, squares: FloatArray) -> float:
         """``Σ_j π_j η_j ·``, in units of the largest prior."""

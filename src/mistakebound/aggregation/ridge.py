@@ -44,10 +44,11 @@ class Ridge:
         return Served(full, awake, self.w, np.asarray(self.w @ full))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
-        """One step of recursive least squares."""
+        """One step of recursive least squares, from the weights of now: the outcome may be late."""
+        r, h = regrets(self.loss, served, outcome, gradient=False)
         x = served.x
         gain = self.inverse @ x
         size = 1 + x @ gain
-        self.w = self.w + gain * ((outcome - served.forecast) / size)
+        self.w = self.w + gain * ((outcome - self.w @ x) / size)
         self.inverse -= np.outer(gain, gain) / size
-        return regrets(self.loss, served, outcome, gradient=False)
+        return r, h

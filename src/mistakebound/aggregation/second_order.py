@@ -27,7 +27,11 @@ class FixedBOA(Rule):
 
     def weights(self) -> FloatArray:
         """``π e^{ηR − η²V}``."""
-        return softmax(self.log_prior + self.eta * (self.R - self.eta * self.V))
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
+        """``ln π + ηR − η²V``."""
+        return self.log_prior + self.eta * (self.R - self.eta * self.V)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``R += r``, ``V += r²``."""
@@ -59,10 +63,12 @@ class BOA(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
+        """``π η e^{ηX}``."""
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
         """The prior while there is no range."""
-        if self.largest == 0:
-            return softmax(self.log_prior)
-        return softmax(self.log_prior + np.log(self.eta) + self.eta * self.X)
+        return self.log_prior if self.largest == 0 else self.log_prior + np.log(self.eta) + self.eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """Gain at the rate of before the round, then new rates."""
@@ -79,14 +85,15 @@ class BOA(Rule):
         self.cost += old * s**2
         self.R += r
         self.V += s**2
-        self.eta = self._rates()
+        self.eta = np.minimum(old, self._rates())  # they must not rise when n does
         self.drift += float(np.exp(self.log_prior) @ (old / self.eta - 1))
 
     def join(self, prior: FloatArray) -> None:
-        """A newcomer has the rate of one without regrets."""
+        """A newcomer has the rate of one without regrets; the others keep theirs."""
+        old = self.n
         super().join(prior)
         if self.largest > 0:
-            self.eta = self._rates()
+            self.eta[old:] = self._rates()[old:]
 
     def gain(self, s: FloatArray, eta: FloatArray) -> FloatArray:
         """``s − η s²``."""
@@ -128,12 +135,12 @@ class ObservedBOA(BOA):
     own: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost", "b")
     b: FloatArray
 
-    def weights(self) -> FloatArray:
+    def logs(self) -> FloatArray:
         """One who has had no regrets yet has the largest rate of the others."""
         if self.largest == 0:
-            return softmax(self.log_prior)
+            return self.log_prior
         eta = np.where(self.b > 0, self.eta, self.eta[self.b > 0].max())
-        return softmax(self.log_prior + np.log(eta) + eta * self.X)
+        return self.log_prior + np.log(eta) + eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """New rates first, then the gain at them."""
@@ -181,10 +188,14 @@ class Squint(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
+        """``π ∫₀^{1/2B} e^{ηR − η²V} dη``."""
+        return softmax(self.logs())
+
+    def logs(self) -> FloatArray:
         """The prior while there is no range."""
         if self.largest == 0:
-            return softmax(self.log_prior)
-        return softmax(self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest))
+            return self.log_prior
+        return self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """S gathers what is shrunk, R what was lost."""
@@ -237,26 +248,25 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
     below by its part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is
     bisection.
     """
-    h = 0.5 / largest
+    V, h = V / largest**2, 0.5  # in units of the largest regret, whatever it is
     owed = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)
     limit = (risen + owed) / np.exp(log_prior)
     node, weight = np.polynomial.legendre.leggauss(64)
     u, weight = (node + 1) / 2, weight / 2
 
     def least(S: FloatArray) -> FloatArray:
-        x = np.minimum(h, S / np.where(V > 0, V, 1e-300))
+        x = np.minimum(h, S / np.maximum(V, 1e-200))
         exponent = np.minimum(x[:, None] * u * (S[:, None] - x[:, None] * u * V[:, None]), 700.0)
         return np.asarray((np.expm1(exponent) / u) @ weight - np.log(h / x))
 
-    low = np.full(len(V), 1e-9 * largest)
-    high = low.copy()
+    low, high = np.full(len(V), 1e-9), np.ones(len(V))
     for _ in range(200):
         more = least(high) <= limit
         if not more.any():
             break
         high = np.where(more, 2 * high, high)
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         fits = least(middle) <= limit
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return high
+    return high * largest

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
+import copy
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mistakebound.aggregation.ledger import AggregationLedger, Kept
+from mistakebound.aggregation.mixture import widened
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import Roster, is_missing, names_of
+from mistakebound.experts.reading import read_row, read_table, refuse_parts, refuse_shapes, words_of
+from mistakebound.experts.roster import Roster, names_of
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from mistakebound.aggregation.engine import Engine
     from mistakebound.aggregation.mixture import Served
@@ -71,6 +73,7 @@ class Aggregation:
         self._losses = array("d")
         self._kept = Kept(keep_bytes)
         self._learned = self._late = 0
+        self._shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
 
     def parameters(self) -> dict[str, Any]:
         """What the rule was told, for a ledger."""
@@ -87,57 +90,76 @@ class Aggregation:
 
     def predict_one(self, advice: Any) -> Any:
         """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
-        return self.ask(advice).prediction
+        roster, engine = self._roster, self._engine
+        try:
+            return self.ask(advice).prediction
+        finally:
+            self._roster, self._engine = roster, engine
 
     def ask(self, advice: Any) -> Asked:
         """Mix what the experts say, for an outcome that comes later: `tell` it."""
-        row, names = self._read(advice)
-        engine = self._engine_with(len(row), names)
-        return Asked(engine.serve(row), row, self._learned)
+        roster, engine = self._roster, self._engine
+        row = read_row(roster, advice, self._shape)
+        try:
+            served = self._engine_with(len(row), names_of(advice)).serve(row)
+        except ValueError:
+            self._roster, self._engine = roster, engine
+            raise
+        return Asked(served, row, self._learned)
 
     def tell(self, asked: Asked, outcome: Any) -> None:
-        """Learn from the outcome of a forecast made by `ask`."""
+        """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
         self._learn(asked, outcome, len(self._losses))
 
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Mix, be told the outcome, and learn."""
+        self._on_forecasts()
+        self._one(advice, outcome)
+
+    def _one(self, advice: Any, outcome: Any) -> None:
+        roster, engine = self._roster, self._engine
         number = len(self._losses)
         try:
             asked = self.ask(advice)
+            self._learn(asked, outcome, number)
         except ValueError as error:
-            raise StreamError(str(error), round=number) from None
-        self._learn(asked, outcome, number)
+            self._roster, self._engine = roster, engine  # who came with a refused round has not come
+            raise StreamError(words_of(error), round=number) from None
 
     def run(self, A: Any, y: Any) -> AggregationLedger:
         """Predict, then learn, over a whole stream: rounds × experts (× classes), NaN asleep; or rounds of any kind."""
-        names = names_of(A)
-        if names is not None and not isinstance(A, Mapping):
-            A = A.to_numpy()
-        elif isinstance(A, Mapping):
-            A = np.column_stack([np.asarray(column, float) for column in A.values()])
-        try:
-            table, outcomes = np.asarray(A, float), np.asarray(y, float)
-        except (TypeError, ValueError):
-            table = outcomes = np.zeros(0)
-        if table.ndim not in (2, 3) or table.shape[0] != outcomes.shape[0]:
-            return self._one_by_one(A, y)
-        return self._many(table, outcomes, names)
+        self._on_forecasts()
+        return self._stream(A, y)
+
+    def _stream(self, A: Any, y: Any) -> AggregationLedger:
+        table, outcomes, names = read_table(A, y)
+        if isinstance(table, np.ndarray):
+            return self._many(table, outcomes, names)
+        return self._one_by_one(table, outcomes)
 
     def learn_losses(self, losses: Any) -> None:
         """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
         self._on_losses()
-        self.learn_one(losses, 0.0)
+        self._one(losses, 0.0)
 
     def run_losses(self, L: Any) -> FloatArray:
         """Play rounds × experts of losses (NaN asleep); return what the learner loses in each."""
         self._on_losses()
-        rounds = len(L.to_numpy()) if hasattr(L, "to_numpy") else len(L)
-        return self.run(L, np.zeros(rounds)).losses
+        L = L if hasattr(L, "__len__") else list(L)
+        rounds = len(next(iter(L.values()), ())) if isinstance(L, Mapping) else len(L)
+        return self._stream(L, np.zeros(rounds)).losses
+
+    def _on_forecasts(self) -> None:
+        if self._engine is None:
+            self._loss = loss_named(self.loss)
+        if self._loss.id == "given" and loss_named(self.loss).id != "given":
+            message = "this learner was told losses alone; forecasts cannot be mixed in"
+            raise ValueError(message)
 
     def _on_losses(self) -> None:
         if self._loss.id == "given":
             return
-        if len(self._losses):
+        if self._engine is not None:
             message = f"this learner mixes forecasts under the {self._loss.name}; losses alone cannot be mixed in"
             raise ValueError(message)
         self._loss = loss_named("given")
@@ -150,36 +172,40 @@ class Aggregation:
         before = len(self._losses)
         for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
             try:
-                self.learn_one(advice, outcome)
+                self._one(advice, outcome)
             except StreamError as error:  # noqa: PERF203 - the round is named
-                words = str(error).split(": ", 1)[-1]
-                raise StreamError(words, round=number, ledger=self._since(before)) from None  # type: ignore[arg-type]
+                ledger: Any = self._since(before)
+                raise StreamError(words_of(error), round=number, ledger=ledger) from None
         return self._since(before)
 
     def _many(self, table: FloatArray, outcomes: FloatArray, names: list[str] | None) -> AggregationLedger:
-        before = len(self._losses)
+        before, roster, engine = len(self._losses), self._roster, self._engine
         if names is None:
-            self._roster.positional(table.shape[1])
+            roster.positional(table.shape[1])
             places = list(range(table.shape[1]))
         else:
-            places = self._roster.columns(names)
-        width = max(self._roster.n, max(places) + 1)
+            places = roster.columns(names)
+        refuse_shapes(table.shape[2:], outcomes.shape[1:], self._shape)
+        width = max(roster.n, max(places) + 1)
         if places != list(range(width)):
             spread = np.full((table.shape[0], width, *table.shape[2:]), np.nan)
             spread[:, places] = table
             table = spread
-        sound, why = self._sound(table, outcomes)
-        engine = self._engine_with(width, names)
-        forecasts, losses, fault = engine.run(table[:sound], outcomes[:sound])
+        sound, fault = self._sound(table, outcomes)
+        forecasts, losses, refused = self._engine_with(width, names).run(table[:sound], outcomes[:sound])
+        fault = refused or fault
+        if losses:
+            self._shape = table.shape[2:]
+        elif fault is not None:
+            self._roster, self._engine = roster, engine
         self._forecasts.extend(forecasts)
         self._losses.extend(losses)
         self._learned += len(losses)
         self._kept.add(table[: len(losses)], outcomes[: len(losses)])
-        fault = fault or why
+        ledger: Any = self._since(before)
         if fault is not None:
-            words = str(fault).split(": ", 1)[-1]
-            raise StreamError(words, round=fault.round, ledger=self._since(before))  # type: ignore[arg-type]
-        return self._since(before)
+            raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
+        return ledger  # type: ignore[no-any-return]
 
     def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
         """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
@@ -215,40 +241,34 @@ class Aggregation:
 
     # -- pieces ----------------------------------------------------------------------------------------------
 
-    def _read(self, advice: Any) -> tuple[FloatArray, list[str] | None]:
-        said = self._roster.row(advice)
-        shape = next((np.shape(each) for each in said if np.ndim(each) == 1), ())
-        nothing = np.full(shape, np.nan)
-        try:
-            row = np.array([nothing if is_missing(each) else each for each in said], float)
-        except (TypeError, ValueError):
-            message = "advice is not made of numbers"
-            raise StreamError(message) from None
-        if np.isinf(row).any():
-            place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
-            message = f"the forecast of expert {place} is infinite"
-            raise StreamError(message)
-        return row, names_of(advice)
-
     def _learn(self, asked: Asked, outcome: Any, number: int) -> None:
+        new = self._roster.n - len(asked.row)
+        served = widened(asked.served, new) if new else asked.served
+        row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
         try:
             told = np.asarray(outcome, float)
-            self._loss.check(asked.row[None], told[None])
-            loss = self._engine.learn(asked.served, told)  # type: ignore[union-attr]
+            refuse_shapes(row.shape[1:], told.shape, self._shape)
+            self._loss.check(row[None], told[None])
+            loss = self._engine.learn(served, told)  # type: ignore[union-attr]
         except (TypeError, ValueError) as error:
-            words = str(error).split(": ", 1)[-1] if getattr(error, "round", None) is not None else str(error)
-            raise StreamError(words, round=number) from None
+            raise StreamError(words_of(error), round=number) from None
         self._late += asked.number != self._learned
         self._learned += 1
-        self._forecasts.append(plain(asked.served.forecast))
+        self._shape = row.shape[1:]
+        self._forecasts.append(plain(served.forecast))
         self._losses.append(loss)
-        self._kept.add(asked.row[None], told[None])
+        self._kept.add(row[None], told[None])
 
     def _engine_with(self, width: int, names: list[str] | None) -> Engine:
-        grown = self._roster.settle(width, names)
+        """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
+        if self._engine is not None and width <= self._roster.n:
+            return self._engine
+        self._roster = copy.deepcopy(self._roster)
+        self._roster.settle(width, names)
         if self._engine is None:
             self._engine = self._make(self._roster.prior())
-        elif grown:
+        else:
+            self._engine = copy.deepcopy(self._engine)
             self._engine.join(self._roster.prior())
         return self._engine
 
@@ -274,22 +294,3 @@ class Aggregation:
 def plain(forecast: FloatArray) -> Any:
     """A number, or an array of them."""
     return forecast if forecast.ndim else float(forecast)
-
-
-def refuse_parts(table: FloatArray) -> None:
-    """Raise for an expert who gives some classes a probability, but not all."""
-    missing = np.isnan(table)
-    if table.ndim == 2 or missing.all(axis=2).sum() * table.shape[2] == missing.sum():
-        return
-    partly = np.asarray(missing.any(axis=2) & ~missing.all(axis=2))
-    number = int(np.argmax(partly.any(axis=1)))
-    message = f"expert {int(np.argmax(partly[number]))} forecasts some classes only"
-    raise StreamError(message, round=number)
-
-
-def positive(name: str, value: Any) -> Any:
-    """A number above 0, or None."""
-    if value is not None and not 0 < value < math.inf:
-        message = f"{name} must be a positive number, got {value!r}"
-        raise ValueError(message)
-    return value

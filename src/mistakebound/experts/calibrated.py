@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,40 +14,53 @@ from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.mixture import Mixture, regrets
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
-from mistakebound.experts.aggregation import Aggregation, positive
+from mistakebound.experts.aggregation import Aggregation
+from mistakebound.experts.reading import positive
 from mistakebound.losses import Square
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.aggregation.base import Rule
     from mistakebound.aggregation.mixture import Served
     from mistakebound.arrays import FloatArray
-    from mistakebound.losses import LossLike
+    from mistakebound.losses import Loss, LossLike
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
 
 
-class _CalibratedRule(Aggregation):
-    """A rule whose rate, if it is not given, is found by trying."""
+@dataclass(frozen=True)
+class _Rates:
+    """A grid of rules; the unit of a rate is one over the largest regret of the first round."""
 
-    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:
-        raise NotImplementedError
+    rule: Callable[[FloatArray, float, float], Rule]
+    loss: Loss
+    gradient: bool
 
-    def _calibrated(self, prior: FloatArray, alphas: Sequence[float]) -> Engine:
-        def first(served: Served, outcome: FloatArray) -> float:
-            """One over the largest regret of the first round: the unit of a rate."""
-            largest = float(np.abs(regrets(self._loss, served, outcome, gradient=self.uses_gradient)[0]).max())
-            return 1 / largest if largest > 0 else math.nan
+    def first(self, served: Served, outcome: FloatArray) -> float:
+        largest = float(np.abs(regrets(self.loss, served, outcome, gradient=self.gradient)[0]).max())
+        return 1 / largest if largest > 0 else math.nan
 
-        def member(eta: float, alpha: float) -> Mixture:
-            return Mixture(self._made(grid.prior, eta, alpha), self._loss, gradient=self.uses_gradient)
-
-        grid = Calibrated(member, first, self._loss, alphas, prior=prior, gradient=self.uses_gradient)
-        return Engine(grid, self._loss, prior)
+    def make(self, prior: FloatArray, eta: float, alpha: float) -> Mixture:
+        return Mixture(self.rule(prior, eta, alpha), self.loss, gradient=self.gradient)
 
 
-class ExponentiallyWeightedAverage(_CalibratedRule):
+@dataclass(frozen=True)
+class _Penalties:
+    """A grid of ridge regressions; the unit of a penalty is the square of a forecast."""
+
+    def first(self, served: Served, outcome: FloatArray) -> float:  # noqa: ARG002
+        return float(np.mean(served.x[served.awake] ** 2))
+
+    def make(self, prior: FloatArray, penalty: float, other: float) -> RidgeForecaster:  # noqa: ARG002
+        return RidgeForecaster(prior, penalty)
+
+
+def _exponential(prior: FloatArray, eta: float, alpha: float) -> Rule:  # noqa: ARG001
+    return Exponential(prior, eta)
+
+
+class ExponentiallyWeightedAverage(Aggregation):
     """The weighted mean of the forecasts, weights exponential in the regret.
 
     Parameters
@@ -54,7 +68,7 @@ class ExponentiallyWeightedAverage(_CalibratedRule):
     eta : float or "theorem", optional
         ``theorem`` is the η at which the loss is exp-concave while forecasts and outcomes lie in [0, 1] (square ½, log
         1), for which the regret is at most ln n/η whatever the number of rounds. Without it: 1 for the log loss,
-        otherwise the rate is found by trying a grid of them that grows.
+        otherwise the rate is found by trying a grid of them that grows, for which all rounds are kept in memory.
     loss, gradient, prior, keep_bytes
         As in `MLPoly`; ``gradient`` is False if the rate is the theorem's.
 
@@ -100,23 +114,22 @@ class ExponentiallyWeightedAverage(_CalibratedRule):
         """As told."""
         return {"eta": "calibrated" if self.rate is None else self.rate}
 
-    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:  # noqa: ARG002
-        return Exponential(prior, eta)
-
     def _make(self, prior: FloatArray) -> Engine:
         if self.rate is None:
-            return self._calibrated(prior, (0.0,))
+            rates = _Rates(_exponential, self._loss, self.uses_gradient)
+            return Engine(Calibrated(rates, self._loss, prior=prior, gradient=rates.gradient), self._loss, prior)
         rule = (Exponential if self.uses_gradient else ExpConcave)(prior, self.rate)
         return Engine(Mixture(rule, self._loss, gradient=self.uses_gradient), self._loss, prior)
 
 
-class FixedShare(_CalibratedRule):
+class FixedShare(Aggregation):
     """Exponential weights, of which a share α is spread evenly after each round: competes with the best *sequence*.
 
     Parameters
     ----------
     eta, alpha : float, optional
-        What is not given is found by trying: a grid of η that grows, and α of 10⁻⁴ to 10⁻¹.
+        What is not given is found by trying: a grid of η that grows, for which all rounds are kept in memory, and α of
+        10⁻⁴ to 10⁻¹.
     loss, gradient, prior, keep_bytes
         As in `MLPoly`.
     """
@@ -143,15 +156,14 @@ class FixedShare(_CalibratedRule):
         known = {"eta": self.eta, "alpha": self.alpha}
         return {name: "calibrated" if value is None else value for name, value in known.items()}
 
-    def _made(self, prior: FloatArray, eta: float, alpha: float) -> Rule:
-        return FixedShareRule(prior, eta, alpha)
-
     def _make(self, prior: FloatArray) -> Engine:
+        if self.eta is not None and self.alpha is not None:
+            rule = FixedShareRule(prior, self.eta, self.alpha)
+            return Engine(Mixture(rule, self._loss, gradient=self.uses_gradient), self._loss, prior)
         alphas = ALPHAS if self.alpha is None else (self.alpha,)
-        if self.eta is None or self.alpha is None:
-            return self._calibrated(prior, alphas)
-        rule = FixedShareRule(prior, self.eta, self.alpha)
-        return Engine(Mixture(rule, self._loss, gradient=self.uses_gradient), self._loss, prior)
+        rates = _Rates(FixedShareRule, self._loss, self.uses_gradient)
+        grid = Calibrated(rates, self._loss, alphas, prior=prior, gradient=rates.gradient, only=self.eta)
+        return Engine(grid, self._loss, prior)
 
 
 class Ridge(Aggregation):
@@ -160,7 +172,7 @@ class Ridge(Aggregation):
     Parameters
     ----------
     penalty : float, optional
-        λ; without it a grid of them is tried.
+        λ; without it a grid of them is tried, for which all rounds are kept in memory.
     prior, keep_bytes
         As in `MLPoly`; weights are drawn towards the prior.
     """
@@ -183,12 +195,5 @@ class Ridge(Aggregation):
     def _make(self, prior: FloatArray) -> Engine:
         if self.penalty is not None:
             return Engine(RidgeForecaster(prior, self.penalty), self._loss, prior)
-
-        def first(served: Served, outcome: FloatArray) -> float:  # noqa: ARG001
-            return float(np.mean(served.x[served.awake] ** 2))
-
-        def member(penalty: float, _: float) -> RidgeForecaster:
-            return RidgeForecaster(grid.prior, penalty)
-
-        grid = Calibrated(member, first, Square(), prior=prior, gradient=False)
+        grid = Calibrated(_Penalties(), Square(), prior=prior, gradient=False)
         return Engine(grid, self._loss, prior)

@@ -16,7 +16,8 @@ from mistakebound.aggregation.second_order import BOA as BOARule  # noqa: N811
 from mistakebound.aggregation.second_order import FixedBOA, ObservedBOA, ObservedMLProd
 from mistakebound.aggregation.second_order import MLProd as MLProdRule
 from mistakebound.aggregation.second_order import Squint as SquintRule
-from mistakebound.experts.aggregation import Aggregation, positive
+from mistakebound.experts.aggregation import Aggregation
+from mistakebound.experts.reading import positive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.base import Rule
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import LossLike
-
-ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
 
 
 class _OneRule(Aggregation):
@@ -202,7 +201,7 @@ class Hedge(_OneRule):
             message = "eta and horizon both set the rate: give one of them"
             raise ValueError(message)
         self.eta, self.horizon = positive("eta", eta), positive("horizon", horizon)
-        self.loss_range = loss_range
+        self.loss_range = positive("loss_range", loss_range)
         super().__init__(loss, gradient, prior, **more)
 
     def parameters(self) -> dict[str, Any]:

@@ -35,7 +35,11 @@ class Roster:
             advice = advice.to_dict()
         if isinstance(advice, Mapping):
             return self._named(advice)
-        said = advice.tolist() if isinstance(advice, np.ndarray) and advice.ndim == 1 else list(advice)
+        try:
+            said = advice.tolist() if isinstance(advice, np.ndarray) and advice.ndim == 1 else list(advice)
+        except TypeError:
+            message = f"advice must be a sequence, an array or a dict, got {advice!r}"
+            raise StreamError(message) from None
         self.positional(len(said))
         return said
 
@@ -71,6 +75,9 @@ class Roster:
         if len({str(name) for name in names}) < len(names):
             message = "two experts have the same name"
             raise StreamError(message)
+        if self._told is not None and not isinstance(self._told, Mapping) and len(places) != len(self._told):
+            message = f"the prior is of {len(self._told)} experts without names, but there are {len(places)}"
+            raise StreamError(message)
         return [places[str(name)] for name in names]
 
     def _named(self, advice: Mapping[Any, Any]) -> list[Any]:
@@ -81,7 +88,7 @@ class Roster:
         return said
 
     def settle(self, width: int, names: Sequence[str] | None) -> bool:
-        """Take in the experts of a round that is sound; say whether there are new ones."""
+        """Take in the experts of a round; say whether there are new ones."""
         if names is not None:
             self.names = self.names or []
             for name in names:
@@ -108,8 +115,11 @@ class Roster:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an expert says nothing."""
-    return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
+    """Whether an expert says nothing: None, NaN, or pandas' NA, which does not even say whether it equals itself."""
+    try:
+        return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
+    except TypeError:
+        return True
 
 
 def names_of(advice: Any) -> list[str] | None:

@@ -50,12 +50,14 @@ def exp_concave(ledger: AggregationLedger) -> Iterator[Premise]:
     eta = ledger.parameters["eta"]
     A, y = ledger.kept.rounds()
     low, high = float(min(np.nanmin(A), y.min())), float(max(np.nanmax(A), y.max()))
-    best = ledger.loss.exp_concave
-    if ledger.loss.id == "square":
-        best = 0.5 / max(high - low, 1e-300) ** 2 / (2 if A.ndim == 3 else 1)
-    fits = best is not None and eta <= best * (1 + 1e-12)
+    best = ledger.loss.exp_concave or 0.0
+    if ledger.loss.id == "square":  # e^{−η‖f−y‖²} is concave in f while 2η‖f−y‖² ≤ 1; the experts are the extremes
+        errors = (A - y[:, None]) ** 2
+        best = 0.5 / max(float(np.nanmax(errors if A.ndim == 2 else errors.sum(axis=2))), 1e-300)
+    elif low < 0 or high > 1:
+        best = 0.0
     yield Premise(
         f"the loss is exp-concave at η = {eta:.6g} where it was measured",
-        fits,
-        f"from {low:.6g} to {high:.6g}: up to η = {0.0 if best is None else best:.6g}",
+        eta <= best * (1 + 1e-12),
+        f"from {low:.6g} to {high:.6g}: up to η = {best:.6g}",
     )
