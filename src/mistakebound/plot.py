@@ -150,6 +150,8 @@ def _late(bounds: Bounds) -> Any:
 
 MOST_EXPERTS = 8
 """Whose weights are drawn; the others are drawn together."""
+FAR = 3
+"""So many times the largest regret is far above it."""
 
 
 def experts(
@@ -187,13 +189,13 @@ def experts(
     above, below = figure.subplots(2, 1, sharex=True)
     _weights(above, rounds, weights, names)
     first = next(iter(regrets))
-    above.set(ylabel="weight", title=f"Weights by {_plain(first)}")
+    above.set(ylabel="weight", title=f"Weights of the experts by {_plain(first)}")
     for number, (rule, regret) in enumerate(regrets.items()):
         at = np.unique(np.linspace(0, len(regret) - 1, MOST_POINTS).astype(np.int64))
         below.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=_plain(rule))
     below.axhline(0, color="grey", linewidth=0.8)
     if bounds:
-        _bounds(below, bounds, first, max(float(np.abs(each).max()) for each in regrets.values()))
+        _bounds(below, bounds, first)
     below.set(
         xlabel="rounds", ylabel="regret", title=f"Losses so far, less those of the best expert, {_plain(against)}"
     )
@@ -222,10 +224,21 @@ def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[s
     axes.legend(handles[::-1], labels[::-1], fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
-def _bounds(axes: Any, bounds: Sequence[tuple[int, float]], rule: str, largest: float) -> None:
-    """The bound where it is known; the picture is of the regret, which a bound far above it must not flatten."""
+def _bounds(axes: Any, bounds: Sequence[tuple[int, float]], rule: str) -> None:
+    """The bound where it is known. Far above the regret it is drawn in logarithms, which leaves the regret its room."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415 - optional
+
     at, values = zip(*bounds, strict=True)
     label = f"what a theorem allows {_plain(rule)}:\n{values[-1]:.4g} in the end"
-    bottom, top = axes.get_ylim()
+    low, high = axes.get_ylim()
+    room = max(-low, high)
     axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
-    axes.set_ylim(bottom, max(top, min(1.1 * max(values), 2 * largest)))
+    if max(values) > FAR * room:
+        axes.set_yscale("symlog", linthresh=room, linscale=2)
+        decades = 10.0 ** np.arange(np.floor(np.log10(room)), np.log10(max(values)) + 1)
+        above = [tick for tick in np.outer(decades, (1, 2, 5)).ravel() if 1.5 * room < tick < 2 * max(values)]
+        plain = [tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= high]
+        axes.set_yticks([*plain, *above], minor=False)
+        axes.set_yticks([], minor=True)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    axes.set_ylim(low, max(high, 1.5 * max(values)))

@@ -82,7 +82,10 @@ def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes:
         raise ValueError(message)
     table = np.stack([np.column_stack([numbers(frame, each) for each in groups[name]]) for name in names], axis=1)
     refuse_no_distributions(frame, table, [groups[name] for name in names])
+    used = {*partly, *(each for group in groups.values() for each in group)}
+    left = [name for name in others if name not in used]
     notes = [f"not all classes, not experts: {', '.join(partly)}"] if partly and not experts else []
+    notes += [f"not experts: {', '.join(left)}"] if left and not experts else []
     return Said(names, table, list(classes), notes)
 
 

@@ -171,7 +171,7 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
     place = advice.names.index(leader.name.removeprefix("best expert: "))
     lost = np.where(leader.counted, found.expert_losses[:, place], 0.0)
     regrets = {each.rule: np.cumsum(np.where(leader.counted, each.losses, 0.0) - lost) for each in found.played}
-    past = history(made(best.rule, advice, parameters), advice, certify=best.bound is not None)
+    past = history(best, made(best.rule, advice, parameters), advice)
     # A bound on mistakes is one on the regret, once the best expert's own are taken off.
     taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
     return draw(

@@ -30,6 +30,8 @@ MOST_REPLAYED = 20_000
 """Rounds that are replayed for a certificate without being asked: a replay takes longer than the run."""
 MOST_DRAWN = 500
 """Rounds whose weights are drawn."""
+BOUNDED = ("holds", "vacuous", "violated")
+"""What a certificate says if there is a bound."""
 
 
 def compared(
@@ -105,7 +107,7 @@ class Played:
     def bound(self) -> float | None:
         """What a theorem allows, if one applies."""
         told = self.certificate
-        return told.bound if told is not None and told.status not in ("does not apply", "incomplete") else None
+        return told.bound if told is not None and told.status in BOUNDED else None
 
     @property
     def status(self) -> str:
@@ -161,22 +163,25 @@ class History:
     bounds: list[tuple[int, float]]
 
 
-def history(learner: Any, advice: Advice, *, certify: bool) -> History:
-    """Let a fresh learner play in steps, and look at it between them.
+def history(played: Played, learner: Any, advice: Advice) -> History:
+    """Let a fresh learner play in steps what was played, and look at it between them.
 
-    Certificates are derived after all rounds, half of them, a quarter and so on: together no more than two replays.
+    Certificates are derived after half of the rounds, a quarter and so on: together they take no longer than the one
+    of all rounds did.
     """
     T = advice.rounds
-    halves = {T >> k for k in range(T.bit_length())} if certify else set()
+    halves = {T >> k for k in range(1, T.bit_length())} if played.bound is not None else set()
     drawn = np.unique(np.linspace(0, T - 1, min(T, MOST_DRAWN)).astype(np.int64)).tolist()
+    starts = sorted({0, *drawn, *halves})
     weights, bounds = [], []
-    for begin, end in pairwise(sorted({0, T, *drawn, *halves})):
+    for begin, end in pairwise([*starts, T]):
         weights.append(weights_before(learner, advice, begin))
         learner.run(advice.table(begin, end), advice.outcomes[begin:end])
         if end in halves:
-            told = Played("", learner, certificate=learner.certify()).bound
-            bounds += [(end, told)] if told is not None else []
-    return History(np.array(sorted({0, *drawn, *halves} - {T})), np.array(weights), bounds)
+            bounds.append((end, learner.certify()))
+    bounds.append((T, played.certificate))
+    known = [(t, told.bound) for t, told in bounds if told is not None and told.status in BOUNDED]
+    return History(np.array(starts), np.array(weights), known)
 
 
 def weights_before(learner: Any, advice: Advice, number: int) -> AnyArray:

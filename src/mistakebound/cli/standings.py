@@ -106,19 +106,20 @@ def of_rules(found: Standings) -> list[str]:
     means = [*(each.mean for each in rules), float(found.plain.mean())]
     columns = measured(found, means, [found.advice.rounds] * len(means))
     if any(expected(each) is not None for each in rules):
-        columns["expected"] = aligned([*map(expected, rules), None])
-    columns["regret"] = aligned([leader.regret(losses) for losses in (*(each.losses for each in rules), found.plain)])
-    columns["bound"] = aligned([*(each.bound for each in rules), None])
+        columns["expected"] = aligned([*map(expected, rules), None], 2)
+    regrets = [leader.regret(losses) for losses in (*(each.losses for each in rules), found.plain)]
+    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
     columns["status"] = [*(each.status for each in rules), "–"]
     columns["seconds"] = [*(f"{each.seconds:.3f}" for each in rules), "–"]
     names = [*(each.rule for each in rules), "(plain majority)" if found.of_labels else "(plain average)"]
     order = sorted(range(len(means)), key=means.__getitem__)
     rows = {head: [cells[k] for k in order] for head, cells in columns.items()}
     lines = table(rows, "rule", [names[k] for k in order])
-    what = "the mistakes" if found.of_labels else "the largest regret to an expert"
-    if any(getattr(each.learner, "uses_gradient", False) for each in rules):
-        what += ", of losses made linear: so also on that to any convex combination"
-    lines.append(f"(regret: to {leader.name}; bound: on {what})")
+    # Made linear, the regret to each expert bounds that to their mixes; where some sleep, there is no one mix.
+    linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
+    what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
+    lines.append(f"(regret: to the {leader.name}; bound: on {what})")
     return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
 
 
@@ -128,7 +129,8 @@ def of_hindsight(found: Standings) -> list[str]:
     rounds = [oracle.rounds for _, oracle in known]
     columns = {"rounds": [f"{count:,}" for count in rounds]}
     columns |= measured(found, [oracle.mean for _, oracle in known], rounds)
-    columns["regret"] = aligned([each.regret(found.best.losses) for each, _ in known])
+    regrets = [each.regret(found.best.losses) for each, _ in known]
+    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
     lines = table(columns, f"in hindsight (regret: of {found.best.rule})", [each.name for each, _ in known])
     return lines + [f"not known: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
 
@@ -154,15 +156,15 @@ def table(columns: dict[str, list[str]], last: str, names: list[str]) -> list[st
     return lines
 
 
-def aligned(values: Sequence[float | None]) -> list[str]:
-    """Numbers with as many decimals as the largest of them needs for six digits.
+def aligned(values: Sequence[float | None], decimals: int | None = None) -> list[str]:
+    """Numbers with the same decimals: as many as the largest of them needs for six digits, if it is not told.
 
     >>> aligned([1056.87, 2.5, None]), aligned([0.20575]), aligned([7.5e9, -4.2e8])
     (['1,056.87', '2.50', '–'], ['0.205750'], ['7,500,000,000', '-420,000,000'])
     """
     known = [value for value in values if value is not None and math.isfinite(value)]
     largest = max(map(abs, known), default=0.0)
-    digits = 5 - math.floor(math.log10(largest)) if largest > 0 else 0
+    digits = decimals if decimals is not None else 5 - math.floor(math.log10(largest)) if largest > 0 else 0
     form = f",.{max(digits, 0)}f" if -10 < digits < 12 else ".5g"
     return ["–" if value is None or not math.isfinite(value) else f"{value:{form}}" for value in values]
 
