@@ -226,19 +226,28 @@ def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[s
 
 def _bounds(axes: Any, bounds: Sequence[tuple[int, float]], rule: str) -> None:
     """The bound where it is known. Far above the regret it is drawn in logarithms, which leaves the regret its room."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415 - optional
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator  # noqa: PLC0415 - optional
 
     at, values = zip(*bounds, strict=True)
     label = f"what a theorem allows {_plain(rule)}:\n{values[-1]:.4g} in the end"
     low, high = axes.get_ylim()
-    room = max(-low, high)
+    room, most = max(high, (high - low) / 4), 1.5 * max(values)
     axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
-    if max(values) > FAR * room:
-        axes.set_yscale("symlog", linthresh=room, linscale=2)
-        decades = 10.0 ** np.arange(np.floor(np.log10(room)), np.log10(max(values)) + 1)
-        above = [tick for tick in np.outer(decades, (1, 2, 5)).ravel() if 1.5 * room < tick < 2 * max(values)]
-        plain = [tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= high]
-        axes.set_yticks([*plain, *above], minor=False)
-        axes.set_yticks([], minor=True)
+    if most > FAR * room:
+        height = (room - low) / 2 / np.log(most / room)
+        axes.set_yscale("function", functions=(lambda y: _bent(y, room, height), lambda y: _unbent(y, room, height)))
+        decades = 10.0 ** np.arange(np.floor(np.log10(room)), np.log10(most))
+        above = [tick for tick in np.outer(decades, (1, 2, 5)).ravel() if 1.2 * room < tick < most]
+        plain = [tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= room]
+        axes.yaxis.set_major_locator(FixedLocator([*plain, *above[:: 1 + len(above) // 6]]))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axes.set_ylim(low, max(high, 1.5 * max(values)))
+    axes.set_ylim(low, max(high, most))
+
+
+def _bent(y: Any, room: float, height: float) -> Any:
+    """As it is, but logarithmic above ``room``."""
+    return np.where(y <= room, y, room + height * np.log(np.maximum(y, room) / room))
+
+
+def _unbent(y: Any, room: float, height: float) -> Any:
+    return np.where(y <= room, y, room * np.exp((np.maximum(y, room) - room) / height))

@@ -115,6 +115,7 @@ class Advice:
         if number is None:
             return error
         words = str(error).removeprefix(f"round {number}: ")
+        words = re.sub(r"\bexpert (\d+)'s forecast", r"the forecast of expert \1", words)
         words = re.sub(r"\bexpert (\d+)\b", lambda found: f"expert {self.names[int(found[1])]!r}", words)
         words = re.sub(r"\bfor class (\d+)\b", lambda found: f"for class {self.labels[int(found[1])]!r}", words)
         return mb.StreamError(f"{self.frame.where(number)}: {words}")

@@ -101,12 +101,14 @@ def texts_of(frame: Frame, name: str) -> list[str]:
 
 
 def labelled(frame: Frame, told: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """The columns of words that mostly say what the outcome may be."""
+    """The columns of words at least half of which say what the outcome may be."""
     outcomes = {*told} - {""}
+    if {*map(str.lower, outcomes)} <= {"true", "false"}:
+        outcomes = {"true", "false", "True", "False", "TRUE", "FALSE"}
     found = []
     for name in columns:
         said = [word for word in frame.words.get(name, ()) if word]
-        if 2 * sum(word in outcomes for word in said) > len(said):
+        if said and 2 * sum(word in outcomes for word in said) >= len(said):
             found.append(name)
     return found
 

@@ -24,6 +24,7 @@ from mistakebound.cli.reading import FILES, columns_of, reading_columns
 if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
     from mistakebound.cli.standings import Standings
+    from mistakebound.columns import Frame
     from mistakebound.losses import Loss
 
 
@@ -142,7 +143,7 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
     """The advice in the files; the options that say where it stands are taken out of the others."""
     from mistakebound.cli.advice import Wanted, advice_of  # noqa: PLC0415
 
-    frame = columns_of(files, **{name: options.pop(name) for name in ("separator", "header", "skip_bad")})
+    frame = columns_named(files, outcome, **{name: options.pop(name) for name in ("separator", "header", "skip_bad")})
     if not frame.rows:
         message = f"{', '.join(files)}: there are no rows"
         raise click.ClickException(message)
@@ -154,6 +155,20 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
         ahead=options.pop("ahead"),
     )
     return advice_of(frame, outcome, wanted)
+
+
+def columns_named(files: tuple[str, ...], outcome: str, **reading: Any) -> Frame:
+    """The columns. That the first line has names is not seen in a table of words alone, unless the outcome is there."""
+    frame = columns_of(files, **reading)
+    unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
+    if reading["header"] is not None or outcome in frame.names or outcome.isdigit() or not frame.rows or not unnamed:
+        return frame
+    if "-" not in files:
+        headed = columns_of(files, **{**reading, "header": True})
+        if outcome in headed.names:
+            return headed
+    message = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say --header"
+    raise ValueError(message)
 
 
 def listed(text: str | None) -> list[str]:

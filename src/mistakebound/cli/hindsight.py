@@ -65,7 +65,7 @@ def tried(kind: str, name: str, counted: BoolArray, search: Callable[[], Oracle]
     try:
         oracle = search()
     except ValueError as error:
-        return Hindsight(kind, name, None, counted, str(error))
+        return Hindsight(kind, name, None, counted, str(error).removeprefix(name).removeprefix(", "))
     if oracle.total == np.inf:
         return Hindsight(kind, name, None, counted, "no sequence is awake in every round")
     return Hindsight(kind, name + oracle.name.partition(",")[1] + oracle.name.partition(",")[2], oracle, counted)

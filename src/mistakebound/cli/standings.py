@@ -120,6 +120,8 @@ def of_rules(found: Standings) -> list[str]:
     linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
     what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
     lines.append(f"(regret: to the {leader.name}; bound: on {what})")
+    if any(each.certificate is None for each in rules):
+        lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
     return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
 
 
