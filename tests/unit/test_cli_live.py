@@ -302,7 +302,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     """One line each, with the file's name and a way out."""
     file = tmp_path / "x"
     assert "did you mean 'predict'?" in call("predcit", fails=2)
-    assert "there are: run, compare, predict" in call("zzz", fails=2)
+    assert "there are: run, compare, experts, forecasters, predict" in call("zzz", fails=2)
     assert f"{file}: No such file or directory" in call("run", file, fails=1)
     assert f"{tmp_path}: Is a directory" in call("run", tmp_path, fails=1)
     assert "leave out --passes" in call("run", file, "--follow", "--passes", 2, fails=2)
