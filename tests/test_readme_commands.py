@@ -25,6 +25,23 @@ def test_what_can_be_typed_as_it_stands_works(tmp_path: Path) -> None:
         assert said in done.stdout, said
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the README's shell is a Unix one")
+def test_the_experts_of_the_readme_can_be_typed(tmp_path: Path) -> None:
+    (block,) = (text for text in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) if text.startswith("cat > load.csv"))
+    script = f'set -eu\nmistakebound() {{ "{sys.executable}" -m mistakebound "$@"; }}\n{block}'
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for said in ("3 rounds of load, 3 experts, square loss", "holds", "load.csv:5: ", "adahedge", "not experts: day"):
+        assert said in done.stdout, said
+
+
+def test_every_command_is_in_the_readme() -> None:
+    from mistakebound.cli import COMMANDS
+
+    for name in COMMANDS:
+        assert f"mistakebound {name} " in README or f"`mistakebound {name}`" in README or name == "version", name
+
+
 def test_help_keeps_its_lines(tmp_path: Path) -> None:
     """Examples stand one a line, in the help of all and of each command; every command is listed in a few words."""
     from click.testing import CliRunner

@@ -9,6 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.certificate import Certificate
     from mistakebound.confidence import Bounds
     from mistakebound.ledger import Ledger
@@ -145,3 +146,108 @@ def _late(bounds: Bounds) -> Any:
     """The bounds after the first tenth of the rounds, where they are wide."""
     start = len(bounds.lower) // 10
     return np.concatenate([bounds.lower[start:], bounds.upper[start:]])
+
+
+MOST_EXPERTS = 8
+"""Whose weights are drawn; the others are drawn together."""
+FAR = 3
+"""So many times the largest regret is far above it."""
+
+
+def experts(
+    rounds: IntArray,
+    weights: FloatArray,
+    regrets: Mapping[str, FloatArray],
+    *,
+    names: Sequence[str],
+    against: str,
+    bounds: Sequence[tuple[int, float]] = (),
+) -> Any:
+    """Draw the weights of experts over time, and below it how much more than the best expert each rule has lost.
+
+    Parameters
+    ----------
+    rounds, weights : array
+        0-based rounds, and for each the weights of the experts in it. Weights below 0 are drawn as lines.
+    regrets : mapping
+        {rule: regret after each round}. The weights and the bounds are of the first one.
+    names : sequence of str
+        Of the experts.
+    against : str
+        The expert whose losses were taken off.
+    bounds : sequence of (rounds, bound)
+        What a theorem allows the regret to be after so many rounds.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig("experts.png")``. No window is opened.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - optional
+
+    figure = Figure(figsize=(10, 7.5), layout="constrained")
+    above, below = figure.subplots(2, 1, sharex=True)
+    _weights(above, rounds, weights, names)
+    first = next(iter(regrets))
+    above.set(ylabel="weight", title=f"Weights of the experts by {_plain(first)}")
+    for number, (rule, regret) in enumerate(regrets.items()):
+        at = np.unique(np.linspace(0, len(regret) - 1, MOST_POINTS).astype(np.int64))
+        below.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=_plain(rule))
+    below.axhline(0, color="grey", linewidth=0.8)
+    if bounds:
+        _bounds(below, bounds, first)
+    below.set(
+        xlabel="rounds", ylabel="regret", title=f"Losses so far, less those of the best expert, {_plain(against)}"
+    )
+    below.set_xlim(0, len(regrets[first]))
+    below.grid(visible=True, alpha=0.3)
+    below.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[str]) -> None:
+    """An area for each of the heaviest experts, the steadiest below; one for all others."""
+    heavy = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:MOST_EXPERTS]
+    if weights.min() < 0:
+        for k in heavy:
+            axes.plot(rounds + 1, weights[:, k], label=_plain(names[k]))
+        axes.axhline(0, color="grey", linewidth=0.8)
+    else:
+        others = np.maximum(weights.sum(axis=1) - weights[:, heavy].sum(axis=1), 0)
+        more = len(names) > len(heavy)
+        layers = [*weights[:, heavy].T, *([others] if more else [])]
+        labels = [*(_plain(names[k]) for k in heavy), *([f"{len(names) - len(heavy)} others"] if more else [])]
+        colours = [*(f"C{k}" for k in (0, 1, 2, 3, 4, 5, 6, 8)[: len(heavy)]), "lightgrey"]
+        axes.stackplot(rounds + 1, layers, labels=labels, colors=colours, step="post")
+        axes.set_ylim(0, 1)
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(handles[::-1], labels[::-1], fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _bounds(axes: Any, bounds: Sequence[tuple[int, float]], rule: str) -> None:
+    """The bound where it is known. Far above the regret it is drawn in logarithms, which leaves the regret its room."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator  # noqa: PLC0415 - optional
+
+    at, values = zip(*bounds, strict=True)
+    label = f"what a theorem allows {_plain(rule)}:\n{values[-1]:.4g} in the end"
+    low, high = axes.get_ylim()
+    room, most = max(high, (high - low) / 4), 1.5 * max(values)
+    axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
+    if most > FAR * room:
+        height = (room - low) / 2 / np.log(most / room)
+        axes.set_yscale("function", functions=(lambda y: _bent(y, room, height), lambda y: _unbent(y, room, height)))
+        decades = 10.0 ** np.arange(np.floor(np.log10(room)), np.log10(most))
+        above = [tick for tick in np.outer(decades, (1, 2, 5)).ravel() if 1.2 * room < tick < most]
+        plain = [tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= room]
+        axes.yaxis.set_major_locator(FixedLocator([*plain, *above[:: 1 + len(above) // 6]]))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+    axes.set_ylim(low, max(high, most))
+
+
+def _bent(y: Any, room: float, height: float) -> Any:
+    """As it is, but logarithmic above ``room``."""
+    return np.where(y <= room, y, room + height * np.log(np.maximum(y, room) / room))
+
+
+def _unbent(y: Any, room: float, height: float) -> Any:
+    return np.where(y <= room, y, room * np.exp((np.maximum(y, room) - room) / height))

@@ -216,6 +216,11 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     (tmp_path / "access.csv").write_text("size,bad\n3,1\n4,0\n")
     trips = pa.table({"hour": [7, 8, 7], "day": ["mon", "sun", "sun"], "late": [True, False, True]})
     parquet.write_table(trips, tmp_path / "trips.parquet")
+    (tmp_path / "rain.csv").write_text("Alice,Bob,rain\n0.9,0.5,1\n0.2,0.6,0\n")
+    parquet.write_table(pa.table({"Alice": [0.7, 0.4], "winner": ["home", "away"]}), tmp_path / "games.parquet")
+    (tmp_path / "load.csv").write_text("Alice,Bob,Load\n20,25,21\n21,,22\n19,24,20\n")
+    (tmp_path / "games.csv").write_text("a_H,a_D,a_A,b_H,b_D,b_A,result\n.5,.3,.2,.4,.3,.3,H\n.2,.3,.5,.4,.3,.3,A\n")
+    (tmp_path / "votes.csv").write_text("Alice,Bob,Carol,truth\n1,0,1,1\n0,0,1,0\n1,1,0,1\n")
     svm = {f"mistakebound {words}" for words in ("predict model.mb new.svm", "explain model.mb new.svm")}
     svm.add("mistakebound run train.vw.gz --save model.mb")
     lines = list(dict.fromkeys(examples()))
@@ -297,7 +302,7 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     """One line each, with the file's name and a way out."""
     file = tmp_path / "x"
     assert "did you mean 'predict'?" in call("predcit", fails=2)
-    assert "there are: run, compare, predict" in call("zzz", fails=2)
+    assert "there are: run, compare, experts, forecasters, predict" in call("zzz", fails=2)
     assert f"{file}: No such file or directory" in call("run", file, fails=1)
     assert f"{tmp_path}: Is a directory" in call("run", tmp_path, fails=1)
     assert "leave out --passes" in call("run", file, "--follow", "--passes", 2, fails=2)

@@ -13,6 +13,7 @@ from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, UNREAD, kept_as_wri
 COMMANDS = {
     "run": "run",
     "compare": "compare",
+    "experts": "experts",
     "forecasters": "forecasters",
     "predict": "model",
     "weights": "model",
@@ -100,6 +101,7 @@ def main() -> None:
       mistakebound run train.vw.gz --save model.mb       ... and keep the model
       mistakebound run stream.svm --report page.html     ... and all about it on a page
       mistakebound compare stream.svm                    every learner on the same stream
+      mistakebound experts load.csv --outcome Load       mix forecasts, a column an expert
       mistakebound forecasters rain.csv --outcome rain   who is best, and is it clear yet?
       mistakebound predict model.mb new.svm              a prediction a line
       mistakebound weights model.mb                      the features that matter most

@@ -12,7 +12,8 @@ UNREAD = 141
 
 SECTIONS = {
     "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
-    "The forecasts": ("outcome", "positive_outcome", "names", "failing"),
+    "The forecasts": ("outcome", "positive_outcome", "names", "class_names", "ahead", "failing"),
+    "The rules": ("rules", "loss", "no_gradient", "rate", "share", "beta", "rates", "penalty", "seed"),
     "The run": (
         "passes",
         "follow",

@@ -182,7 +182,16 @@ class WeightedMajority:
             lean = self._core.lean(np.array([each == outcomes[1] for each in said], np.uint8))
             total = self._core.total()
             return outcomes, np.array([(total - lean) / 2, (total + lean) / 2])
-        return outcomes, self._core.shares(self._codes(said, outcomes), len(outcomes))
+        return outcomes, self._shares(self._codes(said, outcomes), len(outcomes))
+
+    def _shares(self, codes: AnyArray, kinds: int) -> FloatArray:
+        """Weight behind each outcome; if all of it is asleep, that of the awake beside the best of them."""
+        shares: FloatArray = self._core.shares(codes, kinds)
+        if shares.sum() > 0:
+            return shares
+        losses = np.where(codes < 0, np.inf, self._core.losses())
+        weights = np.power(float(self.beta), losses - losses.min())
+        return np.array([weights[codes == code].sum() for code in range(kinds)])
 
     @staticmethod
     def _codes(said: list[Any], outcomes: list[Any]) -> AnyArray:
@@ -210,7 +219,7 @@ class WeightedMajority:
     def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
         """One round with sleepers, or with more than two outcomes."""
         codes = self._codes(said, outcomes)
-        shares = self._core.shares(codes, len(outcomes))
+        shares = self._shares(codes, len(outcomes))
         right = outcomes.index(outcome)
         wrong = 1 - float(shares[right] / shares.sum())
         named = [code for code in range(len(outcomes)) if (codes == code).any()]

@@ -1,0 +1,174 @@
+"""Which columns of a file are experts, and what each said: numbers, labels, or a probability for each class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.columns import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.arrays import FloatArray
+    from mistakebound.columns import Frame
+
+BETWEEN = ("_", ".", "-", " ", ":", "")
+"""What may stand between an expert and a class in the name of a column, the likeliest first."""
+
+
+@dataclass
+class Said:
+    """Experts, what they said (rounds × experts (× classes), NaN asleep), the words for it, and what was not used."""
+
+    names: list[str]
+    table: FloatArray
+    labels: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> Said:
+    """Columns of numbers."""
+    notes: list[str] = []
+    names = list(experts)
+    if not experts:
+        words = [name for name in others if name in frame.words]
+        for name in words:
+            refuse_a_slip(frame, name)
+        empty = [name for name in others if name not in frame.words and np.isnan(frame.numbers[name]).all()]
+        names = [name for name in others if name not in words and name not in empty]
+        notes += [f"words, not experts: {', '.join(words)}"] if words else []
+        notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
+        if not names:
+            message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
+            raise ValueError(message)
+    return Said(names, np.column_stack([numbers(frame, name) for name in names]), notes=notes)
+
+
+def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> Said:
+    """Columns of words, for an outcome of words: each is a place in the sorted list of them."""
+    told = texts_of(frame, outcome)
+    names = list(experts) or labelled(frame, told, others)
+    if not names:
+        few, first = some(told), next(text for text in told if text)
+        message = (
+            f"column {outcome!r} holds words ({', '.join(few)}), and no other column says such: for probabilities of "
+            f"all (columns such as Alice_{first}) say --classes {','.join(few)}; for those of one, --positive {first}"
+        )
+        raise ValueError(message)
+    left = [] if experts else [name for name in others if name not in names]
+    notes = [f"not experts, since they do not say what {outcome!r} may be: {', '.join(left)}"] if left else []
+    said = [texts_of(frame, name) for name in names]
+    labels = sorted({*told, *(word for words in said for word in words)} - {""})
+    return Said(names, np.column_stack([places(words, labels) for words in said]), labels, notes)
+
+
+def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes: Sequence[str]) -> Said:
+    """Columns such as Alice_H, Alice_D, Alice_A: a probability for each class."""
+    groups, partly = grouped(others, classes)
+    for name in experts:
+        if name not in groups:
+            lacking = next((f"{name}_{each}" for each in classes if f"{name}_{each}" not in others), name)
+            there = f"; with all classes there are: {', '.join(groups)}" if groups else ""
+            message = f"expert {name!r} has no column {lacking!r}{there}"
+            raise ValueError(message)
+    names = list(experts) or list(groups)
+    if not names:
+        wanted = ", ".join(f"Alice_{each}" for each in classes)
+        message = f"no expert has a column for each class, such as {wanted}; there are: {', '.join(others)}"
+        raise ValueError(message)
+    table = np.stack([np.column_stack([numbers(frame, each) for each in groups[name]]) for name in names], axis=1)
+    refuse_no_distributions(frame, table, [groups[name] for name in names])
+    used = {*partly, *(each for group in groups.values() for each in group)}
+    left = [name for name in others if name not in used]
+    notes = [f"not all classes, not experts: {', '.join(partly)}"] if partly and not experts else []
+    notes += [f"not experts: {', '.join(left)}"] if left and not experts else []
+    return Said(names, table, list(classes), notes)
+
+
+# ---------------------------------------------------------------------- pieces
+
+
+def texts_of(frame: Frame, name: str) -> list[str]:
+    """A column as words, "" where a field was empty."""
+    words = frame.words.get(name)
+    if words is not None:
+        return words
+    return ["" if value != value else f"{value:.17g}" for value in frame.numbers[name].tolist()]  # noqa: PLR0124 - NaN
+
+
+def labelled(frame: Frame, told: Sequence[str], columns: Sequence[str]) -> list[str]:
+    """The columns of words at least half of which say what the outcome may be."""
+    outcomes = {*told} - {""}
+    if {*map(str.lower, outcomes)} <= {"true", "false"}:
+        outcomes = {"true", "false", "True", "False", "TRUE", "FALSE"}
+    found = []
+    for name in columns:
+        said = [word for word in frame.words.get(name, ()) if word]
+        if said and 2 * sum(word in outcomes for word in said) >= len(said):
+            found.append(name)
+    return found
+
+
+def places(words: Sequence[str], labels: Sequence[str]) -> FloatArray:
+    """Words as their places among the labels, NaN for none."""
+    place = {label: float(code) for code, label in enumerate(labels)} | {"": np.nan}
+    return np.array([place[word] for word in words])
+
+
+def some(texts: Sequence[str]) -> list[str]:
+    """A few of the words."""
+    known = sorted({*texts} - {""})
+    return known if len(known) <= 10 else [*known[:10], "…"]
+
+
+def grouped(columns: list[str], classes: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """Experts with their columns, one for each class; and the columns of those who have not all.
+
+    >>> grouped(["day", "Alice_H", "Alice_A", "Bob_H"], ["H", "A"])
+    ({'Alice': ['Alice_H', 'Alice_A']}, ['Bob_H'])
+    """
+    for between in BETWEEN:
+        ends = [f"{between}{each}" for each in classes]
+        stems = dict.fromkeys(c.removesuffix(end) for c in columns for end in ends if c.endswith(end) and c != end)
+        groups = {stem: [f"{stem}{end}" for end in ends] for stem in stems}
+        whole = {stem: group for stem, group in groups.items() if {*group} <= {*columns}}
+        if whole:
+            parts = [c for stem, group in groups.items() if stem not in whole for c in group if c in columns]
+            return whole, parts if between else []
+    return {}, []
+
+
+def refuse_no_distributions(frame: Frame, said: FloatArray, columns: list[list[str]]) -> None:
+    """Refuse probabilities of some classes only, outside [0, 1], or that do not sum to 1 but for rounding to 1 %."""
+    missing = np.isnan(said)
+    faults: tuple[tuple[Any, str], ...] = (
+        (missing.any(axis=2) & ~missing.all(axis=2), "one is missing: fill in all of them, or none to be asleep"),
+        (np.any((said < 0) | (said > 1), axis=2), "probabilities lie between 0 and 1"),
+        (np.abs(said.sum(axis=2) - 1) > 0.005 * said.shape[2] + 1e-9, "they do not sum to 1: divide by their sum"),
+    )
+    for bad, why in faults:
+        if bad.any():
+            row, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            given = ", ".join("–" if np.isnan(value) else f"{value:g}" for value in said[row, expert])
+            message = f"{frame.where(int(row))}: columns {', '.join(columns[expert])} say {given}: {why}"
+            raise mb.StreamError(message)
+
+
+def numbers(frame: Frame, name: str) -> FloatArray:
+    """A column of numbers; if it is none, the error says what may be done."""
+    try:
+        return frame.column(name)
+    except mb.StreamError as error:
+        message = f"{error}; leave the field empty for an expert who sleeps, or leave the column out: --ignore {name}"
+        raise mb.StreamError(message) from None
+
+
+def refuse_a_slip(frame: Frame, name: str) -> None:
+    """A column of numbers but for a few words is an expert with a slip, and not to be left out in silence."""
+    said = [word for word in frame.words[name] if word]
+    if 2 * sum(map(is_number, said)) > len(said):
+        numbers(frame, name)

@@ -1,0 +1,199 @@
+"""``mistakebound experts``: mix the forecasts of experts, or follow their labels, and show what that costs at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mistakebound.cli.choosing import (
+    ALIASES,
+    FOLLOWING,
+    LOSS_NAMES,
+    MIXING,
+    loss_of,
+    losses_like,
+    rate_of,
+    refuse_loss,
+    rules_for,
+)
+from mistakebound.cli.manual import Manual
+from mistakebound.cli.output import OutputFile, picture_maker, told, written
+from mistakebound.cli.reading import FILES, columns_of, reading_columns
+
+if TYPE_CHECKING:
+    from mistakebound.cli.advice import Advice
+    from mistakebound.cli.standings import Standings
+    from mistakebound.columns import Frame
+    from mistakebound.losses import Loss
+
+
+@click.command(cls=Manual, short_help="Mix the forecasts of experts, with a guarantee.")
+@FILES
+@click.option("--outcome", required=True, metavar="COLUMN", help="What happened: a number or a word.")
+@click.option("--experts", "names", metavar="A,B,...", help="Their columns; without it, all that fit.")
+@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option("--classes", "class_names", metavar="H,D,A", help="Probabilities of each outcome: columns b_H, b_D, b_A.")
+@click.option("--positive", "positive_outcome", metavar="WORD", help="Probabilities of this outcome, against others.")
+@click.option("--ahead", is_flag=True, help="Forecast the last rows, whose outcome is still empty.")
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    type=click.Choice([*MIXING, *ALIASES, *FOLLOWING, "all"]),
+    metavar="RULE",
+    help="How to mix; several are compared, or 'all'.  [default: ml-poly; of labels weighted-majority]",
+)
+@click.option(
+    "--loss",
+    callback=loss_of,
+    shell_complete=losses_like,
+    metavar="LOSS",
+    help=f"{', '.join(LOSS_NAMES)}.  [default: square]",
+)
+@click.option("--no-gradient", is_flag=True, help="Compete with the best expert alone, not with the best mix.")
+@click.option("--eta", "rate", callback=rate_of, metavar="X", help="Fixed rate; 'theorem' for ewa.")
+@click.option("--alpha", "share", type=float, metavar="X", help="Share that fixed-share spreads.")
+@click.option("--beta", type=float, metavar="X", help="Factor for who errs, of weighted-majority.  [default: 0.5]")
+@click.option("--rates", type=click.Choice(["observed", "proved"]), help="Of boa and ml-prod; 'proved' has a theorem.")
+@click.option("--penalty", type=float, metavar="X", help="Of ridge.")
+@click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(1), metavar="N", help="Experts to show.")
+@click.option(
+    "--switches",
+    default=5,
+    show_default=True,
+    type=click.IntRange(0),
+    metavar="K",
+    help="Of the best sequence.",
+)
+@click.option("--certify", is_flag=True, help="Show what the theorem asks for; also for very long files.")
+@click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round, as CSV.")
+@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the tables.")
+@reading_columns
+def experts(
+    files: tuple[str, ...],
+    *,
+    outcome: str,
+    rules: tuple[str, ...],
+    loss: Loss | None,
+    top: int,
+    switches: int,
+    certify: bool,
+    predictions: str | None,
+    plot: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    r"""Mix the forecasts of the experts of FILE, a column each, a round a row, learning whom to trust as rows come.
+
+    FILE is a table, JSON lines, Parquet or Arrow. Each forecast is made before its outcome is known. An empty field is
+    an expert who sleeps. What is shown: the experts, the rules with their regret (loss less that of the best expert)
+    and what a theorem allows it to be, and what would have been best in hindsight.
+
+    \b
+      numbers        all columns of numbers are experts; --loss tells what is to be small
+      probabilities  of an outcome 0 or 1, the same; of several outcomes, --classes
+      labels         columns that say what the outcome may be: mistakes are counted
+
+    \b
+    Rules for numbers: ml-poly (nothing to tune, any unit), boa, ml-prod, ml-ewa, adahedge, hedge, squint, ogd, ridge
+    (weights of either sign), fixed-share (experts take turns), ewa = exponentially-weighted-average.
+    Rules for labels: weighted-majority, randomized-weighted-majority, halving.
+
+    \b
+    Examples:
+      mistakebound experts load.csv --outcome Load
+      mistakebound experts load.csv --outcome Load --rule all --loss absolute --plot load.png
+      mistakebound experts games.csv --outcome result --classes H,D,A --predictions mixed.csv
+      mistakebound experts votes.csv --outcome truth --certify
+    """
+    from mistakebound.cli.mixing import compared  # noqa: PLC0415 - "--help" needs none of it
+    from mistakebound.cli.records import as_json as in_json  # noqa: PLC0415
+    from mistakebound.cli.records import write_predictions  # noqa: PLC0415
+    from mistakebound.cli.run import refuse_to_overwrite  # noqa: PLC0415
+    from mistakebound.cli.standings import in_words  # noqa: PLC0415
+
+    refuse_to_overwrite(files, None, predictions, plot)
+    with told():
+        draw = picture_maker("experts") if plot else None
+        advice = read(files, outcome, options)
+        parameters = {
+            "loss": loss,
+            "gradient": False if options.pop("no_gradient") else None,
+            "eta": options.pop("rate"),
+            "alpha": options.pop("share"),
+            **options,
+        }
+        wanted = rules_for(advice, rules, loss)
+        if wanted[0] in FOLLOWING:
+            refuse_loss(wanted[0], loss)
+            advice = advice.as_labels(wanted[0])
+        found = compared(advice, wanted, parameters, switches, certify=certify)
+        with written(predictions) as out:
+            if out is not None:
+                write_predictions(found, out)
+        click.echo(in_json(found) if as_json else in_words(found, top, certify=certify), err=predictions == "-")
+        if plot and draw:
+            drawn(draw, found, parameters).savefig(plot, dpi=150)
+
+
+def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advice:
+    """The advice in the files; the options that say where it stands are taken out of the others."""
+    from mistakebound.cli.advice import Wanted, advice_of  # noqa: PLC0415
+
+    frame = columns_named(files, outcome, **{name: options.pop(name) for name in ("separator", "header", "skip_bad")})
+    if not frame.rows:
+        message = f"{', '.join(files)}: there are no rows"
+        raise click.ClickException(message)
+    wanted = Wanted(
+        experts=listed(options.pop("names")),
+        ignore=options.pop("ignore"),
+        classes=listed(options.pop("class_names")),
+        positive=options.pop("positive_outcome"),
+        ahead=options.pop("ahead"),
+    )
+    return advice_of(frame, outcome, wanted)
+
+
+def columns_named(files: tuple[str, ...], outcome: str, **reading: Any) -> Frame:
+    """The columns. That the first line has names is not seen in a table of words alone, unless the outcome is there."""
+    frame = columns_of(files, **reading)
+    unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
+    if reading["header"] is not None or outcome in frame.names or outcome.isdigit() or not frame.rows or not unnamed:
+        return frame
+    if "-" not in files:
+        headed = columns_of(files, **{**reading, "header": True})
+        if outcome in headed.names:
+            return headed
+    message = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say --header"
+    raise ValueError(message)
+
+
+def listed(text: str | None) -> list[str]:
+    """Words between commas."""
+    return [] if text is None else [each.strip() for each in text.split(",")]
+
+
+def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
+    """The picture: weights of the best rule, and the regret of each to the best expert."""
+    import numpy as np  # noqa: PLC0415
+
+    from mistakebound.cli.mixing import history, made  # noqa: PLC0415
+
+    advice, best, leader = found.advice, found.best, found.hindsight[0]
+    place = advice.names.index(leader.name.removeprefix("best expert: "))
+    lost = np.where(leader.counted, found.expert_losses[:, place], 0.0)
+    regrets = {each.rule: np.cumsum(np.where(leader.counted, each.losses, 0.0) - lost) for each in found.played}
+    past = history(best, made(best.rule, advice, parameters), advice)
+    # A bound on mistakes is one on the regret, once the best expert's own are taken off.
+    taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
+    return draw(
+        past.rounds,
+        past.weights,
+        regrets,
+        names=advice.names,
+        against=advice.names[place],
+        bounds=[(t, bound - float(taken[t])) for t, bound in past.bounds],
+    )

@@ -1,0 +1,71 @@
+"""What would have been best in hindsight: an expert, a combination, a sequence; or why that is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound.cli.advice import LABELS
+from mistakebound.oracles import best_convex, best_expert, best_linear, best_switching
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound.cli.advice import Advice
+    from mistakebound.losses import Loss
+    from mistakebound.oracles import Oracle
+
+MOST_CELLS = 2_000_000
+"""Numbers for which a programme is solved to find the best combination."""
+
+
+@dataclass
+class Hindsight:
+    """What would have been best, and over which rounds; or why that is not known."""
+
+    kind: str
+    name: str
+    oracle: Oracle | None
+    counted: BoolArray
+    reason: str = ""
+
+    def regret(self, losses: FloatArray) -> float | None:
+        """The losses over the same rounds, less those of the oracle."""
+        return None if self.oracle is None else float(losses[self.counted].sum()) - self.oracle.total
+
+
+def in_hindsight(advice: Advice, loss: Loss, switches: int, losses: FloatArray) -> list[Hindsight]:
+    """The best expert (first), combinations, and sequence; ``losses`` are those of the experts."""
+    A, y, awake = advice.known, advice.outcomes, advice.awake
+    best = best_expert(A, y, loss)
+    assert best.weights is not None  # noqa: S101 - mypy cannot know that it is an expert
+    leader = int(np.argmax(best.weights))
+    found = [Hindsight("expert", f"best expert: {advice.names[leader]}", best, awake[:, leader])]
+    everywhere, all_awake = np.ones(advice.rounds, bool), np.asarray(awake.all(axis=1))
+    if advice.kind != LABELS:
+        few = A.size <= MOST_CELLS
+        found += [
+            tried("convex", "best convex combination", everywhere, lambda: best_convex(A, y, loss), few=few),
+            tried("linear", "best linear combination", all_awake, lambda: best_linear(A, y, loss), few=few),
+        ]
+    if switches:
+        times = "1 switch" if switches == 1 else f"{switches} switches"
+        name = f"best sequence of experts with at most {times}"
+        found.append(tried("switching", name, everywhere, lambda: best_switching(losses, switches), few=True))
+    return found
+
+
+def tried(kind: str, name: str, counted: BoolArray, search: Callable[[], Oracle], *, few: bool) -> Hindsight:
+    """What a search finds, or why it does not."""
+    if not few:
+        return Hindsight(kind, name, None, counted, "too many numbers to search among")
+    try:
+        oracle = search()
+    except ValueError as error:
+        return Hindsight(kind, name, None, counted, str(error).removeprefix(name).removeprefix(", "))
+    if oracle.total == np.inf:
+        return Hindsight(kind, name, None, counted, "no sequence is awake in every round")
+    return Hindsight(kind, name + oracle.name.partition(",")[1] + oracle.name.partition(",")[2], oracle, counted)

@@ -1,0 +1,183 @@
+"""How experts and rules did, in tables."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from mistakebound.cli.advice import CLASSES, LABELS
+from mistakebound.cli.output import printable
+from mistakebound.cli.summary import many
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.arrays import FloatArray
+    from mistakebound.cli.advice import Advice
+    from mistakebound.cli.hindsight import Hindsight
+    from mistakebound.cli.mixing import Played
+    from mistakebound.losses import Loss
+
+HEAVIEST = 5
+"""Experts whose weights are told in a line."""
+
+
+@dataclass
+class Standings:
+    """All that is known in the end; of the rules that were played the best is the first, as is the best expert."""
+
+    advice: Advice
+    loss: Loss
+    expert_losses: FloatArray
+    played: list[Played]
+    refused: list[Played]
+    hindsight: list[Hindsight]
+    plain: FloatArray
+    """Losses of the plain average; of labels, of the plain majority."""
+
+    @property
+    def best(self) -> Played:
+        """The rule with the least losses."""
+        return self.played[0]
+
+    @property
+    def of_labels(self) -> bool:
+        """Whether mistakes are counted."""
+        return self.advice.kind == LABELS
+
+    @property
+    def rooted(self) -> bool:
+        """Whether the root of the mean loss means something: of numbers, it is in their unit."""
+        return self.loss.id == "square" and self.advice.kind != CLASSES
+
+    @property
+    def measure(self) -> str:
+        """What is counted."""
+        brier = self.advice.kind == CLASSES and self.loss.id == "square"
+        return "mistakes" if self.of_labels else "Brier loss" if brier else self.loss.name
+
+    @property
+    def means(self) -> FloatArray:
+        """Of each expert, over its rounds; infinite if it was never awake."""
+        awake = self.advice.awake.sum(axis=0)
+        totals = np.where(self.advice.awake, self.expert_losses, 0.0).sum(axis=0)
+        return np.asarray(np.where(awake > 0, totals / np.maximum(awake, 1), np.inf))
+
+
+def in_words(found: Standings, top: int, *, certify: bool) -> str:
+    """What a person sees."""
+    advice, best = found.advice, found.best
+    experts = many(len(advice.names), "expert")
+    lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
+    if certify:
+        lines += ["", *(str(each.certificate) for each in found.played)]
+    coming = range(advice.rounds, len(advice.said))
+    if coming:
+        lines += ["", f"yet to come, by {best.rule}:"]
+        lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
+    lines += [f"({note})" for note in advice.notes]
+    title = printable(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
+    return "\n".join([click.style(title, bold=True), *map(printable, lines)])
+
+
+def of_experts(found: Standings, top: int) -> list[str]:
+    """The experts with the least losses, and those with the most weight."""
+    names, weights = found.advice.names, found.best.learner.weights_
+    order = np.argsort(found.means, kind="stable")[:top]
+    awake = found.advice.awake.sum(axis=0)[order].tolist()
+    columns = {"awake": [f"{each:,}" for each in awake]}
+    columns |= measured(found, found.means[order].tolist(), awake)
+    columns |= {"weight": [f"{each:.4f}" for each in weights[order].tolist()]}
+    lines = table(columns, "expert", [names[k] for k in order])
+    if len(names) > len(order):
+        lines.append(f"(and {len(names) - len(order):,} more: --top {len(names)})")
+        heavy = [k for k in np.argsort(-np.abs(weights), kind="stable")[:HEAVIEST] if abs(weights[k]) >= 5e-4]
+        lines.append(f"most weight by {found.best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
+    return lines
+
+
+def of_rules(found: Standings) -> list[str]:
+    """Rules, the best first; the plain average or majority where it belongs; and what could not be played."""
+    rules, leader = found.played, found.hindsight[0]
+    means = [*(each.mean for each in rules), float(found.plain.mean())]
+    columns = measured(found, means, [found.advice.rounds] * len(means))
+    if any(expected(each) is not None for each in rules):
+        columns["expected"] = aligned([*map(expected, rules), None], 2)
+    regrets = [leader.regret(losses) for losses in (*(each.losses for each in rules), found.plain)]
+    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
+    columns["status"] = [*(each.status for each in rules), "–"]
+    columns["seconds"] = [*(f"{each.seconds:.3f}" for each in rules), "–"]
+    names = [*(each.rule for each in rules), "(plain majority)" if found.of_labels else "(plain average)"]
+    order = sorted(range(len(means)), key=means.__getitem__)
+    rows = {head: [cells[k] for k in order] for head, cells in columns.items()}
+    lines = table(rows, "rule", [names[k] for k in order])
+    # Made linear, the regret to each expert bounds that to their mixes; where some sleep, there is no one mix.
+    linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
+    what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
+    lines.append(f"(regret: to the {leader.name}; bound: on {what})")
+    if any(each.certificate is None for each in rules):
+        lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
+    return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
+
+
+def of_hindsight(found: Standings) -> list[str]:
+    """What would have been best, and how far the best rule is from it."""
+    known = [(each, each.oracle) for each in found.hindsight if each.oracle is not None]
+    rounds = [oracle.rounds for _, oracle in known]
+    columns = {"rounds": [f"{count:,}" for count in rounds]}
+    columns |= measured(found, [oracle.mean for _, oracle in known], rounds)
+    regrets = [each.regret(found.best.losses) for each, _ in known]
+    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    lines = table(columns, f"in hindsight (regret: of {found.best.rule})", [each.name for each, _ in known])
+    return lines + [f"not known: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
+
+
+# ---------------------------------------------------------------------- pieces
+
+
+def measured(found: Standings, means: Sequence[float], rounds: Sequence[int]) -> dict[str, list[str]]:
+    """Mistakes and their rate; or the mean loss, with its root for the square loss of numbers."""
+    if found.of_labels:
+        counts = [f"{mean * count:,.0f}" if count else "–" for mean, count in zip(means, rounds, strict=True)]
+        return {"mistakes": counts, "rate": [f"{mean:.4f}" for mean in means]}
+    columns = {"mean loss": aligned(means)}
+    return columns | ({"RMSE": aligned([math.sqrt(mean) for mean in means])} if found.rooted else {})
+
+
+def table(columns: dict[str, list[str]], last: str, names: list[str]) -> list[str]:
+    """Columns to the right, and the names after them."""
+    widths = {head: max(len(head), *map(len, cells)) + 2 for head, cells in columns.items()}
+    lines = ["".join(f"{head:>{widths[head]}}" for head in columns) + f"  {last}"]
+    for number, name in enumerate(names):
+        lines.append("".join(f"{cells[number]:>{widths[head]}}" for head, cells in columns.items()) + f"  {name}")
+    return lines
+
+
+def aligned(values: Sequence[float | None], decimals: int | None = None) -> list[str]:
+    """Numbers with the same decimals: as many as the largest of them needs for six digits, if it is not told.
+
+    >>> aligned([1056.87, 2.5, None]), aligned([0.20575]), aligned([7.5e9, -4.2e8])
+    (['1,056.87', '2.50', '–'], ['0.205750'], ['7,500,000,000', '-420,000,000'])
+    """
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    largest = max(map(abs, known), default=0.0)
+    digits = decimals if decimals is not None else 5 - math.floor(math.log10(largest)) if largest > 0 else 0
+    form = f",.{max(digits, 0)}f" if -10 < digits < 12 else ".5g"
+    return ["–" if value is None or not math.isfinite(value) else f"{value:{form}}" for value in values]
+
+
+def expected(played: Played) -> float | None:
+    """Mistakes that a randomized rule expected to make."""
+    return played.learner.ledger_.expected_mistakes if played.rule.startswith("randomized") else None
+
+
+def said(value: Any, advice: Advice) -> str:
+    """A prediction in words."""
+    if isinstance(value, list):
+        return ", ".join(f"{label} {each:.4g}" for label, each in zip(advice.labels, value, strict=True))
+    return value if isinstance(value, str) else f"{value:.6g}"
