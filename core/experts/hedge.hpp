@@ -7,44 +7,71 @@
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
 template <std::size_t rounds>
-HedgeSums hedge_rounds(const Book& book, const double* losses) {
-  Four total[rounds] = {}, sum_loss[rounds] = {};
+struct HedgeLanes {
+  Four total[rounds] = {}, loss[rounds] = {};
   Mask rose[rounds] = {}, odd{};
+};
+
+// Fours of experts for as long as all |ηℓ| are little; says where it stopped.
+template <std::size_t rounds>
+std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes) {
+  const std::size_t n = book.n;
+  const double* const w_of = book.w;
+  double* const next = book.next;
   const double minus_eta = -book.eta;
-  fours(book.n, [&](std::size_t k, auto kind) {
-    Four w = load(book.w + k), loss[rounds], x[rounds];
-    Mask quiet{-1, -1, -1, -1};
+  Four total[rounds] = {}, lost[rounds] = {};
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4) {
+    Four w = load(w_of + k), loss[rounds], x[rounds];
+    Mask loud{};
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      loss[t] = from_row(losses + t * book.n, k, book.n, 0, kind);
+      if (rounds > 1 && k % 8 == 0) fetch(losses, (t + rounds) * n + k);
+      loss[t] = load(losses + t * n + k);
       x[t] = loss[t] * minus_eta;
-      quiet &= size(x[t]) <= little;
+      loud |= ~(size(x[t]) <= little);
     }
-    if (!any(~quiet)) [[likely]] {
+    if (any(loud)) [[unlikely]]
+      break;
 #pragma GCC unroll 4
-      for (std::size_t t = 0; t < rounds; ++t) {
-        total[t] += w;
-        sum_loss[t] += w * loss[t];
-        w *= exp_little(x[t]);
-      }
-    } else {
-      for (std::size_t t = 0; t < rounds; ++t) {
-        total[t] += w;
-        sum_loss[t] += w * loss[t];
-        rose[t] |= x[t] > little;
-        odd |= ~(size(loss[t]) <= largest_regret);
-        w *= any(~(size(x[t]) <= little)) ? exp(x[t]) : exp_little(x[t]);
-      }
+    for (std::size_t t = 0; t < rounds; ++t) {
+      total[t] += w;
+      lost[t] += w * loss[t];
+      w *= exp_little(x[t]);
     }
-    store(book.next + k, w);
-  });
+    store(next + k, w);
+  }
+  for (std::size_t t = 0; t < rounds; ++t) lanes.total[t] = total[t], lanes.loss[t] = lost[t];
+  return k;
+}
+
+template <std::size_t rounds, class Kind>
+void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t k, Kind kind) {
+  Four w = load(book.w + k);
+  for (std::size_t t = 0; t < rounds; ++t) {
+    const Four loss = from_row(losses + t * book.n, k, book.n, 0, kind), x = loss * -book.eta;
+    lanes.total[t] += w;
+    lanes.loss[t] += w * loss;
+    lanes.rose[t] |= x > little;
+    lanes.odd |= ~(size(loss) <= largest_regret);
+    w *= any(~(size(x) <= little)) ? exp(x) : exp_little(x);
+  }
+  store(book.next + k, w);
+}
+
+template <std::size_t rounds>
+HedgeSums hedge_rounds(const Book& book, const double* losses) {
+  HedgeLanes<rounds> lanes;
+  std::size_t k = play_quietly(book, losses, lanes);
+  for (; k + 4 <= book.n; k += 4) play_loudly(book, losses, lanes, k, Whole{});
+  if (k < book.n) play_loudly(book, losses, lanes, k, Part{});
   HedgeSums sums{};
   for (std::size_t t = 0; t < rounds; ++t) {
-    sums.total[t] = sum(total[t]);
-    sums.sum[t] = sum(sum_loss[t]);
-    sums.rose[t] = any(rose[t]);
+    sums.total[t] = sum(lanes.total[t]);
+    sums.sum[t] = sum(lanes.loss[t]);
+    sums.rose[t] = any(lanes.rose[t]);
   }
-  sums.odd = any(odd);
+  sums.odd = any(lanes.odd);
   return sums;
 }
 inline HedgeSums hedge(const Book& book, const double* losses, std::size_t rounds) {
