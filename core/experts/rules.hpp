@@ -289,7 +289,8 @@ struct OGD {  // w ← Proj(w − η_t ℓ), η_t = 1/(G√t)
       store(book.next + k, load(book.w + k) - book.eta * (round.h - load(book.r + k)));
     project(book);
   }
-  // The nearest point of the simplex to `next`: those at or below the mean excess of the others are left out until none is.
+  // The nearest point of the simplex to `next`: those at or below the mean excess of the others are left out until none is,
+  // or until rounding lets one in again.
   static void project(Book& book) {
     double shift = -infinity;
     for (std::size_t kept = book.n + 1;;) {
@@ -302,7 +303,7 @@ struct OGD {  // w ← Proj(w − η_t ℓ), η_t = 1/(G√t)
         counts -= in;
       });
       const auto count = static_cast<std::size_t>((counts[0] + counts[1]) + (counts[2] + counts[3]));
-      if (count == kept || count == 0) break;
+      if (count >= kept || count == 0) break;
       kept = count;
       shift = (sum(lanes) - 1) / static_cast<double>(count);
     }

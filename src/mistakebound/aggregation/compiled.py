@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound import _core
-from mistakebound.aggregation.base import Rule
 from mistakebound.aggregation.engine import SUMS, Engine
 from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
 from mistakebound.aggregation.gradient import OGD
@@ -20,6 +19,7 @@ from mistakebound.losses import Pinball
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mistakebound.aggregation.base import Rule
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss
 
@@ -71,8 +71,8 @@ class CompiledEngine:
         """Mix forecasts; NaN is asleep."""
         row = _row(x)
         forecast, p, fault = self.core.serve(row)
-        if p is None:
-            raise self._error(fault, row, np.nan, None)
+        if p is None or fault is not None:
+            raise self._error(fault or (0, 0, ""), row, np.nan, None)
         awake = ~np.isnan(row)
         return Served(np.where(awake, row, 0.0), awake, p, np.asarray(forecast))
 
@@ -143,8 +143,8 @@ class LossEngine(Engine):
             r = h - served.x
             r = np.where(awake & (np.abs(r) > 16 * EPSILON * (np.abs(served.x).max() + abs(h))), r, 0.0)
             self.forecaster.rule.update(r, h)
-            for name, added in zip(SUMS, (r, r**2, served.x, h, 1.0), strict=True):
-                self.sums[name] += np.where(awake, added, 0.0)
+            for name, added in zip(SUMS, (r, r**2, served.x, awake * h, awake * 1.0), strict=True):
+                self.sums[name] += added
         return losses, None
 
 
