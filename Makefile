@@ -21,7 +21,7 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 # AddressSanitizer and UBSan over everything that reaches the core. The compiler's own runtime must come first.
-SANITIZED := tests/test_traces.py tests/test_parity.py tests/test_inputs.py tests/test_robustness.py tests/test_labels.py \
+SANITIZED := tests/test_traces.py tests/test_parity.py tests/test_experts_parity.py tests/test_experts_core.py tests/test_inputs.py tests/test_robustness.py tests/test_labels.py \
 	tests/unit/test_store.py tests/unit/test_sources.py tests/unit/test_tables.py tests/unit/test_cache.py tests/unit/test_bins.py
 sanitize: .venv-sanitize/.ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \

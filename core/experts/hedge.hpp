@@ -1,78 +1,109 @@
-// Hedge with a fixed rate on losses that are given: w_k = π_k e^(−ηL_k), and the loss of a round is the mean of the experts'
-// by weight. Weights do not depend on what happened to the mean, so four rounds are played at once, four experts at a
-// time.
-//
-// The written order: expert k is in lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3). A weight is multiplied by
-// e^(−ηℓ) in each round, and made anew from L, the leader's being 1, every `span` rounds, and before any round whose
-// total weight is too large or small: so nothing overflows, whatever the losses.
+// Hedge at a fixed rate on losses that are given. Weights do not depend on what the learner lost, so four rounds are
+// played in one pass over the experts: a weight is multiplied by e^(−ηℓ) in each round. The same bits as one by one.
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <limits>
-#include <vector>
+#include "experts/book.hpp"
+#include "experts/four.hpp"
 
-#include "experts/exponential.hpp"
-#include "sum.hpp"
+namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
-namespace mistakebound {
-
-class Hedge {
- public:
-  static constexpr std::size_t block = 4, span = 512;
-
-  Hedge(double eta, const double* log_prior, std::size_t n) : eta_(eta), n_(n), width_((n + 3) / 4 * 4) {
-    loss_.assign(width_, 0);
-    log_prior_.assign(width_, -std::numeric_limits<double>::infinity());  // those that fill up the last four weigh nothing
-    std::copy(log_prior, log_prior + n, log_prior_.begin());
-    w_.assign(width_, 0);
-    make_weights();
-  }
-
-  std::size_t experts() const { return n_; }
-  const std::vector<double>& losses() const { return loss_; }
-  const std::vector<double>& weights() const { return w_; }
-  void set_rate(double eta) { eta_ = eta, make_weights(), since_ = 0; }
-
-  // Mean loss of each round by weight. Losses are finite.
-  void run(const double* loss, std::size_t rounds, double* mean) {
-    for (std::size_t t = 0; t < rounds;) {
-      const std::size_t many = since_ % block == 0 && rounds - t >= block ? block : 1;
-      std::size_t done = many == block ? play<block>(loss + t * n_) : 0;
-      for (std::size_t s = 0; s < done; ++s) mean[t + s] = sums_[s].mean();
-      t += done;
-      for (; done < many; ++done, ++t) {
-        if (play<1>(loss + t * n_) == 0) {
-          make_weights();
-          play<1>(loss + t * n_);
-        }
-        mean[t] = sums_[0].mean();
-      }
-      if (since_ >= span) make_weights(), since_ = 0;
-    }
-  }
-
- private:
-  struct Sums {
-    double weight, loss;
-    double mean() const { return loss / weight; }
-    bool sound() const { return weight > 0x1p-500 && weight < 0x1p500; }
-  };
-
-  // Plays rounds until one whose total is not sound, which is not played; says how many.
-  template <std::size_t rounds>
-  std::size_t play(const double* loss);
-
-  void make_weights() {
-    double most = -std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < n_; ++k) most = std::max(most, log_prior_[k] - eta_ * loss_[k]);
-    for (std::size_t k = 0; k < n_; ++k) w_[k] = exponential::exp((log_prior_[k] - eta_ * loss_[k]) - most);
-  }
-
-  double eta_;
-  std::size_t n_, width_, since_ = 0;
-  std::vector<double> loss_, log_prior_, w_;
-  std::array<Sums, block> sums_{};
+template <std::size_t rounds>
+struct HedgeLanes {
+  Four total[rounds] = {}, loss[rounds] = {};
+  Mask rose[rounds] = {}, odd{};
 };
-}  // namespace mistakebound
+
+// Fours of experts for as long as all |ηℓ| are little; says where it stopped.
+template <std::size_t rounds>
+std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes) {
+  const std::size_t n = book.n;
+  const double* const w_of = book.w;
+  double* const next = book.next;
+  const double minus_eta = -book.eta;
+  Four total[rounds] = {}, lost[rounds] = {};
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4) {
+    Four w = load(w_of + k), loss[rounds], x[rounds];
+    Mask loud{};
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) {
+      if (rounds > 1 && k % 8 == 0) fetch(losses, (t + rounds) * n + k);
+      loss[t] = load(losses + t * n + k);
+      x[t] = loss[t] * minus_eta;
+      loud |= ~(size(x[t]) <= little);
+    }
+    if (any(loud)) [[unlikely]]
+      break;
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) {
+      total[t] += w;
+      lost[t] += w * loss[t];
+      w *= exp_little(x[t]);
+    }
+    store(next + k, w);
+  }
+  for (std::size_t t = 0; t < rounds; ++t) lanes.total[t] = total[t], lanes.loss[t] = lost[t];
+  return k;
+}
+
+template <std::size_t rounds, class Kind>
+void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t k, Kind kind) {
+  Four w = load(book.w + k);
+  for (std::size_t t = 0; t < rounds; ++t) {
+    const Four loss = from_row(losses + t * book.n, k, book.n, 0, kind), x = loss * -book.eta;
+    lanes.total[t] += w;
+    lanes.loss[t] += w * loss;
+    lanes.rose[t] |= x > little;
+    lanes.odd |= ~(size(loss) <= largest_regret);
+    w *= any(~(size(x) <= little)) ? exp(x) : exp_little(x);
+  }
+  store(book.next + k, w);
+}
+
+template <std::size_t rounds>
+HedgeSums hedge_rounds(const Book& book, const double* losses) {
+  HedgeLanes<rounds> lanes;
+  std::size_t k = play_quietly(book, losses, lanes);
+  for (; k + 4 <= book.n; k += 4) play_loudly(book, losses, lanes, k, Whole{});
+  if (k < book.n) play_loudly(book, losses, lanes, k, Part{});
+  HedgeSums sums{};
+  for (std::size_t t = 0; t < rounds; ++t) {
+    sums.total[t] = sum(lanes.total[t]);
+    sums.sum[t] = sum(lanes.loss[t]);
+    sums.rose[t] = any(lanes.rose[t]);
+  }
+  sums.odd = any(lanes.odd);
+  return sums;
+}
+inline HedgeSums hedge(const Book& book, const double* losses, std::size_t rounds) {
+  return rounds == hedge_block ? hedge_rounds<hedge_block>(book, losses) : hedge_rounds<1>(book, losses);
+}
+
+template <std::size_t rounds>
+Spread settle_rounds(const Book& book, const double* losses, const double* h) {
+  Four high[rounds], low[rounds];
+  for (std::size_t t = 0; t < rounds; ++t) high[t] = all(-infinity), low[t] = all(infinity);
+  fours(book.n, [&](std::size_t k, auto kind) {
+    Four R = load(book.R + k), V = load(book.V + k), lost = load(book.loss + k);
+    const Mask is_real = real(k, book.n, kind);
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const Four loss = from_row(losses + t * book.n, k, book.n, 0, kind), r = where(is_real, h[t] - loss);
+      R += r;
+      V += r * r;
+      lost += loss;
+      high[t] = most(is_real ? loss : all(-infinity), high[t]);
+      low[t] = least(is_real ? loss : all(infinity), low[t]);
+    }
+    store(book.R + k, R);
+    store(book.V + k, V);
+    store(book.loss + k, lost);
+  });
+  Spread spread{};
+  for (std::size_t t = 0; t < rounds; ++t) spread.top[t] = top(high[t]), spread.bottom[t] = bottom(low[t]);
+  return spread;
+}
+inline Spread settle(const Book& book, const double* losses, std::size_t rounds, const double* h) {
+  return rounds == hedge_block ? settle_rounds<hedge_block>(book, losses, h) : settle_rounds<1>(book, losses, h);
+}
+
+}  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

@@ -5,12 +5,11 @@
 // The written order: within a block of eight rounds the weight of expert k is base·β^j, j its wrongs in the block; then
 // the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
 // added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
-// and follows from the leans within it; but where it has fallen to a sixteenth it is summed anew, for rounding errors do
+// and follows from the leans within it; but where it has fallen to a thousandth it is summed anew, for rounding errors do
 // not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
 #pragma once
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +29,7 @@ class Majority {
     const double most = beta > 0 ? std::min(248.0, 400 / std::log2(1 / beta)) : 0;
     by_eights_ = most >= block;
     span_ = by_eights_ ? static_cast<std::size_t>(most) / block * block : 1;
+    for (std::size_t j = 0; j < behind_.size(); ++j) behind_[j] = seen(static_cast<double>(j));
     power_[0] = 1;
     for (std::size_t j = 1; j <= block; ++j) power_[j] = power_[j - 1] * beta;
     for (std::size_t wrongs = 0; wrongs < lean_.size(); ++wrongs) {
@@ -53,8 +53,7 @@ class Majority {
     const std::size_t n = loss_.size() + count;
     loss_.resize(n, loss);
     base_.resize(n);
-    wrongs_.resize(n);
-    after_block_.resize(n);
+    make_room(n);
     in_block_.resize(n);
     since_.resize(n);
     make_bases();
@@ -96,7 +95,7 @@ class Majority {
     const std::size_t n = experts();
     for (std::size_t t = 0; t < rounds;) {
       const std::uint8_t* row = said + t * n;
-      if (by_eights_ && phase_ % block == 0 && rounds - t >= block && binary(row, block * n) && binary(outcome + t, block) &&
+      if (by_eights_ && phase_ % block == 0 && rounds - t >= block && binary(outcome + t, block) &&
           eight(row, outcome + t, lean + t, total + t)) {
         t += block;
       } else {
@@ -123,8 +122,7 @@ class Majority {
       if (state.in_block[k] > state.phase % block || state.since[k] > state.phase) return false;
     loss_ = std::move(state.loss), base_ = std::move(state.base);
     in_block_ = std::move(state.in_block), since_ = std::move(state.since);
-    wrongs_.assign(n, 0);
-    after_block_.assign(n, 0);
+    make_room(n);
     phase_ = state.phase, total_ = state.total, fresh_ = state.fresh;
     return true;
   }
@@ -134,6 +132,11 @@ class Majority {
 
   static double reduced(const std::array<double, 4>& lane) { return (lane[0] + lane[2]) + (lane[1] + lane[3]); }
 
+  void make_room(std::size_t n) {
+    wrongs_.resize(n);
+    next_since_.resize(n);
+    next_base_.resize(n);
+  }
   template <class Term>
   double summed(Term term) const {
     std::array<double, 4> lanes{};
@@ -151,7 +154,7 @@ class Majority {
   }
   // W⁺ = W − (1−β)·(wrong weight)
   static double left(double total, double lean, double beta) { return total - (1 - beta) * ((total - lean) / 2); }
-  bool stale() const { return total_ < fresh_ / 16; }
+  bool stale() const { return total_ < fresh_ / 1024; }
 
   template <class Wrong>
   void one(Wrong wrong, double& lean, double& total) {
@@ -164,70 +167,73 @@ class Majority {
     advance();
   }
 
-  // Answers false, and has changed nothing, if a total must be summed anew on the way.
+  // Answers false, and has changed nothing, if advice is not 0 or 1, or a total must be summed anew on the way.
   bool eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
     alignas(32) EightLanes lanes{};
     std::array<double, 4> all{};
 #ifdef MISTAKEBOUND_X86
     if (avx2_) {
-      gather_avx2(said, outcome);
+      if (!gather_avx2(said, outcome)) return false;
       add_avx2(lanes, all);
     } else
 #endif
     {
-      gather(said, outcome, 0);
+      if (!gather(said, outcome, 0)) return false;
       add(lanes, all);
     }
     total_ = fresh_ = reduced(all);
     for (std::size_t t = 0; t < block; ++t) {
-      if (stale()) {
-        for (std::size_t k = 0; k < experts(); ++k)
-          since_[k] = static_cast<std::uint8_t>(since_[k] - std::popcount(wrongs_[k]));
-        return false;
-      }
+      if (stale()) return false;
       lean[t] = reduced({lanes[0][t], lanes[1][t], lanes[2][t], lanes[3][t]});
       total[t] = total_;
       total_ = left(total_, lean[t], beta_);
     }
-    base_.swap(after_block_);
+    base_.swap(next_base_);
+    since_.swap(next_since_);
     phase_ += block;
     if (phase_ == span_) begin();
     return true;
   }
 
-  // Bits of the rounds in which each expert from k on is wrong.
-  void gather(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t k) {
+  // Bits of the rounds in which each expert from k on is wrong; false if some advice is not 0 or 1.
+  bool gather(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t k) {
     const std::size_t n = experts();
+    std::uint8_t seen = 0;
     for (; k < n; ++k) {
       unsigned bits = 0, count = 0;
       for (std::size_t t = 0; t < block; ++t) {
         const unsigned wrong = said[t * n + k] != outcome[t];
+        seen |= said[t * n + k];
         bits |= wrong << t;
         count += wrong;
       }
       wrongs_[k] = static_cast<std::uint8_t>(bits);
-      since_[k] = static_cast<std::uint8_t>(since_[k] + count);
+      next_since_[k] = static_cast<std::uint8_t>(since_[k] + count);
     }
+    return seen <= 1;
   }
 #ifdef MISTAKEBOUND_X86
-  MISTAKEBOUND_AVX2 void gather_avx2(const std::uint8_t* said, const std::uint8_t* outcome) {
+  MISTAKEBOUND_AVX2 bool gather_avx2(const std::uint8_t* said, const std::uint8_t* outcome) {
     const std::size_t n = experts();
-    __m256i right[block];
+    __m256i right[block], seen = _mm256_setzero_si256();
     for (std::size_t t = 0; t < block; ++t) right[t] = _mm256_set1_epi8(static_cast<char>(outcome[t]));
     std::size_t k = 0;
     for (; k + 32 <= n; k += 32) {
-      const auto since = reinterpret_cast<__m256i*>(since_.data() + k);
-      __m256i bits = _mm256_setzero_si256(), count = _mm256_loadu_si256(since);
-      for (std::size_t t = 0; t < block; ++t) {
-        const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(said + t * n + k));
-        const __m256i wrong = _mm256_xor_si256(row, right[t]);  // 0 or 1: shifting pairs of bytes crosses no border
-        bits = _mm256_or_si256(bits, _mm256_sll_epi16(wrong, _mm_cvtsi32_si128(static_cast<int>(t))));
+      __m256i bits = _mm256_setzero_si256();
+      __m256i count = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(since_.data() + k));
+#pragma GCC unroll 8
+      for (int t = 0; t < 8; ++t) {
+        const auto at = static_cast<std::size_t>(t);
+        const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(said + at * n + k));
+        const __m256i wrong = _mm256_xor_si256(row, right[at]);  // 0 or 1: shifting pairs of bytes crosses no border
+        seen = _mm256_or_si256(seen, row);
+        bits = _mm256_or_si256(bits, _mm256_slli_epi16(wrong, t));
         count = _mm256_add_epi8(count, wrong);
       }
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(wrongs_.data() + k), bits);
-      _mm256_storeu_si256(since, count);
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(next_since_.data() + k), count);
     }
-    gather(said, outcome, k);
+    return gather(said, outcome, k) && _mm256_testz_si256(seen, _mm256_set1_epi8(static_cast<char>(0xfe))) != 0;
   }
 #endif
 
@@ -235,13 +241,13 @@ class Majority {
     for (std::size_t k = 0; k < experts(); ++k) {
       for (std::size_t t = 0; t < block; ++t) lanes[k & 3][t] += base_[k] * lean_[wrongs_[k]][t];
       all[k & 3] += base_[k];
-      after_block_[k] = base_[k] * after_[wrongs_[k]];
+      next_base_[k] = base_[k] * after_[wrongs_[k]];
     }
   }
 #ifdef MISTAKEBOUND_X86
   MISTAKEBOUND_AVX2 void add_avx2(EightLanes& lanes, std::array<double, 4>& all) {
     const double* const bases = base_.data();
-    double* const after = after_block_.data();
+    double* const after = next_base_.data();
     const std::uint8_t* const wrongs = wrongs_.data();
     __m256d sum[4][2];
     for (auto& each : sum) each[0] = each[1] = _mm256_setzero_pd();
@@ -290,13 +296,21 @@ class Majority {
     std::fill(since_.begin(), since_.end(), std::uint8_t{0});
     std::fill(in_block_.begin(), in_block_.end(), std::uint8_t{0});
   }
-  // The least loss weighs 1, whatever happened. What is too little to be seen beside it is 0, before it can be denormal.
+  // What is too little to be seen beside the leader is 0, before it can be denormal.
+  double seen(double behind) const {
+    if (behind * std::log2(1 / beta_) > 501) return 0;
+    const double weight = std::pow(beta_, behind);
+    return weight < 0x1p-500 ? 0 : weight;
+  }
+  // The least loss weighs 1, whatever happened.
   void make_bases() {
     if (loss_.empty()) return;
     const double least = *std::min_element(loss_.begin(), loss_.end());
     for (std::size_t k = 0; k < experts(); ++k) {
-      const double weight = std::pow(beta_, loss_[k] - least);
-      base_[k] = weight < 0x1p-500 ? 0 : weight;
+      const double behind = loss_[k] - least;
+      const auto whole = static_cast<std::size_t>(std::min(behind, 1e4));
+      const bool known = whole < behind_.size() && static_cast<double>(whole) == behind;
+      base_[k] = known ? behind_[whole] : seen(behind);
     }
     total_ = fresh_ = total();
   }
@@ -307,9 +321,10 @@ class Majority {
   double total_ = 0, fresh_ = 0;
   std::array<double, block + 1> power_{};
   std::array<double, 256> after_{};
+  std::array<double, 512> behind_{};  // what j losses more than the leader's weigh
   alignas(32) std::array<std::array<double, block>, 256> lean_{};
-  std::vector<double> loss_, base_, after_block_;
-  std::vector<std::uint8_t> wrongs_, in_block_, since_;
+  std::vector<double> loss_, base_, next_base_;
+  std::vector<std::uint8_t> wrongs_, in_block_, since_, next_since_;
 };
 
 }  // namespace mistakebound

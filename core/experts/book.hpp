@@ -1,0 +1,85 @@
+// What a mixture of experts knows, as plain arrays, and what can be done with it at one level of the processor. Whoever
+// includes this may be compiled for more than every machine has: nothing here but numbers and pointers.
+//
+// The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); no fused
+// multiply-add; e^x and ln x by basic operations (four.hpp). So every level gives the same bits.
+#pragma once
+#include <cstddef>
+
+namespace mistakebound::experts {
+
+enum class RuleId { hedge, anytime, adahedge, fixed_share, ml_ewa, ml_poly, boa, boa_adaptive, ml_prod, boa_observed, ml_prod_observed, ogd };
+inline constexpr std::size_t rule_count = 12;
+
+enum class LossId { square, absolute, percentage, pinball, log };
+inline constexpr std::size_t loss_count = 5;
+
+inline constexpr double largest_regret = 1e150, least_regret = 1e-150;  // the squares of others are no float64
+
+// Arrays have a number for each expert, and are filled up to a multiple of four with experts of no weight.
+struct Book {
+  std::size_t n, width;
+  // ln π and π/max π
+  const double *log_prior, *prior, *relative;
+  double *w, *next;      // weights, not summing to 1; room for others
+  double *R, *V, *loss;  // sums of r, r² and of the losses while awake
+  double *r, *theirs;    // of this round; 0 asleep
+  double *X, *rate, *cost, *S, *b;  // the rule's own, if it has them
+  double log_n;          // ln max(n, 2)
+  std::size_t rounds;
+  // Of all experts; each rule has its own use for some of them.
+  double eta, alpha, gaps, variance, widest, largest, first, drift, potential;
+};
+
+struct Mixed {
+  double total, sum;  // Σ w and Σ w·x of those awake
+  double size;        // max |x| of those awake
+  std::size_t awake;
+  bool odd;           // somebody's x is not between the limits
+};
+
+struct Outcome {
+  LossId loss;
+  bool gradient;
+  double tau, y, forecast, size;
+};
+
+// The regrets of a round, in Book::r.
+struct Regrets {
+  double mine, h;              // the learner's loss; and in the units of r
+  double top, bottom, largest;  // max r, min r, max |r|
+  bool sound;                  // all losses are finite
+};
+
+// Rounds of Hedge on losses.
+inline constexpr std::size_t hedge_block = 4;
+struct HedgeSums {
+  double total[hedge_block], sum[hedge_block];
+  bool rose[hedge_block];  // a weight may have grown by more than e^(1/32)
+  bool odd;                // a loss that is NaN, infinite or too large
+};
+struct Spread {
+  double top[hedge_block], bottom[hedge_block];
+};
+
+struct Level {
+  Mixed (*mix)(const Book&, const double* w, const double* x, double least, double most);
+  Regrets (*lose)(const Book&, const double* x, const Outcome&);
+  Regrets (*given)(const Book&, const double* losses, double h, double size);
+  void (*weigh[rule_count])(Book&);
+  void (*learn[rule_count])(Book&, const Regrets&);
+  // Plays `rounds` (1 or 4) rows of losses from w into next.
+  HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds);
+  // Adds what happened in them to the sums, h being the learner's losses.
+  Spread (*settle)(const Book&, const double* losses, std::size_t rounds, const double* h);
+  void (*exp)(const double* x, std::size_t n, double* out);
+  void (*log)(const double* x, std::size_t n, double* out);
+  void (*log1p)(const double* x, std::size_t n, double* out);
+};
+
+extern const Level plain_level;
+#ifdef MISTAKEBOUND_LEVELS
+extern const Level avx2_level;
+#endif
+
+}  // namespace mistakebound::experts

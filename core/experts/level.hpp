@@ -1,0 +1,35 @@
+// All passes over experts, at the level that MISTAKEBOUND_LEVEL names: included by one file for each.
+#include "experts/book.hpp"
+#include "experts/four.hpp"
+#include "experts/hedge.hpp"
+#include "experts/losses.hpp"
+#include "experts/rules.hpp"
+
+namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
+
+template <class Function>
+MISTAKEBOUND_INLINE void elementwise(const double* x, std::size_t n, double* out, Function function) {
+  fours(n, [&](std::size_t k, auto kind) {
+    const Four values = function(from_row(x, k, n, 1, kind));
+    for (std::size_t j = 0; j < 4 && k + j < n; ++j) out[k + j] = values[j];
+  });
+}
+inline void exps(const double* x, std::size_t n, double* out) {
+  elementwise(x, n, out, [](Four v) { return any(~(size(v) <= little)) ? exp(v) : exp_little(v); });
+}
+inline void lns(const double* x, std::size_t n, double* out) {
+  elementwise(x, n, out, [](Four v) { return ln(v); });
+}
+inline void ln1ps(const double* x, std::size_t n, double* out) {
+  elementwise(x, n, out, [](Four v) { return ln1p(v); });
+}
+
+// Of the rules in the order of RuleId.
+template <class... Rules>
+constexpr Level level_of() {
+  return {mix, lose, given, {Rules::weigh...}, {Rules::learn...}, hedge, settle, exps, lns, ln1ps};
+}
+inline constexpr Level level = level_of<Hedge, Anytime, AdaHedge, FixedShare, MLEwa, MLPoly, FixedBOA, Adaptive<Bernstein>,
+                                        Adaptive<Product>, Observed<Bernstein>, Observed<Product>, OGD>();
+
+}  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

@@ -1,0 +1,334 @@
+// Experts at work: forecasts mixed, outcomes told, regrets learned from by one rule. Twin of aggregation/engine.py, and
+// the same for losses that are given. A bad round is said and changes nothing.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "experts/book.hpp"
+#include "experts/bounds.hpp"
+
+namespace mistakebound::experts {
+
+enum class Fault { none, all_asleep, infinite_forecast, forecast_domain, infinite_outcome, outcome_domain, own_loss, loss, too_large };
+struct Complaint {
+  Fault fault = Fault::none;
+  std::size_t expert = 0;
+  explicit operator bool() const { return fault != Fault::none; }
+};
+
+struct Task {
+  LossId loss;
+  double tau;
+  bool gradient;
+};
+
+class Mixture {
+ public:
+  enum Column { w, R, V, loss, X, rate, cost, S, b, own, awake, columns };
+  static constexpr std::array<const char*, columns> names{"w", "regrets", "squares", "losses", "X", "rate",
+                                                          "cost", "S", "b", "own_losses", "rounds"};
+
+  Mixture(RuleId rule, double eta, double alpha, Task task, const std::vector<double>& prior)
+      : rule_(rule), task_(task), level_(&plain_level) {
+    book_.eta = eta, book_.alpha = alpha;
+    join(prior);
+  }
+  Mixture(const Mixture&) = delete;
+  Mixture& operator=(const Mixture&) = delete;
+
+  std::size_t experts() const { return book_.n; }
+  const Book& book() const { return book_; }
+  RuleId rule() const { return rule_; }
+  void use(const Level& level) { level_ = &level; }
+
+  // Lets experts in at the end; the prior is that of all.
+  void join(const std::vector<double>& prior) {
+    const std::size_t old = book_.n;
+    double kept = 0;
+    tell_apart();
+    for (std::size_t k = 0; k < old; ++k) kept += prior[k];
+    make_room(prior);
+    if (remembers_weights()) {
+      for (std::size_t k = 0; k < old; ++k) book_.w[k] *= kept;
+      std::copy(prior.begin() + static_cast<std::ptrdiff_t>(old), prior.end(), book_.w + old);
+    }
+    if (book_.largest > 0) make_rates();
+    stale_ = true;
+  }
+
+  struct Served {
+    Complaint complaint;
+    double forecast = 0, total = 0, size = 0;
+    const double* w = nullptr;
+  };
+  // Weights of the answer are Served::w over Served::total, 0 asleep.
+  Served serve(const double* x) {
+    weigh();
+    return mix(x, least_forecast(), most_forecast());
+  }
+  // Learns from what was served, maybe long ago. Answers the learner's loss.
+  Complaint learn(const double* x, double forecast, double y, double& mine) {
+    const Mixed mixed = level_->mix(book_, book_.w, x, least_forecast(), most_forecast());
+    if (const Complaint bad = complaint_of(mixed, x)) return bad;
+    return learn(x, forecast, mixed.size, mixed.awake, y, mine);
+  }
+  // Rounds until one is bad: says how many were good.
+  std::size_t run(const double* x, const double* y, std::size_t rounds, double* forecast, double* mine, Complaint& bad) {
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const double* row = x + t * book_.n;
+      const Served served = serve(row);
+      bad = served.complaint ? served.complaint : learn(row, served.forecast, served.size, awake_, y[t], mine[t]);
+      if (bad) return t;
+      forecast[t] = served.forecast;
+    }
+    return rounds;
+  }
+  // The same for losses that are given.
+  std::size_t run_losses(const double* losses, std::size_t rounds, double* mine, Complaint& bad) {
+    std::size_t slowly = 0;  // rounds that are not tried four at once, for the last four were in vain
+    for (std::size_t t = 0; t < rounds;) {
+      const double* row = losses + t * book_.n;
+      weigh();
+      if (hedging()) {
+        if (slowly == 0 && rounds - t >= hedge_block && since_ + hedge_block <= span) {
+          if (hedge(row, hedge_block, mine + t)) {
+            t += hedge_block;
+            continue;
+          }
+          slowly = hedge_block;
+        }
+        slowly -= slowly > 0;
+        if (hedge(row, 1, mine + t)) {
+          ++t;
+          continue;
+        }
+      }
+      bad = given(row, mine[t]);
+      if (bad) return t;
+      ++t;
+    }
+    return rounds;
+  }
+
+  // Weights if everybody is awake; they sum to 1.
+  std::vector<double> weights() {
+    const std::vector<double> nothing(book_.n, 0.0);
+    const Served served = serve(nothing.data());
+    std::vector<double> p(served.w, served.w + book_.n);
+    for (double& each : p) each /= served.total;
+    return p;
+  }
+  std::vector<double> column(Column which) const {
+    std::vector<double> values(column_[which].begin(), column_[which].begin() + static_cast<std::ptrdiff_t>(book_.n));
+    if (which == own) for (double& each : values) each += own_of_all_;
+    if (which == awake) for (double& each : values) each += awake_of_all_;
+    return values;
+  }
+  std::vector<double> bounds() const {
+    std::vector<double> all(book_.n);
+    for (std::size_t k = 0; k < book_.n; ++k) all[k] = experts::bound(rule_, book_, k);
+    return all;
+  }
+
+  // All that is not the rule's parameters.
+  static constexpr std::size_t scalar_count = 12;
+  struct State {
+    std::vector<double> prior;
+    std::array<std::vector<double>, columns> column;
+    std::array<double, scalar_count> scalar;
+    std::uint64_t rounds, since;
+    bool stale;
+  };
+  State state() const {
+    State now;
+    now.prior.assign(book_.prior, book_.prior + book_.n);
+    for (std::size_t c = 0; c < columns; ++c) now.column[c].assign(column_[c].begin(), column_[c].begin() + static_cast<std::ptrdiff_t>(book_.n));
+    now.column[w].assign(book_.w, book_.w + book_.n);
+    now.scalar = {book_.eta, book_.alpha, book_.gaps, book_.variance, book_.widest, book_.largest, book_.first, book_.drift,
+                  book_.potential, own_of_all_, awake_of_all_, 0};
+    now.rounds = book_.rounds, now.since = since_, now.stale = stale_;
+    return now;
+  }
+  void restore(const State& state) {  // of the right sizes
+    book_.n = 0;
+    for (auto& column : column_) column.clear();
+    next_.clear();
+    make_room(state.prior);
+    for (std::size_t c = 0; c < columns; ++c) std::copy(state.column[c].begin(), state.column[c].end(), column_[c].begin());
+    const auto& s = state.scalar;
+    book_.eta = s[0], book_.alpha = s[1], book_.gaps = s[2], book_.variance = s[3], book_.widest = s[4];
+    book_.largest = s[5], book_.first = s[6], book_.drift = s[7], book_.potential = s[8];
+    own_of_all_ = s[9], awake_of_all_ = s[10];
+    book_.rounds = static_cast<std::size_t>(state.rounds), since_ = static_cast<std::size_t>(state.since), stale_ = state.stale;
+  }
+
+ private:
+  static constexpr std::size_t span = 512;  // rounds until the weights of Hedge on losses are made anew
+
+  bool remembers_weights() const { return rule_ == RuleId::fixed_share || rule_ == RuleId::ogd; }
+  bool hedging() const { return rule_ == RuleId::hedge && book_.eta >= 1e-100 && book_.eta < 1e100; }
+  double least_forecast() const { return task_.loss == LossId::log ? 0 : -std::numeric_limits<double>::max(); }
+  double most_forecast() const { return task_.loss == LossId::log ? 1 : std::numeric_limits<double>::max(); }
+
+  void make_room(const std::vector<double>& prior) {
+    const std::size_t n = prior.size(), width = (n + 3) / 4 * 4;
+    if (book_.w == next_.data() && book_.n > 0) column_[w].swap(next_);
+    for (auto& column : column_) column.resize(width);
+    for (auto* scratch : {&next_, &r_, &theirs_}) scratch->resize(width);
+    log_prior_.assign(width, -std::numeric_limits<double>::infinity());
+    prior_.assign(width, 0);
+    relative_.assign(width, 0);
+    const double most = *std::max_element(prior.begin(), prior.end());
+    for (std::size_t k = 0; k < n; ++k) log_prior_[k] = std::log(prior[k]), prior_[k] = prior[k], relative_[k] = prior[k] / most;
+    book_.n = n, book_.width = width;
+    book_.log_prior = log_prior_.data(), book_.prior = prior_.data(), book_.relative = relative_.data();
+    book_.w = column_[w].data(), book_.next = next_.data(), book_.R = column_[R].data(), book_.V = column_[V].data();
+    book_.loss = column_[loss].data(), book_.r = r_.data(), book_.theirs = theirs_.data(), book_.X = column_[X].data();
+    book_.rate = column_[rate].data(), book_.cost = column_[cost].data(), book_.S = column_[S].data();
+    book_.b = column_[b].data();
+    book_.log_n = std::log(static_cast<double>(std::max<std::size_t>(n, 2)));
+  }
+  // The rounds in which all were awake are counted once, until it matters who was.
+  void tell_apart() {
+    for (std::size_t k = 0; k < book_.n; ++k) column_[own][k] += own_of_all_, column_[awake][k] += awake_of_all_;
+    own_of_all_ = awake_of_all_ = 0;
+  }
+  void count(const double* x, std::size_t awake_now, double mine) {
+    ++book_.rounds;
+    if (awake_now == book_.n) {
+      own_of_all_ += mine;
+      awake_of_all_ += 1;
+      return;
+    }
+    tell_apart();
+    for (std::size_t k = 0; k < book_.n; ++k)
+      if (x[k] == x[k]) column_[own][k] += mine, column_[awake][k] += 1;
+  }
+
+  // A newcomer has the rate of one without regrets.
+  void make_rates() {
+    const bool adaptive = rule_ == RuleId::boa_adaptive || rule_ == RuleId::ml_prod;
+    if (!adaptive && rule_ != RuleId::boa_observed && rule_ != RuleId::ml_prod_observed) return;
+    for (std::size_t k = 0; k < book_.width; ++k) {
+      const double range = adaptive ? book_.largest : book_.b[k], squares = adaptive ? book_.S[k] : book_.V[k];
+      const double fast = 0.5 / (range > 0 ? range : 1);
+      book_.rate[k] = squares > 0 ? std::min(fast, std::sqrt(book_.log_n / squares)) : fast;
+    }
+  }
+
+  void weigh() {
+    if (!stale_) return;
+    level_->weigh[static_cast<std::size_t>(rule_)](book_);
+    stale_ = false;
+    since_ = 0;
+  }
+
+  // By the weights of those who are awake; by the prior, if none of them has any.
+  Served mix(const double* x, double least_x, double most_x) {
+    const double* weights = book_.w;
+    Mixed mixed = level_->mix(book_, weights, x, least_x, most_x);
+    if (const Complaint bad = complaint_of(mixed, x)) return {bad};
+    if (!(mixed.total > 0)) {
+      weights = book_.prior;
+      mixed = level_->mix(book_, weights, x, least_x, most_x);
+    }
+    awake_ = mixed.awake;
+    return {{}, mixed.sum / mixed.total, mixed.total, mixed.size, weights};
+  }
+  Complaint complaint_of(const Mixed& mixed, const double* x) const {
+    if (mixed.awake == 0) return {Fault::all_asleep};
+    if (!mixed.odd) return {};
+    for (std::size_t k = 0; k < book_.n; ++k)
+      if (std::isinf(x[k])) return {Fault::infinite_forecast, k};
+    for (std::size_t k = 0; k < book_.n; ++k)
+      if (x[k] < least_forecast() || x[k] > most_forecast()) return {Fault::forecast_domain, k};
+    return {};
+  }
+  Complaint complaint_of(double y) const {
+    if (!std::isfinite(y)) return {Fault::infinite_outcome};
+    if (task_.loss == LossId::log && y != 0 && y != 1) return {Fault::outcome_domain};
+    if (task_.loss == LossId::percentage && std::fabs(y) < std::numeric_limits<double>::min()) return {Fault::outcome_domain};
+    return {};
+  }
+  Complaint complaint_of(const Regrets& round) const {
+    if (!std::isfinite(round.mine)) return {Fault::own_loss};
+    for (std::size_t k = 0; k < book_.n && !round.sound; ++k)
+      if (!std::isfinite(book_.theirs[k])) return {Fault::loss, k};
+    // Not (… <= …), for h may be NaN.
+    if (!(round.largest <= largest_regret && std::fabs(round.h) <= largest_regret)) return {Fault::too_large};
+    return {};
+  }
+
+  Complaint learn(const double* x, double forecast, double size, std::size_t awake_now, double y, double& mine) {
+    if (const Complaint bad = complaint_of(y)) return bad;
+    const Regrets round = level_->lose(book_, x, {task_.loss, task_.gradient, task_.tau, y, forecast, size});
+    return take_in(round, x, awake_now, mine);
+  }
+  Complaint given(const double* losses, double& mine) {
+    const Served served = mix(losses, -largest_regret, largest_regret);
+    if (served.complaint) return served.complaint;
+    if (!(served.size <= largest_regret)) return {Fault::too_large};
+    return take_in(level_->given(book_, losses, served.forecast, served.size), losses, awake_, mine);
+  }
+  Complaint take_in(const Regrets& round, const double* x, std::size_t awake_now, double& mine) {
+    if (const Complaint bad = complaint_of(round)) return bad;
+    if (rule_ == RuleId::adahedge) weigh();  // it learns from the weights of now, not from those that were served
+    level_->learn[static_cast<std::size_t>(rule_)](book_, round);
+    count(x, awake_now, round.mine);
+    mine = round.mine;
+    stale_ = !remembers_weights();
+    return {};
+  }
+
+  // Hedge on 1 or 4 rounds of losses, all awake. Answers false, and has changed nothing that matters, if they need to be
+  // played one by one, or with more care.
+  bool hedge(const double* losses, std::size_t rounds, double* mine) {
+    if (since_ == 0)  // far below what could matter before weights are made anew, and far above denormals
+      for (std::size_t k = 0; k < book_.n; ++k)
+        if (book_.w[k] < 0x1p-600) book_.w[k] = 0;
+    HedgeSums sums = level_->hedge(book_, losses, rounds);
+    const auto fits = [&](std::size_t t) { return sums.total[t] > 0x1p-500 && sums.total[t] < 0x1p500; };
+    if (rounds == 1 && !fits(0) && since_ > 0) {
+      stale_ = true;
+      weigh();
+      return hedge(losses, rounds, mine);
+    }
+    if (sums.odd) return false;
+    std::array<double, hedge_block> h{};
+    for (std::size_t t = 0; t < rounds; ++t) {
+      h[t] = sums.sum[t] / sums.total[t];
+      if (!fits(t) || !(std::fabs(h[t]) <= largest_regret) || (sums.rose[t] && t + 1 < rounds)) return false;
+    }
+    const Spread spread = level_->settle(book_, losses, rounds, h.data());
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const double wide = spread.top[t] - spread.bottom[t];
+      book_.gaps += std::min(wide, book_.eta * (wide * wide) / 8);
+      mine[t] = h[t];
+      own_of_all_ += h[t];
+    }
+    awake_of_all_ += static_cast<double>(rounds);
+    book_.rounds += rounds;
+    std::swap(book_.w, book_.next);
+    since_ += rounds;
+    stale_ = since_ >= span || sums.rose[rounds - 1];
+    return true;
+  }
+
+  RuleId rule_;
+  Task task_;
+  const Level* level_;
+  Book book_{};
+  std::array<std::vector<double>, columns> column_;
+  std::vector<double> next_, r_, theirs_, log_prior_, prior_, relative_;
+  double own_of_all_ = 0, awake_of_all_ = 0;
+  std::size_t since_ = 0, awake_ = 0;
+  bool stale_ = true;
+};
+
+}  // namespace mistakebound::experts
