@@ -40,7 +40,7 @@ RULES: dict[str, type[Rule]] = {
 }
 """Rules on regrets, by the names that `engine_for` takes."""
 COMPILED = frozenset(RULES) - {"squint"}
-COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log"})
+COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log", "given"})
 
 
 class CompiledEngine:
@@ -51,6 +51,7 @@ class CompiledEngine:
     ) -> None:
         self.rule, self.loss = rule, loss
         kind, tau = (loss.id.partition(":")[0], loss.tau) if isinstance(loss, Pinball) else (loss.id, 0.5)
+        kind = "absolute" if kind == "given" else kind  # the core is told those losses apart: `run_losses`
         self.core = _core.Mixture(rule, dict(parameters), kind, tau, gradient, _row(prior))
 
     @property
@@ -80,6 +81,11 @@ class CompiledEngine:
         """Learn from an outcome; return the learner's loss."""
         row = np.where(served.awake, served.x, np.nan)
         y = float(outcome)
+        if self.loss.id == "given":
+            losses, error = self.run_losses(row[None])
+            if error is not None:
+                raise StreamError(str(error).removeprefix("round 0: "))
+            return float(losses[0])
         loss, fault = self.core.learn(row, float(served.forecast), y)
         if fault is not None:
             raise self._error(fault, row, y, None)
@@ -87,6 +93,9 @@ class CompiledEngine:
 
     def run(self, A: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, StreamError | None]:
         """Round after round, until one is refused: forecasts, losses, and why."""
+        if self.loss.id == "given":
+            losses, error = self.run_losses(A)
+            return losses, losses, error
         rows, outcomes = _rows(A), _row(y)
         forecasts, losses, fault = self.core.run(rows, outcomes)
         if fault is None:

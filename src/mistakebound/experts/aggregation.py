@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mistakebound.aggregation.choice import quickest
+from mistakebound.aggregation.compiled import CompiledEngine
 from mistakebound.aggregation.ledger import AggregationLedger, Kept
 from mistakebound.aggregation.mixture import widened
 from mistakebound.errors import StreamError
@@ -68,8 +70,8 @@ class Aggregation:
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
         self._loss = loss_named(loss)
         self._roster = Roster(prior)
-        self._engine: Engine | None = None
-        self._forecasts: list[Any] = []
+        self._engine: Engine | CompiledEngine | None = None
+        self._forecasts = array("d")  # of all classes, one round after the other
         self._losses = array("d")
         self._kept = Kept(keep_bytes)
         self._learned = self._late = 0
@@ -101,7 +103,7 @@ class Aggregation:
         roster, engine = self._roster, self._engine
         row = read_row(roster, advice, self._shape)
         try:
-            served = self._engine_with(len(row), names_of(advice)).serve(row)
+            served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
         except ValueError:
             self._roster, self._engine = roster, engine
             raise
@@ -191,15 +193,17 @@ class Aggregation:
             spread = np.full((table.shape[0], width, *table.shape[2:]), np.nan)
             spread[:, places] = table
             table = spread
-        sound, fault = self._sound(table, outcomes)
-        forecasts, losses, refused = self._engine_with(width, names).run(table[:sound], outcomes[:sound])
+        player = self._engine_with(width, names, vectors=table.ndim > 2)
+        # The core looks at what it reads; what Python plays is looked at before.
+        sound, fault = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
+        forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
         fault = refused or fault
-        if losses:
+        if len(losses):
             self._shape = table.shape[2:]
         elif fault is not None:
             self._roster, self._engine = roster, engine
-        self._forecasts.extend(forecasts)
-        self._losses.extend(losses)
+        self._forecasts.frombytes(np.asarray(forecasts, float).tobytes())
+        self._losses.frombytes(np.asarray(losses, float).tobytes())
         self._learned += len(losses)
         self._kept.add(table[: len(losses)], outcomes[: len(losses)])
         ledger: Any = self._since(before)
@@ -255,18 +259,19 @@ class Aggregation:
         self._late += asked.number != self._learned
         self._learned += 1
         self._shape = row.shape[1:]
-        self._forecasts.append(plain(served.forecast))
+        self._forecasts.extend(served.forecast.ravel().tolist())
         self._losses.append(loss)
         self._kept.add(row[None], told[None])
 
-    def _engine_with(self, width: int, names: list[str] | None) -> Engine:
+    def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
         if self._engine is not None and width <= self._roster.n:
             return self._engine
         self._roster = copy.deepcopy(self._roster)
         self._roster.settle(width, names)
         if self._engine is None:
-            self._engine = self._make(self._roster.prior())
+            made, prior = self._make(self._roster.prior()), self._roster.prior()
+            self._engine = made if vectors else quickest(made, prior)
         else:
             self._engine = copy.deepcopy(self._engine)
             self._engine.join(self._roster.prior())
@@ -281,7 +286,7 @@ class Aggregation:
             gradient=self.uses_gradient,
             names=tuple(self.names_),
             prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            predictions=np.array(self._forecasts[before:]),
+            predictions=np.array(self._forecasts).reshape(len(self._losses), *(self._shape or ()))[before:],
             losses=np.array(self._losses[before:]),
             sums=sums,
             from_start=before == 0,
