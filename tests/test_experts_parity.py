@@ -17,8 +17,8 @@ from mistakebound.aggregation.engine import SUMS
 from mistakebound.losses import loss_named
 
 FIXED = {"hedge", "boa"}
-"""Rules whose rate does not know the range: if the leader sleeps, all others may weigh less than float64 can say. Python
-still sees some of the denormal ones, the core none of them, and then mixes by the prior."""
+"""Rules whose rate does not know the range: if the leader sleeps, all others may weigh less than float64 can say.
+Python still sees some of the denormal ones, the core none of them, and then mixes by the prior."""
 SANITIZED = "MISTAKEBOUND_SANITIZED" in os.environ
 
 

@@ -1,60 +1,32 @@
 // Four float64 at once, with e^x and ln x from basic operations: the same bits whatever instructions they become.
 #pragma once
-#include <cstddef>
-#include <cstdint>
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
-
-#define MISTAKEBOUND_INLINE __attribute__((always_inline)) inline
+#include "experts/lanes.hpp"
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
-using Four = double __attribute__((vector_size(32)));
-using Mask = decltype(Four{} < Four{});  // −1 where it holds, else 0
-
 inline constexpr double infinity = __builtin_inf();
-
-MISTAKEBOUND_INLINE Four all(double x) { return Four{x, x, x, x}; }
-MISTAKEBOUND_INLINE Four load(const double* p) {
-  Four v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-MISTAKEBOUND_INLINE void store(double* p, Four v) { __builtin_memcpy(p, &v, sizeof v); }
 
 // Asks for what may lie beyond the end: a wrong address does no harm.
 MISTAKEBOUND_INLINE void fetch(const double* from, std::size_t at) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(from) + at * sizeof(double)));
 }
 
-MISTAKEBOUND_INLINE double sum(Four v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+MISTAKEBOUND_INLINE double sum(Four v) {
+  const Numbers n = numbers(v);
+  return (n.at[0] + n.at[2]) + (n.at[1] + n.at[3]);
+}
 // The second if the first is NaN.
-MISTAKEBOUND_INLINE Four most(Four a, Four b) { return a > b ? a : b; }
-MISTAKEBOUND_INLINE Four least(Four a, Four b) { return a < b ? a : b; }
+MISTAKEBOUND_INLINE Four most(Four a, Four b) { return choose(a > b, a, b); }
+MISTAKEBOUND_INLINE Four least(Four a, Four b) { return choose(a < b, a, b); }
 MISTAKEBOUND_INLINE double larger(double a, double b) { return a > b ? a : b; }
 MISTAKEBOUND_INLINE double smaller(double a, double b) { return a < b ? a : b; }
-MISTAKEBOUND_INLINE double top(Four v) { return larger(larger(v[0], v[1]), larger(v[2], v[3])); }
-MISTAKEBOUND_INLINE double bottom(Four v) { return smaller(smaller(v[0], v[1]), smaller(v[2], v[3])); }
-MISTAKEBOUND_INLINE Four size(Four v) { return reinterpret_cast<Four>(reinterpret_cast<Mask>(v) & 0x7fffffffffffffffLL); }
-MISTAKEBOUND_INLINE Four where(Mask m, Four a) { return reinterpret_cast<Four>(reinterpret_cast<Mask>(a) & m); }  // else 0
-
-MISTAKEBOUND_INLINE bool any(Mask m) {
-#ifdef __AVX__
-  return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) != 0;
-#else
-  return ((m[0] | m[1]) | (m[2] | m[3])) != 0;
-#endif
+MISTAKEBOUND_INLINE double top(Four v) {
+  const Numbers n = numbers(v);
+  return larger(larger(n.at[0], n.at[1]), larger(n.at[2], n.at[3]));
 }
-
-MISTAKEBOUND_INLINE Four root(Four v) {
-#ifdef __AVX__
-  return reinterpret_cast<Four>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v)));
-#else
-  return Four{__builtin_sqrt(v[0]), __builtin_sqrt(v[1]), __builtin_sqrt(v[2]), __builtin_sqrt(v[3])};
-#endif
-}
+MISTAKEBOUND_INLINE double bottom(Four v) { return -top(-v); }
+MISTAKEBOUND_INLINE Four size(Four v) { return number(bits(v) & 0x7fffffffffffffffLL); }
+MISTAKEBOUND_INLINE Four where(Mask m, Four a) { return number(bits(a) & m); }  // else 0
 
 inline constexpr double rounder = 0x1.8p52;  // added and taken away, it leaves a whole number
 inline constexpr double log2_e = 1.4426950408889634, ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
@@ -66,23 +38,15 @@ MISTAKEBOUND_INLINE Four exp(Four x) {
   const Four shifted = x * log2_e + rounder;
   const Four whole = shifted - rounder;
   const Four r = (x - whole * ln2_high) - whole * ln2_low;
-  Four sum = all(1.0 / 6227020800);
-  sum = sum * r + 1.0 / 479001600;
-  sum = sum * r + 1.0 / 39916800;
-  sum = sum * r + 1.0 / 3628800;
-  sum = sum * r + 1.0 / 362880;
-  sum = sum * r + 1.0 / 40320;
-  sum = sum * r + 1.0 / 5040;
-  sum = sum * r + 1.0 / 720;
-  sum = sum * r + 1.0 / 120;
-  sum = sum * r + 1.0 / 24;
-  sum = sum * r + 1.0 / 6;
-  sum = sum * r + 0.5;
-  sum = sum * r + 1.0;
-  sum = sum * r + 1.0;
+  // Taylor's polynomial of degree 13, in pairs, which do not wait for each other.
+  const Four r2 = r * r, r4 = r2 * r2;
+  const Four low = (r * (1.0 / 6) + 0.5) + r2 * (r * (1.0 / 120) + 1.0 / 24);
+  const Four middle = (r * (1.0 / 5040) + 1.0 / 720) + r2 * (r * (1.0 / 362880) + 1.0 / 40320);
+  const Four high = (r * (1.0 / 39916800) + 1.0 / 3628800) + r2 * (r * (1.0 / 6227020800) + 1.0 / 479001600);
+  const Four sum = (r + r2 * ((low + r4 * middle) + (r4 * r4) * high)) + 1.0;
   // The last bits of `shifted` are the whole number.
-  const Mask scale = (reinterpret_cast<Mask>(shifted) + 1023) << 52;
-  return where(~none, sum * reinterpret_cast<Four>(scale));
+  const Mask scale = (bits(shifted) + 1023) << 52;
+  return where(~none, sum * number(scale));
 }
 
 // e^x for |x| ≤ a = 1/32: Taylor's polynomial of degree 7, whose last term is made one of degree 5 by Chebyshev's
@@ -90,7 +54,7 @@ MISTAKEBOUND_INLINE Four exp(Four x) {
 inline constexpr double little = 0x1p-5;
 inline constexpr double little_1 = 1 + 7.0 / 64 * 0x1p-30 / 5040, little_3 = 1.0 / 6 - 7.0 / 8 * 0x1p-20 / 5040,
                         little_5 = 1.0 / 120 + 7.0 / 4 * 0x1p-10 / 5040;
-MISTAKEBOUND_INLINE Four exp_little(Four x) {  // in pairs, which do not wait for each other
+MISTAKEBOUND_INLINE Four exp_little(Four x) {
   const Four square = x * x;
   const Four high = (x * (1.0 / 24) + little_3) + square * (x * (1.0 / 720) + little_5);
   return ((x * little_1 + square * 0.5) + (square * x) * high) + 1.0;
@@ -99,13 +63,13 @@ MISTAKEBOUND_INLINE Four exp_little(Four x) {  // in pairs, which do not wait fo
 // ln x of a positive number; −∞ of 0. With f = m − 1 and s = f/(2 + f): ln m = f − s(f − 2(s²/3 + s⁴/5 + …)).
 MISTAKEBOUND_INLINE Four ln(Four x) {
   const Mask zero = x == 0.0, tiny = x < 0x1p-1022;
-  const Mask bits = reinterpret_cast<Mask>(tiny ? x * 0x1p54 : x);
-  Mask exponent = (bits >> 52) - 1023 + (tiny & -54LL);
-  Four m = reinterpret_cast<Four>((bits & 0x000fffffffffffffLL) | 0x3ff0000000000000LL);
+  const Mask whole = bits(choose(tiny, x * 0x1p54, x));
+  Mask exponent = (whole >> 52) - 1023 + (tiny & -54LL);
+  Four m = number((whole & 0x000fffffffffffffLL) | 0x3ff0000000000000LL);
   const Mask big = m > 1.4142135623730951;
-  m = big ? m * 0.5 : m;
-  exponent -= big;  // a mask is −1
-  const Four e = reinterpret_cast<Four>(exponent + 0x4338000000000000LL) - rounder;
+  m = choose(big, m * 0.5, m);
+  exponent = exponent - big;  // a mask is −1
+  const Four e = number(exponent + 0x4338000000000000LL) - rounder;
   const Four f = m - 1.0, s = f / (f + 2.0), z = s * s;
   Four sum = all(2.0 / 21);
   sum = sum * z + 2.0 / 19;
@@ -118,14 +82,14 @@ MISTAKEBOUND_INLINE Four ln(Four x) {
   sum = sum * z + 2.0 / 5;
   sum = sum * z + 2.0 / 3;
   const Four value = e * ln2_high - ((s * (f - sum * z) - e * ln2_low) - f);
-  return zero ? all(-infinity) : value;
+  return choose(zero, all(-infinity), value);
 }
 // ln(1 + x), x ≥ −1: what rounding took from 1 + x is given back.
 MISTAKEBOUND_INLINE Four ln1p(Four x) {
   const Four u = x + 1.0;
   const Mask zero = u == 0.0;
-  const Four safe = zero ? all(1) : u;
-  return zero ? all(-infinity) : ln(safe) + (x - (safe - 1.0)) / safe;
+  const Four safe = choose(zero, all(1), u);
+  return choose(zero, all(-infinity), ln(safe) + (x - (safe - 1.0)) / safe);
 }
 
 struct Whole {
@@ -145,17 +109,17 @@ MISTAKEBOUND_INLINE void fours(std::size_t n, Do work) {
 template <class Kind>
 MISTAKEBOUND_INLINE Four from_row(const double* row, std::size_t k, std::size_t n, double beyond, Kind) {
   if constexpr (Kind::whole) return load(row + k);
-  Four v = all(beyond);
-  for (std::size_t j = 0; k + j < n; ++j) v[j] = row[k + j];
-  return v;
+  Numbers v{{beyond, beyond, beyond, beyond}};
+  for (std::size_t j = 0; k + j < n; ++j) v.at[j] = row[k + j];
+  return load(v.at);
 }
 // Those of four that are experts.
 template <class Kind>
 MISTAKEBOUND_INLINE Mask real(std::size_t k, std::size_t n, Kind) {
-  if constexpr (Kind::whole) return Mask{-1, -1, -1, -1};
-  Mask m{};
-  for (std::size_t j = 0; k + j < n; ++j) m[j] = -1;
-  return m;
+  if constexpr (Kind::whole) return ~Mask{};
+  Numbers is{};
+  for (std::size_t j = 0; k + j < n; ++j) is.at[j] = 1;
+  return load(is.at) > 0.0;
 }
 
 }  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

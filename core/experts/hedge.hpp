@@ -45,26 +45,38 @@ std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<roun
   return k;
 }
 
-template <std::size_t rounds, class Kind>
-void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t k, Kind kind) {
-  Four w = load(book.w + k);
-  for (std::size_t t = 0; t < rounds; ++t) {
-    const Four loss = from_row(losses + t * book.n, k, book.n, 0, kind), x = loss * -book.eta;
-    lanes.total[t] += w;
-    lanes.loss[t] += w * loss;
-    lanes.rose[t] |= x > little;
-    lanes.odd |= ~(size(loss) <= largest_regret);
-    w *= any(~(size(x) <= little)) ? exp(x) : exp_little(x);
-  }
-  store(book.next + k, w);
+// The others. Four of which one is not little are all taken by the other formula.
+template <std::size_t rounds>
+void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from) {
+  const std::size_t n = book.n;
+  const double* const w_of = book.w;
+  double* const next = book.next;
+  const double minus_eta = -book.eta;
+  HedgeLanes<rounds> sums = lanes;
+  const auto play = [&](std::size_t k, auto kind) __attribute__((always_inline)) {
+    Four w = load(w_of + k);
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const Four loss = from_row(losses + t * n, k, n, 0, kind), x = loss * minus_eta;
+      sums.total[t] += w;
+      sums.loss[t] += w * loss;
+      sums.rose[t] |= x > little;
+      sums.odd |= ~(size(loss) <= largest_regret);
+      w *= any(~(size(x) <= little)) ? exp(x) : exp_little(x);
+    }
+    store(next + k, w);
+  };
+  std::size_t k = from;
+  for (; k + 4 <= n; k += 4) play(k, Whole{});
+  if (k < n) play(k, Part{});
+  lanes = sums;
 }
 
 template <std::size_t rounds>
 HedgeSums hedge_rounds(const Book& book, const double* losses) {
   HedgeLanes<rounds> lanes;
-  std::size_t k = play_quietly(book, losses, lanes);
-  for (; k + 4 <= book.n; k += 4) play_loudly(book, losses, lanes, k, Whole{});
-  if (k < book.n) play_loudly(book, losses, lanes, k, Part{});
+  const std::size_t k = play_quietly(book, losses, lanes);
+  if (k < book.n) play_loudly(book, losses, lanes, k);
   HedgeSums sums{};
   for (std::size_t t = 0; t < rounds; ++t) {
     sums.total[t] = sum(lanes.total[t]);
@@ -91,8 +103,8 @@ Spread settle_rounds(const Book& book, const double* losses, const double* h) {
       R += r;
       V += r * r;
       lost += loss;
-      high[t] = most(is_real ? loss : all(-infinity), high[t]);
-      low[t] = least(is_real ? loss : all(infinity), low[t]);
+      high[t] = most(choose(is_real, loss, all(-infinity)), high[t]);
+      low[t] = least(choose(is_real, loss, all(infinity)), low[t]);
     }
     store(book.R + k, R);
     store(book.V + k, V);

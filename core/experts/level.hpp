@@ -10,8 +10,8 @@ namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 template <class Function>
 MISTAKEBOUND_INLINE void elementwise(const double* x, std::size_t n, double* out, Function function) {
   fours(n, [&](std::size_t k, auto kind) {
-    const Four values = function(from_row(x, k, n, 1, kind));
-    for (std::size_t j = 0; j < 4 && k + j < n; ++j) out[k + j] = values[j];
+    const Numbers values = numbers(function(from_row(x, k, n, 1, kind)));
+    for (std::size_t j = 0; j < 4 && k + j < n; ++j) out[k + j] = values.at[j];
   });
 }
 inline void exps(const double* x, std::size_t n, double* out) {

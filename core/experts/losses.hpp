@@ -8,8 +8,8 @@ namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 inline constexpr double nan = __builtin_nan("");
 
 inline Mixed mix(const Book& book, const double* w, const double* x, double least_x, double most_x) {
-  Four total{}, sum_x{}, large{};
-  Mask odd{}, awake_count{};
+  Four total{}, sum_x{}, large{}, count{};
+  Mask odd{};
   fours(book.n, [&](std::size_t k, auto kind) {
     const Four said = from_row(x, k, book.n, nan, kind);
     const Mask awake = said == said;
@@ -18,10 +18,9 @@ inline Mixed mix(const Book& book, const double* w, const double* x, double leas
     sum_x += weight * value;
     large = most(size(value), large);
     odd |= awake & ~((said >= least_x) & (said <= most_x));
-    awake_count -= awake;
+    count += where(awake, all(1));
   });
-  const auto awake = static_cast<std::size_t>((awake_count[0] + awake_count[1]) + (awake_count[2] + awake_count[3]));
-  return {sum(total), sum(sum_x), top(large), awake, any(odd)};
+  return {sum(total), sum(sum_x), top(large), static_cast<std::size_t>(sum(count)), any(odd)};
 }
 
 template <LossId id>
@@ -30,7 +29,7 @@ MISTAKEBOUND_INLINE Four value_of(Four f, const Outcome& o) {
   if constexpr (id == LossId::square) return d * d;
   if constexpr (id == LossId::absolute) return size(d);
   if constexpr (id == LossId::percentage) return size(d) / __builtin_fabs(o.y);
-  if constexpr (id == LossId::pinball) return size(d) * (d > 0.0 ? all(1 - o.tau) : all(o.tau));
+  if constexpr (id == LossId::pinball) return size(d) * choose(d > 0.0, all(1 - o.tau), all(o.tau));
   if constexpr (id == LossId::log) return o.y == 1 ? -ln(f) : -ln1p(-f);
 }
 template <LossId id>
@@ -54,8 +53,8 @@ struct Gathering {
     const Four mine = where(awake & (size(r) > noise), r);
     const Mask is_real = real(k, book.n, kind);
     unsound |= awake & ~(size(loss) < infinity);
-    top_r = most(is_real ? mine : all(-infinity), top_r);
-    bottom_r = least(is_real ? mine : all(infinity), bottom_r);
+    top_r = most(choose(is_real, mine, all(-infinity)), top_r);
+    bottom_r = least(choose(is_real, mine, all(infinity)), bottom_r);
     large = most(size(mine), large);
     store(book.r + k, mine);
     store(book.theirs + k, where(awake, loss));
@@ -69,7 +68,7 @@ MISTAKEBOUND_INLINE double noise_of(double magnitude) { return larger(16 * 0x1p-
 
 template <LossId id>
 Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
-  const double mine = value_of<id>(all(o.forecast), o)[0], slope = slope_of<id>(o.forecast, o);
+  const double mine = numbers(value_of<id>(all(o.forecast), o)).at[0], slope = slope_of<id>(o.forecast, o);
   const bool steep = !(__builtin_fabs(slope) < infinity);
   const double by_size = __builtin_fabs(slope) * o.size;
   const double noise = noise_of(o.gradient ? by_size : steep ? __builtin_fabs(mine) : by_size + __builtin_fabs(mine));

@@ -27,7 +27,7 @@ template <class Term>
 MISTAKEBOUND_INLINE double largest(const Book& book, Term term) {
   Four lanes = all(-infinity);
   for (std::size_t k = 0; k < book.width; k += 4)
-    lanes = most(load(book.log_prior + k) > -infinity ? term(k) : all(-infinity), lanes);
+    lanes = most(choose(load(book.log_prior + k) > -infinity, term(k), all(-infinity)), lanes);
   return top(lanes);
 }
 // w = factor·e^z, the largest z taken for 0.
@@ -90,14 +90,14 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
   }
   static void learn(Book& book, const Regrets& round) {
     const double best = best_of(book);
-    weigh(book);
-    const double mass = total(book, [&](std::size_t k) { return load(book.w + k); });
-    const double first = total(book, [&](std::size_t k) { return load(book.w + k) * load(book.r + k); }) / mass;
-    const double second = total(book, [&](std::size_t k) {
-                            const Four r = load(book.r + k);
-                            return load(book.w + k) * (r * r);
-                          }) /
-                          mass;
+    Four weights{}, means{}, squares{};  // w is that of now
+    for (std::size_t k = 0; k < book.width; k += 4) {
+      const Four w = load(book.w + k), r = load(book.r + k);
+      weights += w;
+      means += w * r;
+      squares += w * (r * r);
+    }
+    const double mass = sum(weights), first = sum(means) / mass, second = sum(squares) / mass;
     const double mixed = book.eta == infinity
                              ? best - largest(book, [&](std::size_t k) { return load(book.R + k) + load(book.r + k); })
                              : mix_loss(book, best, mass);
@@ -109,17 +109,18 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
     Four rarest = all(infinity);
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four each = load(book.log_prior + k);
-      rarest = least(each > -infinity ? each : all(infinity), rarest);
+      rarest = least(choose(each > -infinity, each, all(infinity)), rarest);
     }
     book.eta = book.n > 1 ? -bottom(rarest) / book.gaps : infinity;
   }
+  static double one_ln(double x) { return numbers(ln(all(x))).at[0]; }
   // −ln(w·e^{ηr})/η, from logarithms: a weight that was lost may lead after this round.
   static double mix_loss(const Book& book, double best, double mass) {
     const auto before = [&](std::size_t k) { return load(book.log_prior + k) + z(book, best, k); };
     const auto after = [&](std::size_t k) { return before(k) + book.eta * load(book.r + k); };
     const double top_before = largest(book, before), top_after = largest(book, after);
     const double left = total(book, [&](std::size_t k) { return exp(after(k) - top_after); });
-    const double change = (top_before + ln(all(mass))[0]) - (top_after + ln(all(left))[0]);
+    const double change = (top_before + one_ln(mass)) - (top_after + one_ln(left));
     return change / book.eta;
   }
 };
@@ -150,7 +151,7 @@ struct MLEwa {  // w = π e^{η_k R_k}, η_k = √(ln n/V_k)
     exponential(book, [&](std::size_t k) {
       const Four V = load(book.V + k);
       const Mask known = V > 0.0;
-      return where(known, root(book.log_n / (known ? V : all(1))) * load(book.R + k));
+      return where(known, root(book.log_n / choose(known, V, all(1))) * load(book.R + k));
     });
   }
   static void learn(Book& book, const Regrets&) { add(book); }
@@ -205,7 +206,7 @@ struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, �
   static MISTAKEBOUND_INLINE Four rate(const Book& book, Four S) {
     const Mask known = S > 0.0;
     const Four fast = all(0.5 / book.largest);
-    return known ? least(fast, root(book.log_n / (known ? S : all(1)))) : fast;
+    return choose(known, least(fast, root(book.log_n / choose(known, S, all(1)))), fast);
   }
   static void weigh(Book& book) {
     if (book.largest == 0) return by_prior(book);
@@ -245,7 +246,7 @@ struct Observed {  // as above, with η_k = min(1/2b_k, √(ln n/V_k)) that alre
     if (book.largest == 0) return by_prior(book);
     const auto known = [&](std::size_t k) { return load(book.b + k) > 0.0; };
     const double fastest = largest(book, [&](std::size_t k) { return where(known(k), load(book.rate + k)); });
-    const auto rate = [&](std::size_t k) { return known(k) ? load(book.rate + k) : all(fastest); };
+    const auto rate = [&](std::size_t k) { return choose(known(k), load(book.rate + k), all(fastest)); };
     exponential(
         book, [&](std::size_t k) { return rate(k) * load(book.X + k); },
         [&](std::size_t k) { return rate(k) / fastest; });
@@ -265,8 +266,8 @@ struct Observed {  // as above, with η_k = min(1/2b_k, √(ln n/V_k)) that alre
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four b = load(book.b + k);
       const Mask known = b > 0.0;
-      const Four V = known ? load(book.V + k) : all(1);
-      store(book.rate + k, least(0.5 / (known ? b : all(1)), root(book.log_n / V)));
+      const Four V = choose(known, load(book.V + k), all(1));
+      store(book.rate + k, least(0.5 / choose(known, b, all(1)), root(book.log_n / V)));
     }
   }
 };
@@ -294,15 +295,14 @@ struct OGD {  // w ← Proj(w − η_t ℓ), η_t = 1/(G√t)
   static void project(Book& book) {
     double shift = -infinity;
     for (std::size_t kept = book.n + 1;;) {
-      Four lanes{};
-      Mask counts{};
+      Four lanes{}, counts{};
       fours(book.n, [&](std::size_t k, auto kind) {
         const Four v = load(book.next + k);
         const Mask in = real(k, book.n, kind) & (v > shift);
         lanes += where(in, v);
-        counts -= in;
+        counts += where(in, all(1));
       });
-      const auto count = static_cast<std::size_t>((counts[0] + counts[1]) + (counts[2] + counts[3]));
+      const auto count = static_cast<std::size_t>(sum(counts));
       if (count >= kept || count == 0) break;
       kept = count;
       shift = (sum(lanes) - 1) / static_cast<double>(count);

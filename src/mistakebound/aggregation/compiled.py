@@ -171,7 +171,7 @@ def engine_for(
     >>> from mistakebound.losses import Square
     >>> engine = engine_for("ml-poly", {}, Square(), True, np.full(2, 0.5))
     >>> forecasts, losses, _ = engine.run(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
-    >>> list(forecasts), list(losses)
+    >>> [float(value) for value in forecasts], [float(value) for value in losses]
     ([0.5, 1.0], [0.25, 0.0])
     """
     if rule in COMPILED and loss.id.partition(":")[0] in COMPILED_LOSSES:
