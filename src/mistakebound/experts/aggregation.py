@@ -125,8 +125,10 @@ class Aggregation:
             asked = self.ask(advice)
             self._learn(asked, outcome, number)
         except ValueError as error:
-            self._roster, self._engine = roster, engine  # who came with a refused round has not come
             raise StreamError(words_of(error), round=number) from None
+        finally:
+            if len(self._losses) == number:  # who came with a refused round has not come
+                self._roster, self._engine = roster, engine
 
     def run(self, A: Any, y: Any) -> AggregationLedger:
         """Predict, then learn, over a whole stream: rounds × experts (× classes), NaN asleep; or rounds of any kind."""

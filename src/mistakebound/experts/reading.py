@@ -51,7 +51,7 @@ def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
         table = outcomes = np.zeros(0)
     if outcomes.ndim and table.ndim in (2, 3) and len(table) == len(outcomes):
         return table, outcomes, names
-    if np.ndim(y) == 0 and not hasattr(y, "__iter__"):
+    if getattr(y, "ndim", 1) == 0 or not hasattr(y, "__iter__"):
         message = f"outcomes must be a sequence, one for each round, got {y!r}"
         raise ValueError(message)
     return A if names is None else [dict(zip(names, row, strict=True)) for row in A], y, None

@@ -1,0 +1,230 @@
+"""What learners that mix forecasts are given: bad input names the round and changes nothing."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from aggregation_learners import LEARNERS, NAN, every_learner, every_mixer, state, stream
+
+import mistakebound as mb
+from mistakebound import experts
+
+BAD: dict[str, tuple[Any, Any, str]] = {
+    "empty advice": ([], 0.5, "no expert gave advice"),
+    "no names": ({}, 0.5, "no expert gave advice|names"),
+    "all asleep": ([NAN, None, NAN], 0.5, "asleep"),
+    "too few": ([0.1, 0.2], 0.5, "there are 3 experts, but 2"),
+    "no sequence": (0.5, 0.5, "must be a sequence"),
+    "words": (["a", 0.2, 0.3], 0.5, "not made of numbers"),
+    "infinite advice": ([0.1, math.inf, 0.3], 0.5, "expert 1"),
+    "NaN outcome": ([0.1, 0.2, 0.3], NAN, "outcome is nan"),
+    "infinite outcome": ([0.1, 0.2, 0.3], math.inf, "outcome is inf"),
+    "an outcome that is a word": ([0.1, 0.2, 0.3], "rain", "could not convert"),
+    "an outcome that is a vector": ([0.1, 0.2, 0.3], [0.1, 0.2], "shape"),
+    "vectors": ([[0.1], [0.2], [0.3]], [0.1], "shape"),
+    "a loss that is not finite": ([0.1, 1e200, 0.3], 0.5, "loss of .* is inf"),
+    "losses that cannot be squared": ([0.1, 1e100, 0.3], 0.5, "too large"),
+    "a name": ({"Ann": 0.1}, 0.5, "names"),
+}
+
+
+@pytest.mark.parametrize("name", ["ml-poly", "boa, proved", "squint", "ogd", "ewa", "fixed share, fixed", "ridge"])
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_names_the_round_and_changes_nothing(name: str, kind: str) -> None:
+    advice, outcome, words = BAD[kind]
+    learner = LEARNERS[name]()
+    A, y = stream(6, 3)
+    learner.run(A, y)
+    before = state(learner)
+    with pytest.raises(mb.StreamError, match=f"^round 6: .*({words})") as caught:
+        learner.learn_one(advice, outcome)
+    assert caught.value.round == 6
+    assert state(learner) == before
+    # in a batch the round is that of the batch, and what came before it stays learned
+    single = copy.deepcopy(learner)
+    single.learn_one([0.1, 0.2, 0.3], 0.4)
+    with pytest.raises(mb.StreamError, match=f"^round 1: .*({words})") as caught:
+        learner.run([[0.1, 0.2, 0.3], advice, [0.1, 0.2, 0.3]], [0.4, outcome, 0.4])
+    assert caught.value.round == 1
+    assert caught.value.ledger.rounds == 1
+    assert learner.ledger_.losses.tolist() == single.ledger_.losses.tolist()
+    assert learner.weights_.tolist() == single.weights_.tolist()
+
+
+@every_learner
+def test_a_refused_round_brings_nobody_in(name: str) -> None:
+    learner = LEARNERS[name]()
+    for advice, outcome in (({"Ann": 0.5, "Bob": 0.4}, NAN), ({"Ann": None}, 0.5), ({"Ann": 1e200, "Bob": 0.4}, 0.5)):
+        with pytest.raises(mb.StreamError, match="^round 0: "):
+            learner.learn_one(advice, outcome)
+        with pytest.raises(mb.StreamError, match="^round 0: "):
+            learner.run([advice], [outcome])
+        assert learner.names_ == []
+        assert len(learner.weights_) == 0
+    learner.learn_one({"Ann": 0.5, "Bob": 0.4}, 0.1)
+    before = state(learner)
+    assert learner.predict_one({"Cid": 0.3}) == pytest.approx(0.3) or "ridge" in name  # who does more than mix
+    for outcome in (NAN, "sun"):
+        with pytest.raises(mb.StreamError, match="^round 1: "):
+            learner.learn_one({"Ann": 0.5, "Cid": 0.4}, outcome)
+    with pytest.raises(mb.StreamError, match="^round 0: "):
+        learner.run({"Ann": [0.5], "Cid": [0.4]}, [NAN])
+    with pytest.raises(mb.StreamError, match="asleep"):
+        learner.ask({"Dee": None})
+    assert state(learner) == before
+    learner.run({"Ann": [0.5, 0.5], "Cid": [0.4, 0.4]}, [0.2, 0.3])
+    assert learner.names_ == ["Ann", "Bob", "Cid"]
+    with pytest.raises(mb.StreamError, match="names"):
+        learner.learn_one([0.1, 0.2, 0.3], 0.5)
+    with pytest.raises(mb.StreamError, match="^round 0: .*names"):
+        learner.run([[0.1, 0.2, "?"]], [0.5])
+
+
+def test_probabilities() -> None:
+    learner = experts.ExponentiallyWeightedAverage(loss="log")
+    learner.learn_one([0.2, 0.7], 1.0)
+    before = state(learner)
+    for advice, outcome, words in (
+        ([0.2, 1.5], 1.0, "expert 1's forecast is 1.5; .* between 0 and 1"),
+        ([-0.1, 0.5], 1.0, "expert 0's forecast is -0.1"),
+        ([0.2, 0.5], 0.5, "the outcome is 0.5; .* must be 0 or 1"),
+        ([0.2, 0.0], 1.0, "the loss of expert 1 is inf"),
+        ([0.0, 0.0], 1.0, "the loss of the forecast 0.0 is inf"),
+    ):
+        with pytest.raises(mb.StreamError, match=f"^round 1: {words}"):
+            learner.learn_one(advice, outcome)
+        with pytest.raises(mb.StreamError, match=f"^round 0: {words}"):
+            learner.run([advice], [outcome])
+    assert state(learner) == before
+    with pytest.raises(mb.StreamError, match="^round 1: .*asleep"):
+        learner.run([[0.5, 0.5], [NAN, NAN], [2.0, 2.0]], [1, 1, 1])
+
+
+def test_certainties_do_not_round_beyond_1() -> None:
+    """All say 1: so does the learner, whatever its weights."""
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        A = np.vstack([rng.random((7, 5)), np.ones((1, 5))])
+        for gradient in (True, False):
+            learner = experts.BOA(loss="log", gradient=gradient, prior=1 + rng.random(5))
+            ledger = learner.run(A, np.ones(8))
+            assert ledger.predictions[-1] == 1, seed
+            assert ledger.losses[-1] == 0
+
+
+@every_mixer
+def test_losses_alone(name: str) -> None:
+    """The learner loses the weighted mean, whatever its loss would have been."""
+    L = np.random.default_rng(5).random((20, 3))
+    L[4, 1] = NAN
+    whole, single, columns, rows = (LEARNERS[name]() for _ in range(4))
+    lost = whole.run_losses(L)
+    for row in L:
+        single.learn_losses(row)
+    assert single.ledger_.losses.tolist() == lost.tolist()
+    assert columns.run_losses(dict(zip("abc", L.T, strict=True))).tolist() == lost.tolist()
+    assert rows.run_losses(iter(L)).tolist() == lost.tolist()
+    assert lost[0] == pytest.approx(L[0].mean())
+    assert whole.ledger_.regrets == pytest.approx(whole.ledger_.linear_regrets)
+    with pytest.raises(ValueError, match="forecasts cannot be mixed in"):
+        whole.learn_one([0.1, 0.2, 0.3], 0.5)
+    with pytest.raises(ValueError, match="forecasts cannot be mixed in"):
+        whole.run([[0.1, 0.2, 0.3]], [0.5])
+    other = LEARNERS[name]()
+    with pytest.raises(mb.StreamError, match="round 0"):
+        other.learn_losses([NAN, NAN])
+    other.learn_one([0.1, 0.2], 0.3)  # nothing was learned from losses
+    with pytest.raises(ValueError, match="losses alone cannot be mixed in"):
+        other.learn_losses([0.1, 0.2])
+
+
+def test_tables_that_are_no_tables() -> None:
+    pandas = pytest.importorskip("pandas")
+    learner = experts.MLPoly()
+    frame = pandas.DataFrame({"Ann": [0.1, 0.2, "?"], "Bob": [0.2, 0.3, 0.4]})
+    with pytest.raises(mb.StreamError, match="round 2: advice is not made of numbers") as caught:
+        learner.run(frame, [0.1, 0.2, 0.3])
+    assert learner.names_ == ["Ann", "Bob"]
+    assert caught.value.ledger.rounds == 2
+    learner.run(pandas.DataFrame({"Ann": [0.1, None], "Bob": [0.2, 0.3]}).convert_dtypes(), [0.1, 0.2])  # NA sleeps
+    assert learner.ledger_.expert_rounds.tolist() == [3, 4]
+    with pytest.raises(mb.StreamError, match="round 0: .*not made of numbers"):
+        learner.run({"Ann": ["?"], "Bob": [0.2]}, [0.1])
+    with pytest.raises(ValueError, match="2 rounds of advice but 1"):
+        learner.run([{"Ann": 0.1}, {"Bob": 0.1}], [0.3])
+    with pytest.raises(ValueError, match="outcomes must be a sequence"):
+        learner.run([{"Ann": 0.1}], 0.3)
+    with pytest.raises(mb.StreamError, match="same name"):
+        learner.run(pandas.DataFrame([[0.1, 0.2]], columns=["Ann", "Ann"]), [0.1])
+    assert experts.MLPoly().run([], []).rounds == 0
+    assert experts.MLPoly().run(np.zeros((0, 3)), []).rounds == 0
+    ragged = experts.MLPoly()
+    with pytest.raises(mb.StreamError, match="round 1: there are 2 experts, but 3"):
+        ragged.run([[0.1, 0.2], [0.1, 0.2, 0.3]], [0.1, 0.1])
+
+
+def test_parameters() -> None:
+    for make in (
+        lambda: experts.Hedge(eta=0),
+        lambda: experts.Hedge(eta=math.inf),
+        lambda: experts.Hedge(eta=1, horizon=10),
+        lambda: experts.Hedge(horizon=-1),
+        lambda: experts.Hedge(horizon=10, loss_range=0),
+        lambda: experts.FixedShare(alpha=1.0),
+        lambda: experts.FixedShare(alpha=-0.1),
+        lambda: experts.FixedShare(eta=-1.0),
+        lambda: experts.BOA(rates="quick"),
+        lambda: experts.MLProd(rates="quick"),
+        lambda: experts.BOA(eta=0),
+        lambda: experts.Ridge(penalty=0),
+        lambda: experts.ExponentiallyWeightedAverage(eta="theorem", loss="absolute"),
+        lambda: experts.ExponentiallyWeightedAverage(eta="best"),
+        lambda: experts.MLPoly(loss="huber"),
+    ):
+        with pytest.raises(ValueError, match="."):
+            make()
+    # √(8 ln n/T)/S, with the doubled range
+    hedge = experts.Hedge(horizon=50, loss_range=2.0)
+    hedge.learn_losses([0.0, 1.0])
+    rate = math.sqrt(8 * math.log(2) / 50) / 2
+    assert hedge.weights_ == pytest.approx([1 / (1 + math.exp(-rate)), 1 / (1 + math.exp(rate))])
+
+
+@every_mixer
+def test_vectors(name: str) -> None:
+    """Brier score of three classes; one at a time is the batch, and who forecasts some classes only is refused."""
+    rng = np.random.default_rng(4)
+    y = np.eye(3)[rng.integers(0, 3, 30)]
+    A = rng.dirichlet(np.ones(3), (30, 3))
+    A[:, 1] = 0.5 * y + 0.5 * A[:, 1]
+    A[::5, 2] = NAN
+    whole, single = LEARNERS[name](), LEARNERS[name]()
+    ledger = whole.run(A, y)
+    assert ledger.predictions.shape == (30, 3)
+    assert ledger.predictions.sum(axis=1) == pytest.approx(np.ones(30))
+    assert ledger.losses == pytest.approx(((ledger.predictions - y) ** 2).sum(axis=1))
+    for row, outcome in zip(A, y, strict=True):
+        said = [None if np.isnan(each).any() else each.tolist() for each in row]
+        single.learn_one(said, outcome.tolist())
+    assert single.ledger_.predictions.tolist() == ledger.predictions.tolist()
+    assert single.weights_[1] == max(single.weights_)
+    before = state(single)
+    for advice, outcome, words in (
+        ([[0.1, 0.2, NAN], [0.1, 0.2, 0.7], [0.1, 0.2, 0.7]], [1, 0, 0], "some classes only"),
+        ([[0.1, 0.9], [0.2, 0.8], [0.5, 0.5]], [1, 0], "shape"),
+        ([0.1, 0.9, 0.2], 1.0, "shape"),
+        (A[0].tolist(), 1.0, "shape"),
+        ([None, None, None], [1, 0, 0], "asleep"),
+        ([[0.1, 0.2, 0.7], [0.1, 0.2], [0.3]], [1, 0, 0], "numbers"),
+    ):
+        with pytest.raises(mb.StreamError, match=f"round 30: .*{words}"):
+            single.learn_one(advice, outcome)
+    with pytest.raises(mb.StreamError, match="shape"):
+        single.run(A, y[:, 0])
+    with pytest.raises(mb.StreamError, match="round 2: .*expert 1 forecasts some classes only"):
+        LEARNERS[name]().run(np.where(np.arange(270).reshape(30, 3, 3) == 21, NAN, A), y)
+    assert state(single) == before

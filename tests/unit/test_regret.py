@@ -1,0 +1,294 @@
+"""Regret certificates: every status, on streams made for it; derived anew, trusting no learner."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mistakebound as mb
+from mistakebound import experts, oracles
+from mistakebound.aggregation import exponential, polynomial
+from mistakebound.aggregation.engine import Engine
+from mistakebound.aggregation.mixture import Mixture
+from mistakebound.losses import Custom
+from mistakebound.regret import RegretCertificate, certify_regret
+
+PROVED: dict[str, tuple[Any, str]] = {
+    "ml-poly": (experts.MLPoly, "ml-poly"),
+    "adahedge": (experts.AdaHedge, "adahedge"),
+    "squint": (experts.Squint, "squint"),
+    "ogd": (experts.OGD, "ogd"),
+    "boa": (lambda **more: experts.BOA(rates="proved", **more), "boa-adaptive"),
+    "boa, fixed": (lambda **more: experts.BOA(eta=0.2, **more), "boa"),
+    "ml-prod": (lambda **more: experts.MLProd(rates="proved", **more), "ml-prod"),
+    "hedge": (experts.Hedge, "hedge"),
+    "hedge, fixed": (lambda **more: experts.Hedge(eta=0.3, **more), "hedge"),
+    "hedge, horizon": (lambda **more: experts.Hedge(horizon=300, **more), "hedge"),
+    "ewa": (lambda **more: experts.ExponentiallyWeightedAverage(eta=0.3, **more), "hedge"),
+    "fixed share": (lambda **more: experts.FixedShare(eta=0.5, alpha=0.01, **more), "fixed-share"),
+}
+every_proved = pytest.mark.parametrize("name", PROVED)
+
+
+def stream(rounds: int = 300, n: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Coins; expert 2 is right in 60 % of the rounds."""
+    rng = np.random.default_rng(seed)
+    A = (rng.random((rounds, n)) < 0.5).astype(float)
+    return A, np.where(rng.random(rounds) < 0.6, A[:, 2], 1 - A[:, 2])
+
+
+@every_proved
+def test_holds(name: str) -> None:
+    """The bound is below what a stream could force, above the regret; and the words say so."""
+    make, theorem = PROVED[name]
+    learner = make(loss="absolute")
+    A, y = stream()
+    ledger = learner.run(A, y)
+    found = learner.certify()
+    assert found.status == "holds"
+    assert found.theorem == theorem
+    assert found.rounds == 300
+    assert found.experts == 5
+    assert found.gradient
+    assert found.regret == pytest.approx(ledger.linear_regrets.max())
+    assert found.against == str(int(np.argmax(ledger.linear_regrets)))
+    assert found.regret <= found.bound < 300
+    assert found.total_loss == pytest.approx(ledger.total_loss)
+    assert all(premise.holds for premise in found.premises)
+    assert str(found).startswith(f"✓ {theorem}: linear regret ")
+    assert RegretCertificate.from_json(found.to_json()) == found
+    best = oracles.best_convex(A, y, "absolute")
+    assert ledger.total_loss - best.total <= found.regret + best.gap + 1e-9
+
+
+@every_proved
+def test_a_ledger_is_certified_too(name: str) -> None:
+    make, _ = PROVED[name]
+    learner = make(loss="absolute")
+    A, y = stream()
+    ledger = learner.run({f"e{k}": A[:, k] for k in range(5)}, y)
+    assert certify_regret(ledger) == learner.certify()
+    assert certify_regret(ledger).against.startswith("e")
+    more = learner.run({f"e{k}": A[:, k] for k in range(5)}, y)
+    found = certify_regret(more)  # of a second run alone nothing can be said
+    assert found.status == "incomplete"
+    assert learner.certify().rounds == 600
+
+
+def test_exp_concave() -> None:
+    """2 ln n for the square loss in [0, 1]; ln n for the log loss; nothing beyond where the loss was measured."""
+    A, y = stream()
+    square = experts.ExponentiallyWeightedAverage(eta="theorem")
+    square.run(A, y)
+    found = square.certify()
+    assert found.theorem == "exponentially-weighted-average"
+    assert found.status == "holds"
+    assert found.bound == pytest.approx(2 * math.log(5))
+    log = experts.ExponentiallyWeightedAverage(loss="log")
+    log.run(0.1 + 0.8 * A, y)
+    assert log.certify().bound == pytest.approx(math.log(5))
+    assert log.certify().status == "holds"
+    wide = experts.ExponentiallyWeightedAverage(eta="theorem")
+    wide.run(2 * A, 2 * y)
+    assert wide.certify().status == "does not apply"
+    assert "exp-concave" in next(p.statement for p in wide.certify().premises if not p.holds)
+    narrow = experts.ExponentiallyWeightedAverage(eta=0.125, gradient=False)
+    narrow.run(2 * A, 2 * y)  # 1/2 over the square of 2
+    assert narrow.certify().status == "holds"
+    assert narrow.certify().bound == pytest.approx(8 * math.log(5))
+
+
+def test_exp_concave_of_vectors_and_of_ones_own() -> None:
+    """Three outputs, all wrong by 1: e^{−η·3} is concave up to η = 1/6 only."""
+    A = np.zeros((4, 2, 3))
+    A[:, 1] = 1.0
+    y = np.ones((4, 3))
+    for eta, status in ((1 / 6, "does not apply"), (1 / 6 - 1e-9, "does not apply")):
+        learner = experts.ExponentiallyWeightedAverage(eta=2 * eta, gradient=False)
+        learner.run(A, y)
+        assert learner.certify().status == status
+    learner = experts.ExponentiallyWeightedAverage(eta=1 / 6, gradient=False)
+    learner.run(A, y)
+    assert learner.certify().status != "does not apply"
+    own = Custom(lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y), exp_concave=0.5)
+    for scale, applies in ((1.0, True), (1.5, False)):
+        learner = experts.ExponentiallyWeightedAverage(eta="theorem", loss=own)
+        learner.run(scale * stream()[0], stream()[1])
+        assert (learner.certify().status != "does not apply") == applies
+    nothing = experts.ExponentiallyWeightedAverage(eta=0.5, loss="absolute", gradient=False)
+    nothing.run(*stream())
+    assert nothing.certify().status == "does not apply"
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: experts.BOA(loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.MLProd(loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.MLEwa(loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.Ridge(), "a theorem on this rule is known"),
+        (lambda: experts.ExponentiallyWeightedAverage(loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.FixedShare(loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.FixedShare(eta=0.5, loss="absolute"), "a theorem on this rule is known"),
+        (lambda: experts.BOA(eta=0.6, loss="absolute"), "η|r| ≤ 1/2 in every round"),
+        (lambda: experts.MLPoly(loss="zero-one"), "the loss is convex"),
+        (lambda: experts.AdaHedge(loss=Custom(np.minimum, np.minimum, convex=False)), "the loss is convex"),
+    ],
+)
+def test_does_not_apply(make: Any, words: str) -> None:
+    learner = make()
+    learner.run(*stream(40))
+    found = learner.certify()
+    assert found.status == "does not apply"
+    assert found.bound == math.inf
+    assert [p.statement for p in found.premises if not p.holds] == [words]
+    assert found.regret == pytest.approx(learner.ledger_.linear_regrets.max())
+    assert RegretCertificate.from_json(found.to_json()) == found
+    assert json.loads(found.to_json())["bound"] is None
+    assert str(found).startswith("– ")
+
+
+@every_proved
+def test_late_outcomes(name: str) -> None:
+    make, _ = PROVED[name]
+    learner = make(loss="absolute")
+    A, y = stream(20)
+    asked = [learner.ask(row) for row in A]
+    for each, outcome in zip(asked, y, strict=True):
+        learner.tell(each, outcome)
+    found = learner.certify()
+    assert found.status == "does not apply"
+    assert "no outcome came late" in [p.statement for p in found.premises if not p.holds]
+
+
+def test_nothing_has_happened() -> None:
+    found = experts.MLPoly().certify()
+    assert found.status == "does not apply"
+    assert RegretCertificate.from_json(found.to_json()) == found
+
+
+def test_incomplete() -> None:
+    """Advice that was too much to keep, whenever it became that."""
+    A, y = stream()
+    for keep, status in ((8 * 300 * 6 - 1, "incomplete"), (8 * 300 * 6, "holds"), (0, "incomplete")):
+        whole, single = (
+            experts.MLPoly(loss="absolute", keep_bytes=keep),
+            experts.MLPoly(loss="absolute", keep_bytes=keep),
+        )
+        whole.run(A, y)
+        for row, outcome in zip(A, y, strict=True):
+            single.learn_one(row, outcome)
+        for learner in (whole, single):
+            found = learner.certify()
+            assert found.status == status
+            assert RegretCertificate.from_json(found.to_json()) == found
+            json.loads(found.to_json(), parse_constant=pytest.fail)  # no NaN, no Infinity
+    assert math.isnan(RegretCertificate.from_json(experts_incomplete().to_json()).regret)
+
+
+def experts_incomplete() -> RegretCertificate:
+    learner = experts.MLPoly(keep_bytes=1)
+    learner.run([[0.0, 1.0]], [1.0])
+    return learner.certify()
+
+
+def test_vacuous() -> None:
+    """One round: nobody can lose more than the spread, and the bound allows as much."""
+    learner = experts.Hedge(eta=0.01, loss="absolute")
+    learner.run([[0.0, 1.0]], [1.0])
+    found = learner.certify()
+    assert found.status == "vacuous"
+    assert found.bound > 1
+    assert str(found).startswith("· ")
+    everybody_agrees = experts.MLPoly()
+    everybody_agrees.run([[0.3, 0.3]] * 5, [1.0] * 5)
+    assert everybody_agrees.certify().status in {"vacuous", "holds"}
+
+
+class Contrary(polynomial.MLPoly):
+    """Follows the worst."""
+
+    def weights(self) -> Any:
+        behind = np.maximum(-self.R, 0.0)
+        return behind / behind.max() if behind.max() > 0 else np.ones(self.n)
+
+
+class Modest(exponential.AdaHedge):
+    """Claims a tenth of its bound."""
+
+    def bound(self) -> Any:
+        return super().bound() / 10
+
+
+@pytest.mark.parametrize("rule", [Contrary, Modest])
+def test_violated(rule: Any) -> None:
+    """A rule broken on purpose: premises hold, and the bound does not."""
+
+    class Broken(experts.MLPoly):
+        def _make(self, prior: Any) -> Engine:
+            return Engine(Mixture(rule(prior), self._loss, gradient=True), self._loss, prior)
+
+    learner = Broken(loss="absolute")
+    A, y = stream()
+    learner.run(A, y)
+    found = learner.certify()
+    assert found.status == "violated"
+    assert str(found).startswith("✗ ")
+    assert RegretCertificate.from_json(found.to_json()) == found
+
+
+def test_a_learner_that_lies_is_seen() -> None:
+    """A certificate is derived from advice and outcomes: other losses do not replay."""
+    learner = experts.MLPoly(loss="absolute")
+    ledger = learner.run(*stream(50))
+    assert certify_regret(ledger).status in {"holds", "vacuous"}
+    lied = replace(ledger, losses=ledger.losses * 0.99)
+    found = certify_regret(lied)
+    assert found.status == "does not apply"
+    assert not found.premises[0].holds
+    # sums that a learner made up are not even looked at
+    made_up = replace(ledger, sums={name: values * 0 for name, values in ledger.sums.items()})
+    assert certify_regret(made_up) == certify_regret(ledger)
+
+
+def test_every_expert_is_checked() -> None:
+    """Not only the one with the largest regret: with a prior, bounds differ."""
+
+    class Unfair(exponential.Exponential):
+        def bound(self) -> Any:
+            allowed = super().bound()
+            allowed[int(np.argmin(self.R))] = -1e9
+            return allowed
+
+    class Broken(experts.Hedge):
+        def _make(self, prior: Any) -> Engine:
+            return Engine(Mixture(Unfair(prior, 0.1), self._loss, gradient=True), self._loss, prior)
+
+    learner = Broken(loss="absolute")
+    learner.run(*stream())
+    assert learner.certify().status == "violated"
+
+
+def test_sleep_joins_and_priors_are_certified() -> None:
+    rng = np.random.default_rng(1)
+    A, y = stream(400)
+    for name, (make, _) in PROVED.items():
+        learner = make(loss="absolute", prior={"a": 1, "b": 2, "c": 3, "e": 9})
+        for t, row in enumerate(A):
+            said = {who: value for who, value in zip("abcde", row, strict=True) if rng.random() < 0.8}
+            said = {who: value for who, value in said.items() if who < "d" or t > 30} or {"a": row[0]}
+            learner.learn_one(said, y[t])
+        found = learner.certify()
+        assert found.status in {"holds", "vacuous"}, name
+        if name in {"adahedge", "hedge", "squint", "hedge, fixed"}:
+            assert found.status == "holds", name
+
+
+def test_public_names() -> None:
+    assert isinstance(experts.MLPoly().certify(), RegretCertificate)
+    assert mb.experts.MLPoly is experts.MLPoly
