@@ -198,7 +198,8 @@ class Source:
             self.remarks.clear()
         if self.follow:
             self._check_that_it_can_be_followed()
-        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
+        behind = start.rows + start.skipped
+        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), behind, None)
         rows, self.done = start.rows, 0
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
             place = Place(number, byte, line, rows, len(self.skipped))
@@ -407,7 +408,7 @@ class Source:
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
-        rows, error = len(chunk), ""
+        rows, error, left_out = len(chunk), "", []
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
             where = f": row {begin.line + row + number}" if in_rows else f":{begin.line + line}:{column}"
             message = f"{file}{where}: {what.decode(errors='replace')}"
@@ -415,7 +416,8 @@ class Source:
                 rows, error = row, message
                 break
             self.skipped.append(message)
-        labels, ids = (chunk.labels, chunk.label_ids) if told is None else numbered(islice(told, rows))
+            left_out.append(row)
+        labels, ids = (chunk.labels, chunk.label_ids) if told is None else numbered(of_rows(told, rows, left_out))
         if len(ids) < rows:
             rows, error = len(ids), f"{self.labels}: there are fewer labels than examples"
         if self.positive is not None:
@@ -488,6 +490,20 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     if reason:
         raise reason
     yield from parts
+
+
+def of_rows(labels: Iterator[bytes], rows: int, left_out: list[int]) -> Iterator[bytes]:
+    """The labels of so many rows. A line that was left out has one, too, which nobody wants.
+
+    >>> list(of_rows(iter([b"a", b"bad", b"b", b"c"]), 2, [1]))
+    [b'a', b'b']
+    """
+    done = 0
+    for row in left_out:  # how many good ones came before it
+        yield from islice(labels, row - done)
+        next(labels, None)
+        done = row
+    yield from islice(labels, rows - done)
 
 
 def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:

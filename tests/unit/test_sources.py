@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import mistakebound as mb
 from mistakebound import texts
 from mistakebound._core import Reader
+from mistakebound.sources import START, Place
 
 
 def rows_of(text: str | bytes, format_: str, *, zero_based: bool = False, most_bad: int = 0) -> list[tuple[Any, ...]]:
@@ -376,6 +377,51 @@ def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatc
     labels.write_text("a\nb\na\nb")
     with pytest.raises(ValueError, match="more labels than examples"):
         mb.Perceptron(classes=("a", "b")).run(mb.Source(path, labels=labels))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+@pytest.mark.parametrize("kind", ["table", "vw"])
+def test_a_bad_line_uses_up_its_label(
+    kind: str, block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The label file has a line for every example: what is left out of one stream is left out of both."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    path, labels, bad = tmp_path / "x", tmp_path / "y", {0, 30, 50, 51, 99}
+    if kind == "table":
+        lines = ["oops" if at in bad else f"{at + 0.5},1" for at in range(100)]
+        path.write_text("x,one\n\n" + "\n".join(lines))
+    else:
+        path.write_text("".join(f"| x:{'oops' if at in bad else at + 0.5}\n" for at in range(100)))
+    labels.write_text("".join(f"{at}\n" for at in range(100)))
+    options: dict[str, Any] = {"labels": labels, "threads": threads, "cache": tmp_path / "cache"}
+    source = mb.Source(path, format=kind, skip_bad=5, **options)
+
+    def examples(start: Place = START) -> list[tuple[Any, float]]:
+        found = []
+        for part in source.parts(start):
+            first = part.chunk.indptr[:-1]
+            found += [(part.label(row), part.chunk.value[first[row]]) for row in range(part.rows)]
+        return found
+
+    good = [(at, at + 0.5) for at in range(100) if at not in bad]
+    places = [part.begin for part in source.parts()]
+    for _ in range(2):  # the second time from the cache
+        assert examples() == good
+    for place in places:
+        assert examples(place) == good[place.rows :]
+    labels.write_text("".join(f"{at}\n" for at in range(98)))
+    error = next(part.error for part in source.parts() if part.error)
+    assert error == f"{labels}: there are fewer labels than examples"
+    labels.write_text("".join(f"{at}\n" for at in range(101)))
+    with pytest.raises(ValueError, match="more labels than examples"):
+        examples()
+    labels.write_text("".join(f"{at}\n" for at in range(100)))
+    source.skip_bad = 3
+    until = next(part for part in source.parts() if part.error)
+    assert until.error.startswith(f"{path}:{54 if kind == 'table' else 52}:")
+    assert until.begin.rows + until.rows == 48
+    assert until.rows == 0 or until.label(until.rows - 1) == 49
 
 
 def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
