@@ -198,6 +198,41 @@ def test_bad_vw(text: str, column: int, words: str) -> None:
     assert words in found[2]
 
 
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"\xff",
+        b"\xc3",
+        b"\xbc",
+        b"\xc0\xaf",
+        b"\xe0\x80\xaf",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xe2\x82",
+        b"\xf0\x9f\x98",
+    ],
+)
+def test_vw_that_is_not_utf8(piece: bytes, tmp_path: Path) -> None:
+    """Wherever it stands in a line, the line is a bad one; what is UTF-8 beside it is good, at the edges of it, too."""
+    words = b" ".join(b"w%d" % at for at in range(1200))  # longer than a window of the quick way
+    good = "1 | ä € 😀 \u0080 \u07ff \u0800 \ud7ff \ue000 \uffff \U00010000 \U0010ffff end".encode()
+    lines = []
+    for at in (0, 4, 300, 3000, 4090, 4093, 5000, len(words) - 1):
+        spoilt = b"1 | " + words[:at] + piece + words[at:]
+        lines += [good, spoilt, b"1 | " + words, b"-1 |n" + piece + b" a b", b"1 '" + piece + b"| c", good]
+    path = tmp_path / "names.vw"
+    path.write_bytes(b"\n".join([*lines, words]))  # the last one has no bar, but is far from the others
+    with pytest.raises(mb.StreamError, match=r"names.vw:2:5: not UTF-8"):
+        mb.Perceptron(classes=(-1, 1)).run(mb.Source(path))
+    source, learner = mb.Source(path, skip_bad=3 * 8 + 1), mb.Perceptron(classes=(-1, 1))
+    assert learner.run(source).rounds == 3 * 8
+    assert [line.split(": ")[1] for line in source.skipped[:-1]] == ["not UTF-8"] * 24
+    places = [tuple(map(int, line.split(": ")[0].split(":")[-2:])) for line in source.skipped[:6]]
+    assert places == [(2, 5), (4, 6), (5, 4), (8, 9), (10, 6), (11, 4)]
+    learner.save(tmp_path / "m.mb")
+    assert mb.load(tmp_path / "m.mb").predict_one({"😀": 1.0}) == 1
+
+
 # ---------------------------------------------------------------- files
 
 
