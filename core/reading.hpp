@@ -75,6 +75,7 @@ struct Parsed {
   static constexpr std::size_t other = 255;
   std::vector<std::string_view> labels;
   std::string label_ids;
+  bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
 
   void number_labels() {
     label_ids.resize(chunk.rows());

@@ -18,6 +18,7 @@ from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text,
 from mistakebound.labels import label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.live import Follower
+from mistakebound.numbering import MOST, every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
 
@@ -64,18 +65,21 @@ class Part:
     rows: int
     error: str
     labels: list[bytes]
-    """The different ones."""
+    """The different ones, or the first 255."""
     label_ids: bytes
-    """Of each row, its place among them."""
+    """Of each row, its place among them, or 255."""
     in_rows: bool = False
     """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
     """What the file calls the feature at position 0."""
+    other_labels: tuple[bytes, ...] = ()
+    """Of those rows whose place is 255: two classes are long exceeded, but a matrix may have them all."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
         place = self.label_ids[row]
-        return plain_label(self.labels[place]) if place < len(self.labels) else "(one of very many)"
+        text = self.labels[place] if place < MOST else self.other_labels[self.label_ids.count(place, 0, row)]
+        return plain_label(text)
 
     def where(self, row: int) -> str:
         """File and line of a row."""
@@ -229,8 +233,12 @@ class Source:
             index.append(chunk.index[:end])
             value.append(chunk.value[:end])
             width = max(width, chunk.width)
-            known = label_array(plain_label(text) for text in part.labels)
-            labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
+            if part.other_labels:
+                texts_of_all = every_label(part.labels, part.label_ids, part.other_labels)
+                labels.append(label_array(map(plain_label, islice(texts_of_all, rows))))
+            else:
+                known = label_array(plain_label(text) for text in part.labels)
+                labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
             if part.error:
                 raise ValueError(part.error)
         arrays = [np.concatenate(each) if each else np.zeros(0) for each in (value, index, indptr)]
@@ -417,15 +425,17 @@ class Source:
                 break
             self.skipped.append(message)
             left_out.append(row)
-        labels, ids = (chunk.labels, chunk.label_ids) if told is None else numbered(of_rows(told, rows, left_out))
+        labels, ids, others = labels_of(chunk) if told is None else numbered(of_rows(told, rows, left_out))
         if len(ids) < rows:
             rows, error = len(ids), f"{self.labels}: there are fewer labels than examples"
         if self.positive is not None:
             wanted = self.positive.encode()
-            labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
+            if others:
+                labels, ids, others = numbered(of_positive(every_label(labels, ids, others), wanted))
+            labels = list(of_positive(labels, wanted))
         if chunk.weighted:
             self._remark(IGNORED)
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1)
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, 0 if self.zero_based else 1, others)
 
 
 def table_of(start: bytes, told: dict[str, Any]) -> Reader:
@@ -490,27 +500,6 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     if reason:
         raise reason
     yield from parts
-
-
-def of_rows(labels: Iterator[bytes], rows: int, left_out: list[int]) -> Iterator[bytes]:
-    """The labels of so many rows. A line that was left out has one, too, which nobody wants.
-
-    >>> list(of_rows(iter([b"a", b"bad", b"b", b"c"]), 2, [1]))
-    [b'a', b'b']
-    """
-    done = 0
-    for row in left_out:  # how many good ones came before it
-        yield from islice(labels, row - done)
-        next(labels, None)
-        done = row
-    yield from islice(labels, rows - done)
-
-
-def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:
-    """The different labels, and the place of each among them; 255 for all beyond what two classes could be."""
-    places: dict[bytes, int] = {}
-    ids = bytes(places.setdefault(label, min(len(places), 255)) for label in labels)
-    return list(places)[:255], ids
 
 
 ENOUGH = 1 << 16

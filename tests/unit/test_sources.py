@@ -459,6 +459,31 @@ def test_a_bad_line_uses_up_its_label(
     assert until.rows == 0 or until.label(until.rows - 1) == 49
 
 
+@pytest.mark.parametrize("block", [50, 1 << 20])
+def test_more_labels_than_a_byte_can_number(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix has them all, also from a cache and from a file of their own; one against all others can be learned."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    wanted = [number * 0.5 for number in [*range(400), 7, 300, 390, 0]]
+    path, labels = tmp_path / "a.svm", tmp_path / "y"
+    path.write_text("".join(f"{y} 1:{y}\n" for y in wanted))
+    labels.write_text("".join(f"{y}\n" for y in wanted))
+    for options in ({}, {"cache": tmp_path / "c"}, {"cache": tmp_path / "c"}, {"labels": labels}):
+        source = mb.Source(path, **options)  # type: ignore[arg-type]
+        X, y = source.to_csr()
+        assert y.tolist() == wanted
+        assert y.dtype == np.float64
+        assert X.sum() == sum(wanted)
+        told = [part.label(row) for part in source.parts() for row in range(part.rows)]
+        assert told == wanted
+    for positive in (150.0, 3.5, 0.0):
+        learner = mb.Perceptron(classes=(f"not {positive}", positive))
+        ledger = learner.run(mb.Source(path, positive=str(positive)))
+        assert ledger.said_positive - ledger.false_positives + ledger.false_negatives == 2
+        assert ledger.rounds == len(wanted)
+    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third one"):
+        mb.Perceptron().run(mb.Source(path))
+
+
 def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
     """What a rule does not allow stops at its line."""
     path = tmp_path / "x"
