@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
@@ -179,8 +180,8 @@ class Labels:
         if not isinstance(label, (bool, int, float)):
             message = f"label {label!r} alone does not tell which side is positive: pass classes=(negative, positive)"
             raise StreamError(message)
-        if label != label:  # noqa: PLR0124
-            message = "label is NaN"
+        if not is_finite(label):
+            message = "label is NaN" if label != label else "label is infinite"  # noqa: PLR0124
             raise StreamError(message)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
@@ -203,15 +204,20 @@ class Labels:
 def plain_label(text: bytes) -> Any:
     """A label as a file has it: a number if it is one, otherwise text; None if there is none.
 
-    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"")
-    (1, 0.5, 'spam', None)
+    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"1_0"), plain_label(b"")
+    (1, 0.5, 'spam', '1_0', None)
     """
     if not text:
         return None
-    for number in (int, float):
+    for number in () if b"_" in text else (int, float):  # Python alone would take 1_0 for 10
         with suppress(ValueError):
             return number(text)
     return text.decode(errors="replace")
+
+
+def is_finite(label: Any) -> bool:
+    """Whether this can be a label: text, or a number that has a size."""
+    return not isinstance(label, float) or isfinite(label)
 
 
 def equal(y: AnyArray, label: Any) -> AnyArray:
@@ -225,7 +231,7 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
     """Return (negative, positive): the positive label is the greater one."""
     try:
         hash((a, b))
-        if a < b or a > b:
+        if (a < b or a > b) and is_finite(a) and is_finite(b):
             return (a, b) if a < b else (b, a)
     except TypeError:
         pass
@@ -237,7 +243,7 @@ def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
     """Return the two classes, or say what is wrong with them."""
     try:
         negative, positive = (plain(label) for label in classes)
-        distinct = len({negative, positive}) == 2 and negative == negative and positive == positive  # noqa: PLR0124
+        distinct = len({negative, positive}) == 2 and is_finite(negative) and is_finite(positive)
     except (TypeError, ValueError):
         distinct = False
     if not distinct:
