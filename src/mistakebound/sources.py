@@ -17,6 +17,7 @@ from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import label_array, plain_label
 from mistakebound.lazy import np
+from mistakebound.limits import fault_of
 from mistakebound.live import Follower
 from mistakebound.numbering import MOST, every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.team import in_order
@@ -163,6 +164,9 @@ class Source:
         follow: bool = False,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
+        options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **(table or {})}
+        if fault := fault_of(options):
+            raise ValueError(fault)
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
         self.label = label

@@ -136,6 +136,9 @@ def told() -> Iterator[None]:
         raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
     except (ValueError, ImportError) as error:
         raise click.ClickException(reason_of(error)) from None
+    except MemoryError as error:
+        words = str(error).removeprefix("std::bad_alloc")
+        raise click.ClickException(words or "there is not enough memory") from None
 
 
 def printable(text: str) -> str:
