@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
@@ -180,8 +180,8 @@ class Labels:
         if not isinstance(label, (bool, int, float)):
             message = f"label {label!r} alone does not tell which side is positive: pass classes=(negative, positive)"
             raise StreamError(message)
-        if not is_finite(label):
-            message = "label is NaN" if label != label else "label is infinite"  # noqa: PLR0124
+        if label != label:  # noqa: PLR0124
+            message = "label is NaN (of a file, or infinite)"
             raise StreamError(message)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
@@ -204,20 +204,22 @@ class Labels:
 def plain_label(text: bytes) -> Any:
     """A label as a file has it: a number if it is one, otherwise text; None if there is none.
 
+    An infinite number is NaN, which nobody takes for a label: where it came from, none was meant.
+
     >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"1_0"), plain_label(b"")
     (1, 0.5, 'spam', '1_0', None)
+    >>> plain_label(b"1e999")
+    nan
     """
     if not text:
         return None
-    for number in () if b"_" in text else (int, float):  # Python alone would take 1_0 for 10
+    if b"_" not in text:  # Python alone would take 1_0 for 10
         with suppress(ValueError):
-            return number(text)
+            return int(text)
+        with suppress(ValueError):
+            number = float(text)
+            return number if isfinite(number) else nan
     return text.decode(errors="replace")
-
-
-def is_finite(label: Any) -> bool:
-    """Whether this can be a label: text, or a number that has a size."""
-    return not isinstance(label, float) or isfinite(label)
 
 
 def equal(y: AnyArray, label: Any) -> AnyArray:
@@ -231,7 +233,7 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
     """Return (negative, positive): the positive label is the greater one."""
     try:
         hash((a, b))
-        if (a < b or a > b) and is_finite(a) and is_finite(b):
+        if a < b or a > b:
             return (a, b) if a < b else (b, a)
     except TypeError:
         pass
@@ -243,7 +245,7 @@ def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
     """Return the two classes, or say what is wrong with them."""
     try:
         negative, positive = (plain(label) for label in classes)
-        distinct = len({negative, positive}) == 2 and is_finite(negative) and is_finite(positive)
+        distinct = len({negative, positive}) == 2 and negative == negative and positive == positive  # noqa: PLR0124
     except (TypeError, ValueError):
         distinct = False
     if not distinct:
