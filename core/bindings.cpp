@@ -604,6 +604,12 @@ NB_MODULE(_core, m) {
         return all;
       })
       .def_prop_ro("label_ids", [](const Parsed& self) { return nb::bytes(self.label_ids.data(), self.label_ids.size()); })
+      .def_prop_ro("other_labels", [](const Parsed& self) {
+        nb::list all;
+        for (std::size_t row = 0; row < self.chunk.rows(); ++row)
+          if (self.has_other_label(row)) all.append(nb::bytes(self.chunk.label[row].data(), self.chunk.label[row].size()));
+        return all;
+      })
       .def_prop_ro("bad", [](const Parsed& self) {
         nb::list all;
         for (std::size_t k = 0; k < self.bad.size(); ++k)

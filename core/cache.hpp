@@ -97,6 +97,8 @@ inline std::string pack(const Parsed& parsed) {
   out.array(chunk.value.data(), chunk.value.size());
   out.array(parsed.label_ids.data(), parsed.label_ids.size());
   for (const std::string_view label : parsed.labels) out.text(label);
+  for (std::size_t row = 0; row < chunk.rows(); ++row)
+    if (parsed.has_other_label(row)) out.text(chunk.label[row]);
   for (std::size_t k = 0; k < parsed.bad.size(); ++k) {
     const std::int64_t where[] = {parsed.bad_row[k], parsed.bad[k].line, parsed.bad[k].column};
     out.array(where, 3);
@@ -137,6 +139,9 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
   for (std::size_t r = 0; r < rows; ++r)
     if (chunk.indptr[r] > chunk.indptr[r + 1]) Source::damaged();
   for (std::uint64_t k = 0; k < head.labels; ++k) parsed.labels.push_back(in.text());
+  chunk.label.resize(rows);  // what most of them are, the ids tell
+  for (std::size_t row = 0; row < rows; ++row)
+    if (parsed.has_other_label(row)) chunk.label[row] = in.text();
   for (std::uint64_t k = 0; k < head.bad; ++k) {
     const std::int64_t* const where = in.array<std::int64_t>(3);
     parsed.bad_row.push_back(where[0]);
@@ -156,7 +161,6 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
   }
   in.end();
   parsed.weighted = head.weighted != 0;
-  chunk.label.resize(rows);  // as many as there are rows; what they are, the ids tell
 }
 
 }  // namespace mistakebound::cache

@@ -76,6 +76,7 @@ struct Parsed {
   static constexpr std::size_t other = 255;
   std::vector<std::string_view> labels;
   std::string label_ids;
+  bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
 
   // The different names, in the order in which they come, and of each non-zero the place of its name among them.
   std::pair<std::vector<std::string_view>, std::vector<std::int32_t>> different_names() const {

@@ -74,6 +74,15 @@ def with_labels(path: Path) -> list[Any]:
     return [path, "--labels", labels, "--no-header", "--format", "table"]
 
 
+def with_labels_and_bad_lines(path: Path) -> list[Any]:
+    words = with_labels(path)
+    lines = path.read_text().splitlines(keepends=True)
+    for at in (3, 50, 51, 200, 299):
+        lines[at] = "broken\n"
+    path.write_text("".join(lines))
+    return [*words, "--skip-bad", 5, "--passes", 2]
+
+
 def parquet(path: Path, seed: int = 0) -> Path:
     pa, writer = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {f"c{place}": [x[place] for _, x in rows(150, seed)] for place in range(4)}
@@ -103,6 +112,7 @@ STREAMS: dict[str, Callable[[Path], list[Any]]] = {
     "passes": lambda folder: [svmlight(folder / "a", 0, 100), svmlight(folder / "b", 1, 50), "--passes", 3],
     "skip bad": lambda folder: [with_bad_lines(folder / "a"), "--skip-bad", 5, "--passes", 2],
     "labels": lambda folder: with_labels(folder / "a"),
+    "labels, skip bad": lambda folder: with_labels_and_bad_lines(folder / "a"),
     "parquet": lambda folder: [parquet(folder / "a"), parquet(folder / "b", 1), "--label", "label", "--passes", 2],
     "arrow": lambda folder: [arrow_with_bad_rows(folder / "a"), "--label", "label", "--skip-bad", 2],
 }

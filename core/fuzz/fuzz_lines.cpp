@@ -24,7 +24,13 @@ const std::vector<std::string> svmlight = {
 const std::vector<std::string> vw = {
     "1 | price:.23 sqft:.25 2006", "-1 2 'second | a:1e3", "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |", "1 tag| a b:0", "| un", ""};
 const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
-                                         "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1"};
+                                         "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1",
+                                         "\xC3", "\xBC", "\xC3\xBC", "\xE2\x82\xAC"};
+// Letters, the first and the last of each length among them, and what is almost one.
+const std::vector<std::string> letters = {"\xC2\x80", "\xC3\xBC", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xEF\xBF\xBF",
+                                          "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
+const std::vector<std::string> no_letters = {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
+                                             "\xF5\x80\x80\x80", "\xC3", "\xE2\x82", "\xF0\x9F\x98", "\xF0\x9F", "\xE2", "\xC3\xBC\xBC"};
 
 std::string line(const std::vector<std::string>& seeds, Random& random) {
   std::string text = mutate(seeds, pieces, random);
@@ -53,6 +59,7 @@ void feed(const Format& format, const std::string& input, Random& random) {
   demand(good || tight.rows() == 0, "a bad row was kept", input);
   demand(tight.row_begin() == tight.value.size(), "a bad row left something", input);
   demand((Format::named ? tight.name.size() : tight.index.size()) == tight.value.size(), "sizes differ", input);
+  for (const std::string_view name : tight.name) demand(formats::is_utf8(name), "a name is not UTF-8", input);
   for (std::size_t k = 0; k < tight.value.size(); ++k) {
     demand(std::isfinite(tight.value[k]), "a value is not finite", input);
     demand(Format::named || (tight.index[k] >= 0 && tight.index[k] <= tight.largest_index), "an index is wrong", input);
@@ -78,10 +85,13 @@ std::string usual_line(const VwText&, Random& random) {
   if (below(random, 2) == 0) text += "space";
   for (std::size_t words = below(random, 40); words > 0; --words) {
     text += " " + std::string(below(random, 20), 'w') + std::to_string(random() % 1000);
+    if (below(random, 4) == 0) text += letters[below(random, letters.size())];
+    if (below(random, 100) == 0) text += no_letters[below(random, no_letters.size())];
     if (below(random, 2) == 0) text += ":" + some_number(random);
     if (below(random, 20) == 0) text += " |" + std::string(below(random, 3), 'n');
     if (below(random, 200) == 0) text += pieces[below(random, pieces.size())];
   }
+  if (below(random, 10) == 0) text += " w" + no_letters[below(random, no_letters.size())];
   return text;
 }
 
@@ -89,7 +99,7 @@ std::string usual_line(const VwText&, Random& random) {
 template <class Format>
 void feed_lines(const Format& format, const std::vector<std::string>& seeds, Random& random) {
   std::string input;
-  for (std::size_t lines = below(random, 6); lines > 0; --lines) {
+  for (std::size_t lines = below(random, below(random, 10) == 0 ? 40 : 6); lines > 0; --lines) {
     input += below(random, 4) == 0 ? line(seeds, random) : usual_line(format, random);
     if (below(random, 5) == 0) input += " ";
     input += below(random, 20) == 0 ? "\r\n" : "\n";
@@ -117,6 +127,7 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
   quick.clear();
   Chunk slow;
   demand(parse(true, quick) == parse(false, slow), "the quick way complains otherwise", input);
+  for (const std::string_view name : quick.name) demand(formats::is_utf8(name), "a name is not UTF-8", input);
   demand(quick.index == slow.index && quick.name == slow.name && quick.indptr == slow.indptr, "the quick way differs", input);
   demand(quick.line == slow.line && quick.label == slow.label && quick.largest_index == slow.largest_index,
          "the quick way counts otherwise", input);

@@ -22,20 +22,24 @@ inline constexpr std::size_t window = 4096;
 inline constexpr std::ptrdiff_t looks_ahead = 32;  // bytes after a window that may be looked at
 
 // Places of spaces and all control characters and, for VW, of colons and bars in `text`, whose length is a multiple of 64.
-// Returns their number.
+// Returns their number and, for VW, whether all bytes are ASCII.
 enum class Separators { spaces, of_vw };
 template <Separators Which>
-MISTAKEBOUND_QUICK inline std::size_t find_separators(const char* text, std::size_t size, std::uint16_t* place) {
+MISTAKEBOUND_QUICK inline std::size_t find_separators(const char* text, std::size_t size, std::uint16_t* place,
+                                                      [[maybe_unused]] bool* all_ascii = nullptr) {
   constexpr int at_once = Which == Separators::spaces ? 6 : 12;
   const __m256i space = _mm256_set1_epi8(' '), colon = _mm256_set1_epi8(':'), bar = _mm256_set1_epi8('|');
+  [[maybe_unused]] __m256i seen = _mm256_setzero_si256();
   std::uint16_t* out = place;
   for (std::size_t at = 0; at < size; at += 64) {
     std::uint64_t found = 0;
     for (std::size_t half = 0; half < 64; half += 32) {
       const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text + at + half));
       __m256i separates = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, space), bytes);
-      if constexpr (Which == Separators::of_vw)
+      if constexpr (Which == Separators::of_vw) {
         separates = _mm256_or_si256(separates, _mm256_or_si256(_mm256_cmpeq_epi8(bytes, colon), _mm256_cmpeq_epi8(bytes, bar)));
+        seen = _mm256_or_si256(seen, bytes);
+      }
       found |= std::uint64_t{static_cast<std::uint32_t>(_mm256_movemask_epi8(separates))} << half;
     }
     // Some at once, wanted or not: a loop whose end nobody can foresee would cost more.
@@ -46,6 +50,7 @@ MISTAKEBOUND_QUICK inline std::size_t find_separators(const char* text, std::siz
       for (int k = at_once; k < count; ++k, found &= found - 1) out[k] = static_cast<std::uint16_t>(at + _tzcnt_u64(found));
     out += count;
   }
+  if constexpr (Which == Separators::of_vw) *all_ascii = _mm256_movemask_epi8(seen) == 0;
   return static_cast<std::size_t>(out - place);
 }
 

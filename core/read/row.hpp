@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "read/chunk.hpp"
 #include "read/numbers.hpp"
+#include "read/utf8.hpp"
 
 namespace mistakebound::formats {
 
@@ -27,42 +27,6 @@ inline std::string_view bare_record(std::string_view record, std::int64_t line) 
 
 // For messages. (gcc 12 warns, wrongly, of a literal put before a temporary string: so none is.)
 inline std::string quoted(std::string_view name) { return std::string(1, '\'').append(name).append("'"); }
-
-// Bytes of the UTF-8 character at `at`, 0 if there is none: no overlong form, no surrogate, nothing above U+10FFFF.
-inline std::size_t utf8_size(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t k) { return at + k < text.size() ? static_cast<unsigned char>(text[at + k]) : 0u; };
-  const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0u) == 0x80u; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;
-    return follows(1) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
-    return follows(1) && follows(2) && follows(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-// Where the first byte that is no UTF-8 stands, or npos. Eight ASCII bytes are passed over at a time.
-inline std::size_t utf8_fault(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    std::uint64_t eight;
-    if (at + sizeof eight <= text.size()) {
-      std::memcpy(&eight, text.data() + at, sizeof eight);
-      if ((eight & 0x8080808080808080u) == 0) {
-        at += sizeof eight;
-        continue;
-      }
-    }
-    const std::size_t size = utf8_size(text, at);
-    if (size == 0) return at;
-    at += size;
-  }
-  return std::string_view::npos;
-}
 
 enum class Kind { number, not_finite, other };
 

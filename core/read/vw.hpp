@@ -10,6 +10,7 @@
 
 #include "chunk.hpp"
 #include "numbers.hpp"
+#include "utf8.hpp"
 #include "vw_avx2.hpp"
 
 namespace mistakebound {
@@ -34,6 +35,8 @@ struct VwText {
       chunk.drop_row();
       return false;
     };
+    if (const std::size_t fault = formats::utf8_fault({p, static_cast<std::size_t>(end - p)}); fault != std::string_view::npos)
+      return fail(p + fault, "not UTF-8");
     p = skip_spaces(p, end);
     if (p == end) return true;
 

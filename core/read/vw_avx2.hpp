@@ -10,6 +10,38 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {
 
+MISTAKEBOUND_QUICK inline __m256i load32(const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
+MISTAKEBOUND_QUICK inline __m256i is(__m256i bytes, int value) {
+  return _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(static_cast<char>(value)));
+}
+// Whether each is `first` or more, in its highest bit.
+MISTAKEBOUND_QUICK inline __m256i is_from(__m256i bytes, int first) {
+  return _mm256_subs_epu8(bytes, _mm256_set1_epi8(static_cast<char>(first - 0x80)));
+}
+MISTAKEBOUND_QUICK inline __m256i any(__m256i a, __m256i b, __m256i c = _mm256_setzero_si256(), __m256i d = _mm256_setzero_si256()) {
+  return _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+}
+// Whether a line is UTF-8, as utf8.hpp has it; `stop` is its newline. The first three bytes of a line of the usual shape are
+// ASCII, and of the others each can be judged by itself and the three before it. Answers stand in the highest bits.
+MISTAKEBOUND_QUICK inline bool line_is_utf8(const char* row, const char* stop) {
+  for (const char* p = row + 3; p <= stop; p += 32) {
+    const __m256i byte = load32(p), third = load32(p - 3);
+    if (_mm256_movemask_epi8(any(byte, third)) == 0) continue;
+    const __m256i before = load32(p - 1), second = load32(p - 2);
+    const __m256i expected = any(is_from(before, 0xC0), is_from(second, 0xE0), is_from(third, 0xF0));
+    const __m256i follows = _mm256_andnot_si256(_mm256_add_epi8(byte, byte), byte);  // 10......
+    const __m256i never = any(is(_mm256_and_si256(byte, _mm256_set1_epi8(-2)), 0xC0), is_from(byte, 0xF5));
+    // After some leads not everything may follow: what would be an overlong form, a surrogate, or above U+10FFFF.
+    const __m256i from_a0 = _mm256_slli_epi16(byte, 2), from_90 = any(from_a0, _mm256_slli_epi16(byte, 3));
+    const __m256i barred = any(_mm256_andnot_si256(from_a0, is(before, 0xE0)), _mm256_and_si256(from_a0, is(before, 0xED)),
+                               _mm256_andnot_si256(from_90, is(before, 0xF0)), _mm256_and_si256(from_90, is(before, 0xF4)));
+    const __m256i wrong = any(_mm256_xor_si256(expected, follows), never, barred);
+    const std::uint64_t of_line = (std::uint64_t{2} << std::min<std::ptrdiff_t>(stop - p, 31)) - 1;
+    if ((static_cast<std::uint32_t>(_mm256_movemask_epi8(wrong)) & of_line) != 0) return false;
+  }
+  return true;
+}
+
 // From `token` on, those features that a space ends, at the places from k to `count`: words, alone or with a colon and a
 // number, but for 0. Returns the place at which the first other one ends.
 MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std::uint16_t* place, std::size_t k,
@@ -58,6 +90,7 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
   const char *row = p, *token = p;  // where the line and the next word begin
   std::string_view label, space;
   enum class In { label, space, features } in = In::label;
+  bool line_is_ascii = true;  // with what else is in its windows: otherwise it may not be UTF-8
   __m128i others = _mm_setzero_si128();
   const auto leave = [&] {
     chunk.drop_row();
@@ -65,7 +98,9 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
   };
   for (const char* text = p; end - text >= 64 + looks_ahead;) {
     const auto size = std::min(window, static_cast<std::size_t>(end - text - looks_ahead) / 64 * 64);
-    const std::size_t count = find_separators<Separators::of_vw>(text, size, place);
+    bool window_is_ascii = true;
+    const std::size_t count = find_separators<Separators::of_vw>(text, size, place, &window_is_ascii);
+    line_is_ascii = window_is_ascii && (line_is_ascii || in == In::label);
     for (std::size_t k = 0; k < count; ++k) {
       const char* stop = text + place[k];
       if (in == In::features && space.empty()) {
@@ -101,8 +136,11 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
             continue;
           if (_mm_testz_si128(others, others) == 0) [[unlikely]]
             return leave();
+          if (!line_is_ascii && !line_is_utf8(row, stop)) [[unlikely]]
+            return leave();
           chunk.end_row(label, line++);
           row = token;
+          line_is_ascii = window_is_ascii;
           in = In::label;
           continue;
         }

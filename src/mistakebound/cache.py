@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mistakebound._core import Chunk
 
-MAGIC = b"mistakebound cache 1\n".ljust(24, b"\0")
+MAGIC = b"mistakebound cache 2\n".ljust(24, b"\0")
 RECORD = struct.Struct("<6Q")
 """Bytes of a packed chunk, and where it begins: number of its file, byte, line, whether lines are rows of
 columns; and a sum that says whether all this belongs together."""

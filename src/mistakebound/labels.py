@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
@@ -182,7 +183,7 @@ class Labels:
             message = f"label {label!r} alone does not tell which side is positive: {BY_CLASSES}"
             raise StreamError(message)
         if label != label:  # noqa: PLR0124
-            message = "label is NaN"
+            message = "label is NaN (of a file, or infinite)"
             raise StreamError(message)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
@@ -205,14 +206,21 @@ class Labels:
 def plain_label(text: bytes) -> Any:
     """A label as a file has it: a number if it is one, otherwise text; None if there is none.
 
-    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"")
-    (1, 0.5, 'spam', None)
+    An infinite number is NaN, which nobody takes for a label: where it came from, none was meant.
+
+    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"1_0"), plain_label(b"")
+    (1, 0.5, 'spam', '1_0', None)
+    >>> plain_label(b"1e999")
+    nan
     """
     if not text:
         return None
-    for number in (int, float):
+    if b"_" not in text:  # Python alone would take 1_0 for 10
         with suppress(ValueError):
-            return number(text)
+            return int(text)
+        with suppress(ValueError):
+            number = float(text)
+            return number if isfinite(number) else nan
     return text.decode(errors="replace")
 
 

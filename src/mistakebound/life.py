@@ -119,7 +119,10 @@ class Life:
         if self.reduction != Reduction():
             played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
-        row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
+        try:
+            row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
+        except MemoryError:
+            raise MemoryError(_too_large(part)) from None
         return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
@@ -241,6 +244,17 @@ def _part_words(part: Part, fault: int, position: int) -> str:
         name = chunk.name(position).decode(errors="replace") if chunk.named else ""
         feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
     return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
+
+
+def _too_large(part: Part) -> str:
+    """What to say if the memory does not suffice for the features of a part."""
+    chunk = part.chunk
+    if chunk.named or not len(chunk.index):
+        return f"{part.file}: there is not enough memory for so many features"
+    position = int(np.argmax(chunk.index))
+    row = int(np.searchsorted(chunk.indptr, position, side="right")) - 1
+    index = int(chunk.index[position]) + part.first
+    return f"{part.where(row)}: index {index} takes more memory than there is, for a weight is kept for all up to it"
 
 
 def _in_words(fault: Fault) -> StreamError:

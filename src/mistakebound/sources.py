@@ -17,7 +17,9 @@ from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
+from mistakebound.limits import fault_of
 from mistakebound.live import Follower
+from mistakebound.numbering import MOST, every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
@@ -65,9 +67,9 @@ class Part:
     rows: int
     error: str
     labels: list[bytes]
-    """The different ones."""
+    """The different ones, or the first 255."""
     label_ids: bytes
-    """Of each row, its place among them."""
+    """Of each row, its place among them, or 255."""
     in_rows: bool = False
     """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
@@ -76,11 +78,14 @@ class Part:
     """What is to be said of a row without a label."""
     label_key: str = ""
     """Of JSON, where the label should be."""
+    other_labels: tuple[bytes, ...] = ()
+    """Of those rows whose place is 255: two classes are long exceeded, but a matrix may have them all."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""
         place = self.label_ids[row]
-        return plain_label(self.labels[place]) if place < len(self.labels) else "(one of very many)"
+        text = self.labels[place] if place < MOST else self.other_labels[self.label_ids.count(place, 0, row)]
+        return plain_label(text)
 
     def no_label(self, row: int) -> str:
         """What is to be said of this row, which has no label."""
@@ -192,6 +197,9 @@ class Source:
         follow: bool = False,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
+        options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **(table or {})}
+        if fault := fault_of(options):
+            raise ValueError(fault)
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format
         self.label = label
@@ -236,7 +244,8 @@ class Source:
             self.remarks.clear()
         if self.follow:
             self._check_that_it_can_be_followed()
-        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), start.rows, None)
+        behind = start.rows + start.skipped
+        told = None if self.labels is None else islice(label_lines(os.fspath(self.labels)), behind, None)
         rows, self.done = start.rows, 0
         reached, examples = start.file, start.byte
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
@@ -278,8 +287,12 @@ class Source:
             index.append(chunk.index[:end])
             value.append(chunk.value[:end])
             width = max(width, chunk.width)
-            known = label_array(plain_label(text) for text in part.labels)
-            labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
+            if part.other_labels:
+                texts_of_all = every_label(part.labels, part.label_ids, part.other_labels)
+                labels.append(label_array(map(plain_label, islice(texts_of_all, rows))))
+            else:
+                known = label_array(plain_label(text) for text in part.labels)
+                labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
             if part.error:
                 raise ValueError(part.error)
         arrays = [np.concatenate(each) if each else np.zeros(0) for each in (value, index, indptr)]
@@ -506,7 +519,7 @@ class Source:
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
-        rows, error = len(chunk), ""
+        rows, error, left_out = len(chunk), "", []
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
             where = f": row {begin.line + row + number}" if in_rows else f":{begin.line + line}:{column}"
             message = f"{file}{where}: {what.decode(errors='replace')}"
@@ -515,16 +528,20 @@ class Source:
                 rows, error = row, message
                 break
             self.skipped.append(message)
-        labels, ids = (chunk.labels, chunk.label_ids) if told is None else numbered(islice(told, rows))
+            left_out.append(row)
+        labels, ids, others = labels_of(chunk) if told is None else numbered(of_rows(told, rows, left_out))
         if len(ids) < rows:
             rows, error = len(ids), f"{self.labels}: there are fewer labels than examples"
         if self.positive is not None:
             wanted = self.positive.encode()
-            labels = [each if each in (wanted, b"") else b"not " + wanted for each in labels]
+            if others:
+                labels, ids, others = numbered(of_positive(every_label(labels, ids, others), wanted))
+            labels = list(of_positive(labels, wanted))
         if chunk.weighted:
             self._remark(IGNORED)
         first = 0 if self.zero_based else 1
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, self._unlabelled, self._label_key)
+        said = (self._unlabelled, self._label_key)
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said, others)
 
 
 def _can(read: Callable[[dict[str, Any]], Any], told: dict[str, Any]) -> bool:
@@ -552,13 +569,6 @@ UNEXPECTED = (
 NO_COLUMN = "there is no label (tell which column it is: --label NAME or NUMBER; there are: "
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"
-
-
-def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes]:
-    """The different labels, and the place of each among them; 255 for all beyond what two classes could be."""
-    places: dict[bytes, int] = {}
-    ids = bytes(places.setdefault(label, min(len(places), 255)) for label in labels)
-    return list(places)[:255], ids
 
 
 ENOUGH = 1 << 16

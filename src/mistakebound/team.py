@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -41,12 +42,14 @@ class Team(Generic[Item, Result]):
         self._queue: deque[Task[Item, Result]] = deque()
         self._changed = threading.Condition()
         self._ended = False
+        self._process = os.getpid()
         self._others = [threading.Thread(target=self._serve, daemon=True) for _ in range(threads - 1)]
         for thread in self._others:
             thread.start()
 
     def add(self, item: Item) -> Task[Item, Result]:
         """Have it done by whoever is free first."""
+        self._require_threads()
         task: Task[Item, Result] = Task(item)
         with self._changed:
             self._queue.append(task)
@@ -56,6 +59,7 @@ class Team(Generic[Item, Result]):
     def result_of(self, task: Task[Item, Result]) -> Result:
         """What came of a task. Works on others meanwhile."""
         while not task.done:
+            self._require_threads()
             with self._changed:
                 other = self._queue.popleft() if self._queue else None
                 if other is None and not task.done:
@@ -68,12 +72,20 @@ class Team(Generic[Item, Result]):
 
     def end(self) -> None:
         """Leave undone what nobody has begun."""
+        if self._process != os.getpid():
+            return
         with self._changed:
             self._ended = True
             self._queue.clear()
             self._changed.notify_all()
         for thread in self._others:
             thread.join()
+
+    def _require_threads(self) -> None:
+        """Refuse to wait for threads that a forked process has not got, or for a lock that one of them held."""
+        if self._process != os.getpid():
+            message = "what was begun before a fork cannot go on in the new process: begin again there, or threads=1"
+            raise RuntimeError(message)
 
     def _serve(self) -> None:
         while True:

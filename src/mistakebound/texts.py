@@ -139,8 +139,24 @@ def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, 
 def label_lines(file: str) -> Iterator[bytes]:
     """The lines of a file of labels, without spaces around them."""
     with opened(file) as text:
+        behind = 0
         for block, _ in text.blocks:
-            yield from (line.strip() for line in bytes(block).splitlines())
+            lines = bytes(block).splitlines()
+            if not is_utf8(bytes(block)):
+                line = next(number for number, line in enumerate(lines, behind + 1) if not is_utf8(line))
+                message = f"{file}:{line}: not UTF-8"
+                raise ValueError(message)
+            yield from (line.strip() for line in lines)
+            behind += len(lines)
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether it is; texts that are not could not be told apart once they were decoded."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def total_size(files: list[str]) -> int | None:

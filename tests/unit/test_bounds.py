@@ -286,5 +286,6 @@ def test_every_theorem_of_the_page_is_listed() -> None:
         "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
         "winnow-panel", "pnorm", "elimination", "halving", "weighted-majority", "randomized-weighted-majority",
+        "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "squint",
     }  # fmt: skip
     assert bounds.BOUNDS["winnow-best-rate"](1024, 1) == 10.0

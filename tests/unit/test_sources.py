@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import mistakebound as mb
 from mistakebound import texts
 from mistakebound._core import Reader
+from mistakebound.sources import START, Place
 
 
 def rows_of(text: str | bytes, format_: str, *, zero_based: bool = False, most_bad: int = 0) -> list[tuple[Any, ...]]:
@@ -195,6 +196,41 @@ def test_bad_vw(text: str, column: int, words: str) -> None:
     found = bad_of("1 | fine\n" + text, "vw")
     assert found[:2] == (2, column)
     assert words in found[2]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        b"\xff",
+        b"\xc3",
+        b"\xbc",
+        b"\xc0\xaf",
+        b"\xe0\x80\xaf",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xe2\x82",
+        b"\xf0\x9f\x98",
+    ],
+)
+def test_vw_that_is_not_utf8(piece: bytes, tmp_path: Path) -> None:
+    """Wherever it stands in a line, the line is a bad one; what is UTF-8 beside it is good, at the edges of it, too."""
+    words = b" ".join(b"w%d" % at for at in range(1200))  # longer than a window of the quick way
+    good = "1 | ä € 😀 \u0080 \u07ff \u0800 \ud7ff \ue000 \uffff \U00010000 \U0010ffff end".encode()
+    lines = []
+    for at in (0, 4, 300, 3000, 4090, 4093, 5000, len(words) - 1):
+        spoilt = b"1 | " + words[:at] + piece + words[at:]
+        lines += [good, spoilt, b"1 | " + words, b"-1 |n" + piece + b" a b", b"1 '" + piece + b"| c", good]
+    path = tmp_path / "names.vw"
+    path.write_bytes(b"\n".join([*lines, words]))  # the last one has no bar, but is far from the others
+    with pytest.raises(mb.StreamError, match=r"names.vw:2:5: not UTF-8"):
+        mb.Perceptron(classes=(-1, 1)).run(mb.Source(path))
+    source, learner = mb.Source(path, skip_bad=3 * 8 + 1), mb.Perceptron(classes=(-1, 1))
+    assert learner.run(source).rounds == 3 * 8
+    assert [line.split(": ")[1] for line in source.skipped[:-1]] == ["not UTF-8"] * 24
+    places = [tuple(map(int, line.split(": ")[0].split(":")[-2:])) for line in source.skipped[:6]]
+    assert places == [(2, 5), (4, 6), (5, 4), (8, 9), (10, 6), (11, 4)]
+    learner.save(tmp_path / "m.mb")
+    assert mb.load(tmp_path / "m.mb").predict_one({"😀": 1.0}) == 1
 
 
 # ---------------------------------------------------------------- files
@@ -376,6 +412,76 @@ def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatc
     labels.write_text("a\nb\na\nb")
     with pytest.raises(ValueError, match="more labels than examples"):
         mb.Perceptron(classes=("a", "b")).run(mb.Source(path, labels=labels))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", [1, 100, 1 << 20])
+@pytest.mark.parametrize("kind", ["table", "vw"])
+def test_a_bad_line_uses_up_its_label(
+    kind: str, block: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The label file has a line for every example: what is left out of one stream is left out of both."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    path, labels, bad = tmp_path / "x", tmp_path / "y", {0, 30, 50, 51, 99}
+    if kind == "table":
+        lines = ["oops" if at in bad else f"{at + 0.5},1" for at in range(100)]
+        path.write_text("x,one\n\n" + "\n".join(lines))
+    else:
+        path.write_text("".join(f"| x:{'oops' if at in bad else at + 0.5}\n" for at in range(100)))
+    labels.write_text("".join(f"{at}\n" for at in range(100)))
+    options: dict[str, Any] = {"labels": labels, "threads": threads, "cache": tmp_path / "cache"}
+    source = mb.Source(path, format=kind, skip_bad=5, **options)
+
+    def examples(start: Place = START) -> list[tuple[Any, float]]:
+        found = []
+        for part in source.parts(start):
+            first = part.chunk.indptr[:-1]
+            found += [(part.label(row), part.chunk.value[first[row]]) for row in range(part.rows)]
+        return found
+
+    good = [(at, at + 0.5) for at in range(100) if at not in bad]
+    places = [part.begin for part in source.parts()]
+    for _ in range(2):  # the second time from the cache
+        assert examples() == good
+    for place in places:
+        assert examples(place) == good[place.rows :]
+    labels.write_text("".join(f"{at}\n" for at in range(98)))
+    error = next(part.error for part in source.parts() if part.error)
+    assert error == f"{labels}: there are fewer labels than examples"
+    labels.write_text("".join(f"{at}\n" for at in range(101)))
+    with pytest.raises(ValueError, match="more labels than examples"):
+        examples()
+    labels.write_text("".join(f"{at}\n" for at in range(100)))
+    source.skip_bad = 3
+    until = next(part for part in source.parts() if part.error)
+    assert until.error.startswith(f"{path}:{54 if kind == 'table' else 52}:")
+    assert until.begin.rows + until.rows == 48
+    assert until.rows == 0 or until.label(until.rows - 1) == 49
+
+
+@pytest.mark.parametrize("block", [50, 1 << 20])
+def test_more_labels_than_a_byte_can_number(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A matrix has them all, also from a cache and from a file of their own; one against all others can be learned."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    wanted = [number * 0.5 for number in [*range(400), 7, 300, 390, 0]]
+    path, labels = tmp_path / "a.svm", tmp_path / "y"
+    path.write_text("".join(f"{y} 1:{y}\n" for y in wanted))
+    labels.write_text("".join(f"{y}\n" for y in wanted))
+    for options in ({}, {"cache": tmp_path / "c"}, {"cache": tmp_path / "c"}, {"labels": labels}):
+        source = mb.Source(path, **options)  # type: ignore[arg-type]
+        X, y = source.to_csr()
+        assert y.tolist() == wanted
+        assert y.dtype == np.float64
+        assert X.sum() == sum(wanted)
+        told = [part.label(row) for part in source.parts() for row in range(part.rows)]
+        assert told == wanted
+    for positive in (150.0, 3.5, 0.0):
+        learner = mb.Perceptron(classes=(f"not {positive}", positive))
+        ledger = learner.run(mb.Source(path, positive=str(positive)))
+        assert ledger.said_positive - ledger.false_positives + ledger.false_negatives == 2
+        assert ledger.rounds == len(wanted)
+    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third one"):
+        mb.Perceptron().run(mb.Source(path))
 
 
 def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:

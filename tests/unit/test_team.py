@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 
@@ -55,6 +57,26 @@ def test_an_error_comes_after_the_results_before_it(threads: int) -> None:
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="three"):
         next(results)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("taken", [0, 1, 5])
+def test_a_forked_process_is_told_that_it_has_no_threads(taken: int) -> None:
+    """It would wait for ever: threads are not inherited, but locks that they hold are."""
+    results = in_order(lambda item: item, range(100), 3, never)
+    assert [next(results) for _ in range(taken)] == list(range(taken))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # what hangs is ended, and not by 7
+        try:
+            found = list(results)
+            os._exit(8 if found == list(range(taken, 100)) else 9)
+        except RuntimeError as error:
+            os._exit(7 if "before a fork" in str(error) else 10)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == (7 if taken else 8)  # what begins after the fork has threads of its own
+    assert list(results) == list(range(taken, 100))
 
 
 def test_items_that_break_off_are_told_after_what_was_read() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound import _core
+import mistakebound._core as _core  # noqa: PLR0402 - not from the package, which imports what lies above
 from mistakebound.aggregation.engine import SUMS, Engine
 from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
 from mistakebound.aggregation.gradient import OGD

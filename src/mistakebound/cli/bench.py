@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import told
+from mistakebound.cli.output import json_of, told
 from mistakebound.cli.summary import many
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def bench(rows: int, repeats: int, *, as_json: bool) -> None:
         missing = [PEERS[peer] for peer, found in there.items() if not found]
         if as_json:
             about = {"version": mb.__version__, "rows": rows, "repeats": repeats}
-            click.echo(json.dumps(about | {"results": results, "not_installed": missing}))
+            click.echo(json_of(about | {"results": results, "not_installed": missing}))
         elif missing:
             click.echo(f"\nnot installed: {', '.join(missing)}; to compare: pip install {' '.join(missing)}")
 

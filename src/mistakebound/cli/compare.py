@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import replace
@@ -16,7 +15,7 @@ from mistakebound.both_labels import both_labels_first
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, picture_maker, reason_of, shown, told
+from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import many, options_of, share, size
@@ -90,7 +89,7 @@ def compare(
             message = f"{', '.join(source.files)}: there are no examples"
             raise click.ClickException(message)
         if as_json:
-            click.echo(json.dumps(as_object(ranked, contenders, source, seconds, stopped)))
+            click.echo(json_of(as_object(ranked, contenders, source, seconds, stopped)))
         elif ranked:
             click.echo(in_words(ranked, contenders, source, seconds))
         if plot and draw:

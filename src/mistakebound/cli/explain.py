@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import note, shown, told
+from mistakebound.cli.output import json_of, note, shown, told
 from mistakebound.cli.reading import loaded, notes_of, reading, source_to_predict
 
 if TYPE_CHECKING:
@@ -80,4 +79,4 @@ def as_object(found: Explanation, top: int) -> str:
         {"feature": each.feature, "value": each.value, "weight": each.weight, "adds": each.adds} for each in listed
     ]
     rest = sum(each.adds for each in found.contributions[len(listed) :])
-    return json.dumps({name: getattr(found, name) for name in names} | {"features": features, "rest": rest})
+    return json_of({name: getattr(found, name) for name in names} | {"features": features, "rest": rest})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import note, shown, told
+from mistakebound.cli.output import json_of, note, shown, told
 from mistakebound.cli.reading import FILES, loaded, notes_of, reading, source_to_predict
 
 
@@ -79,7 +78,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
         if as_json:
             added = 0.0 if constant is None else constant.adds
             known = len(features.weights) - features.life.named
-            click.echo(json.dumps({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
+            click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
             return
         if constant is not None:
             click.echo(f"{constant.adds:>14.6g}  {constant.feature}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import time
 from contextlib import contextmanager
@@ -109,6 +111,24 @@ def shown(name: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
 
 
+def json_of(value: Any) -> str:
+    """A value in JSON, where every number is finite: what is not is null, so that any program can read it.
+
+    >>> json_of({"bound": float("inf"), "rate": [0.5, float("nan")]})
+    '{"bound": null, "rate": [0.5, null]}'
+    """
+    return json.dumps(finite(value), allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """The same, with None for each number that is not finite."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 @contextmanager
 def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
@@ -121,6 +141,9 @@ def told() -> Iterator[None]:
         raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
     except (ValueError, ImportError) as error:
         raise click.ClickException(reason_of(error)) from None
+    except MemoryError as error:
+        words = str(error).removeprefix("std::bad_alloc")
+        raise click.ClickException(words or "there is not enough memory") from None
 
 
 def printable(text: str) -> str:

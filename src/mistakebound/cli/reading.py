@@ -99,7 +99,11 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
         raise click.UsageError(message)
     table = {name: value for name, value in told.items() if value not in (None, (), [])}
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
-    source = mb.Source(files, table=table, cache=cache, **{name: options.pop(name) for name in READING_NAMES})
+    told = {name: options.pop(name) for name in READING_NAMES}
+    try:
+        source = mb.Source(files, table=table, cache=cache, **told)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
     if known is not None:
         source.remembered = known["table"].keys() - source.table.keys()
         source.table = {**known["table"], **source.table}
@@ -167,6 +171,7 @@ def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
 def checked(reading: dict[str, Any]) -> dict[str, Any]:
     """What a model file says of reading, if it is what we would have written."""
     from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
+    from mistakebound.limits import fault_of  # noqa: PLC0415
 
     wrong = "how its files were read is not told rightly"
     reading = {"columns": [], **reading}  # the first files of format 3 do not have it
@@ -181,5 +186,6 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
             need(is_list_of(list, value) and all(is_list_of(str, pair) and len(pair) == 2 for pair in value), wrong)
         else:
             need(type(value) is {"separator": str, "header": bool}.get(name, int), wrong)
+    need(not fault_of({**table, "label": label}), wrong)
     pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
     return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}

@@ -19,7 +19,7 @@ from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, Manual
-from mistakebound.cli.output import OutputFile, Table, told, written
+from mistakebound.cli.output import OutputFile, Table, json_of, told, written
 from mistakebound.cli.reading import FILES, loaded, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
@@ -185,7 +185,7 @@ def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: b
     """Tell what is known of the run, to a machine or to a person."""
     if as_json:
         told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-        click.echo(json.dumps(found | told_of))
+        click.echo(json_of(found | told_of))
         return
     for line in found["skipped"]:
         click.echo(f"skipped {line}", err=True)

@@ -31,7 +31,7 @@ class Given(Loss):
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:  # noqa: ARG002
         """1."""
-        return np.ones_like(floats(forecast))
+        return 1.0 + 0.0 * floats(forecast)  # NaN for who sleeps
 
 
 @dataclass(frozen=True)

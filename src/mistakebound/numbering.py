@@ -1,0 +1,58 @@
+"""The labels of many rows as numbers of one byte: most streams have two of them, and few need more than 255."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mistakebound._core import Chunk
+
+MOST = 255
+"""The first so many different labels have a number of their own; it stands for all others."""
+
+
+def of_rows(labels: Iterator[bytes], rows: int, left_out: list[int]) -> Iterator[bytes]:
+    """The labels of so many rows. A line that was left out has one, too, which nobody wants.
+
+    >>> list(of_rows(iter([b"a", b"bad", b"b", b"c"]), 2, [1]))
+    [b'a', b'b']
+    """
+    done = 0
+    for row in left_out:  # how many good ones came before it
+        yield from islice(labels, row - done)
+        next(labels, None)
+        done = row
+    yield from islice(labels, rows - done)
+
+
+def of_positive(labels: Iterable[bytes], wanted: bytes) -> Iterator[bytes]:
+    """One label against all others; none stays none."""
+    other = b"not " + wanted
+    return (each if each in (wanted, b"") else other for each in labels)
+
+
+def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
+    """The different labels, the place of each among them, and what those are that no byte has a place for."""
+    places: dict[bytes, int] = {}
+    ids, others = bytearray(), []
+    for label in labels:
+        place = places.setdefault(label, len(places)) if len(places) < MOST else places.get(label, MOST)
+        ids.append(place)
+        if place == MOST:
+            others.append(label)
+    return list(places), bytes(ids), tuple(others)
+
+
+def labels_of(chunk: Chunk) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
+    """The same of a chunk."""
+    labels = chunk.labels
+    return labels, chunk.label_ids, tuple(chunk.other_labels) if len(labels) == MOST else ()
+
+
+def every_label(labels: list[bytes], ids: bytes, others: Iterable[bytes]) -> Iterator[bytes]:
+    """The label of each row, from what ``numbered`` has made of them."""
+    rest = iter(others)
+    return (labels[place] if place < MOST else next(rest) for place in ids)
