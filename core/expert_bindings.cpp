@@ -249,10 +249,6 @@ class MixtureGame {
     for (const auto c : {M::R, M::V, M::loss, M::own, M::awake}) all[M::names[c]] = to_numpy(mixture_.column(c));
     return all;
   }
-  nb::object bound() {
-    const auto lock = lock_.take();
-    return experts::has_bound(mixture_.rule()) ? to_numpy(mixture_.bounds()) : nb::none();
-  }
   // What the whole rule knows, besides a number for each expert.
   nb::dict numbers() {
     const auto lock = lock_.take();
@@ -260,7 +256,6 @@ class MixtureGame {
     nb::dict all;
     all["eta"] = book.eta;
     all["gaps"] = book.gaps;
-    all["variance"] = book.variance;
     all["widest"] = book.widest;
     all["largest"] = book.largest;
     all["rounds"] = book.rounds;
@@ -391,7 +386,6 @@ void bind_experts(nb::module_& m) {
       .def("run_losses", &MixtureGame::run_losses, "L"_a.noconvert())
       .def("weights", &MixtureGame::weights)
       .def("sums", &MixtureGame::sums)
-      .def("bound", &MixtureGame::bound)
       .def("numbers", &MixtureGame::numbers)
       .def("state", &MixtureGame::state)
       .def("restore", &MixtureGame::restore, "state"_a)

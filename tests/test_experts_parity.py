@@ -23,7 +23,7 @@ SANITIZED = "MISTAKEBOUND_SANITIZED" in os.environ
 
 
 def check_alike(core: CompiledEngine, spec: LossEngine, *, least: float = 1e-280, close: float = 1e-9) -> None:
-    """Weights in logarithms (those above ``least``), sums and bounds, nine digits of them."""
+    """Weights in logarithms (those above ``least``), and sums, nine digits of them."""
     p, q = core.weights(), spec.weights()
     assert np.isfinite(p).all()
     assert p.sum() == pytest.approx(1)
@@ -34,11 +34,6 @@ def check_alike(core: CompiledEngine, spec: LossEngine, *, least: float = 1e-280
     for name in SUMS:
         ours, theirs = core.sums[name], spec.sums[name]
         assert np.abs(ours - theirs).max() <= close * (1 + np.abs(theirs).max()), name
-    with np.errstate(all="ignore"):
-        ours, theirs = core.bound(), spec.bound()
-    assert (ours is None) == (theirs is None)
-    if theirs is not None:
-        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12 * np.max(theirs))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -46,8 +41,6 @@ def check_alike(core: CompiledEngine, spec: LossEngine, *, least: float = 1e-280
 def test_core_equals_the_specification(rule: str, parameters: dict[str, float], loss: str) -> None:
     for name, (A, y) in streams(loss).items():
         for pattern in ("none", "some", "long"):
-            if pattern != "none" and name in {"heavy", "jumping"} and rule in FIXED:
-                continue
             rows = asleep(A, pattern)
             for gradient in (True, False):
                 core, spec = both(rule, parameters, loss, uneven(A.shape[1]), gradient=gradient)
@@ -222,9 +215,6 @@ def test_long_streams(rule_parameters: tuple[str, dict[str, float]]) -> None:
     p = core.weights()
     assert np.isfinite(p).all()
     assert p[0] == p.max()
-    bound = core.bound()
-    if bound is not None and rule != "boa":  # whose theorem wants η|r| ≤ ½
-        assert (core.sums["regrets"] <= bound * (1 + 1e-9)).all()
 
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)

@@ -24,16 +24,17 @@ struct Book {
   double *w, *next;      // weights, not summing to 1; room for others
   double *R, *V, *loss;  // sums of r, r² and of the losses while awake
   double *r, *theirs;    // of this round; 0 asleep
-  double *X, *rate, *cost, *S, *b;  // the rule's own, if it has them
+  double *X, *rate, *S, *b;  // the rule's own, if it has them
   double log_n;          // ln max(n, 2)
   std::size_t rounds;
   // Of all experts; each rule has its own use for some of them.
-  double eta, alpha, gaps, variance, widest, largest, first, drift, potential;
+  double eta, alpha, gaps, widest, largest;
 };
 
 struct Mixed {
   double total, sum;  // Σ w and Σ w·x of those awake
   double size;        // max |x| of those awake
+  double low, high;   // min x and max x of them
   std::size_t awake;
   bool odd;           // somebody's x is not between the limits
 };
@@ -58,10 +59,6 @@ struct HedgeSums {
   bool rose[hedge_block];  // a weight may have grown by more than e^(1/32)
   bool odd;                // a loss that is NaN, infinite or too large
 };
-struct Spread {
-  double top[hedge_block], bottom[hedge_block];
-};
-
 struct Level {
   Mixed (*mix)(const Book&, const double* w, const double* x, double least, double most);
   Regrets (*lose)(const Book&, const double* x, const Outcome&);
@@ -71,7 +68,7 @@ struct Level {
   // Plays `rounds` (1 or 4) rows of losses from w into next.
   HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds);
   // Adds what happened in them to the sums, h being the learner's losses.
-  Spread (*settle)(const Book&, const double* losses, std::size_t rounds, const double* h);
+  void (*settle)(const Book&, const double* losses, std::size_t rounds, const double* h);
   void (*exp)(const double* x, std::size_t n, double* out);
   void (*log)(const double* x, std::size_t n, double* out);
   void (*log1p)(const double* x, std::size_t n, double* out);

@@ -91,9 +91,7 @@ inline HedgeSums hedge(const Book& book, const double* losses, std::size_t round
 }
 
 template <std::size_t rounds>
-Spread settle_rounds(const Book& book, const double* losses, const double* h) {
-  Four high[rounds], low[rounds];
-  for (std::size_t t = 0; t < rounds; ++t) high[t] = all(-infinity), low[t] = all(infinity);
+void settle_rounds(const Book& book, const double* losses, const double* h) {
   fours(book.n, [&](std::size_t k, auto kind) {
     Four R = load(book.R + k), V = load(book.V + k), lost = load(book.loss + k);
     const Mask is_real = real(k, book.n, kind);
@@ -103,18 +101,13 @@ Spread settle_rounds(const Book& book, const double* losses, const double* h) {
       R += r;
       V += r * r;
       lost += loss;
-      high[t] = most(choose(is_real, loss, all(-infinity)), high[t]);
-      low[t] = least(choose(is_real, loss, all(infinity)), low[t]);
     }
     store(book.R + k, R);
     store(book.V + k, V);
     store(book.loss + k, lost);
   });
-  Spread spread{};
-  for (std::size_t t = 0; t < rounds; ++t) spread.top[t] = top(high[t]), spread.bottom[t] = bottom(low[t]);
-  return spread;
 }
-inline Spread settle(const Book& book, const double* losses, std::size_t rounds, const double* h) {
+inline void settle(const Book& book, const double* losses, std::size_t rounds, const double* h) {
   return rounds == hedge_block ? settle_rounds<hedge_block>(book, losses, h) : settle_rounds<1>(book, losses, h);
 }
 

@@ -8,7 +8,7 @@ namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 inline constexpr double nan = __builtin_nan("");
 
 inline Mixed mix(const Book& book, const double* w, const double* x, double least_x, double most_x) {
-  Four total{}, sum_x{}, large{}, count{};
+  Four total{}, sum_x{}, low = all(infinity), high = all(-infinity), count{};
   Mask odd{};
   fours(book.n, [&](std::size_t k, auto kind) {
     const Four said = from_row(x, k, book.n, nan, kind);
@@ -16,11 +16,14 @@ inline Mixed mix(const Book& book, const double* w, const double* x, double leas
     const Four weight = where(awake, load(w + k)), value = where(awake, said);
     total += weight;
     sum_x += weight * value;
-    large = most(size(value), large);
+    low = least(said, low);  // not those who sleep: NaN is not less
+    high = most(said, high);
     odd |= awake & ~((said >= least_x) & (said <= most_x));
     count += where(awake, all(1));
   });
-  return {sum(total), sum(sum_x), top(large), static_cast<std::size_t>(sum(count)), any(odd)};
+  const double least_said = bottom(low), most_said = top(high);
+  const double large = larger(__builtin_fabs(least_said), __builtin_fabs(most_said));
+  return {sum(total), sum(sum_x), large, least_said, most_said, static_cast<std::size_t>(sum(count)), any(odd)};
 }
 
 template <LossId id>

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "experts/book.hpp"
-#include "experts/bounds.hpp"
 
 namespace mistakebound::experts {
 
@@ -30,9 +29,9 @@ struct Task {
 
 class Mixture {
  public:
-  enum Column { w, R, V, loss, X, rate, cost, S, b, own, awake, columns };
-  static constexpr std::array<const char*, columns> names{"w", "regrets", "squares", "losses", "X", "rate",
-                                                          "cost", "S", "b", "own_losses", "rounds"};
+  enum Column { w, R, V, loss, X, rate, S, b, own, awake, columns };
+  static constexpr std::array<const char*, columns> names{"w", "regrets", "squares", "losses", "X",
+                                                          "rate", "S", "b", "own_losses", "rounds"};
 
   Mixture(RuleId rule, double eta, double alpha, Task task, const std::vector<double>& prior)
       : rule_(rule), task_(task), level_(&plain_level) {
@@ -58,7 +57,7 @@ class Mixture {
       for (std::size_t k = 0; k < old; ++k) book_.w[k] *= kept;
       std::copy(prior.begin() + static_cast<std::ptrdiff_t>(old), prior.end(), book_.w + old);
     }
-    if (book_.largest > 0) make_rates();
+    if (book_.largest > 0) make_rates(old);
     stale_ = true;
   }
 
@@ -130,14 +129,9 @@ class Mixture {
     if (which == awake) for (double& each : values) each += awake_of_all_;
     return values;
   }
-  std::vector<double> bounds() const {
-    std::vector<double> all(book_.n);
-    for (std::size_t k = 0; k < book_.n; ++k) all[k] = experts::bound(rule_, book_, k);
-    return all;
-  }
 
   // All that is not the rule's parameters.
-  static constexpr std::size_t scalar_count = 12;
+  static constexpr std::size_t scalar_count = 7;
   struct State {
     std::vector<double> prior;
     std::array<std::vector<double>, columns> column;
@@ -150,8 +144,7 @@ class Mixture {
     now.prior.assign(book_.prior, book_.prior + book_.n);
     for (std::size_t c = 0; c < columns; ++c) now.column[c].assign(column_[c].begin(), column_[c].begin() + static_cast<std::ptrdiff_t>(book_.n));
     now.column[w].assign(book_.w, book_.w + book_.n);
-    now.scalar = {book_.eta, book_.alpha, book_.gaps, book_.variance, book_.widest, book_.largest, book_.first, book_.drift,
-                  book_.potential, own_of_all_, awake_of_all_, 0};
+    now.scalar = {book_.eta, book_.alpha, book_.gaps, book_.widest, book_.largest, own_of_all_, awake_of_all_};
     now.rounds = book_.rounds, now.since = since_, now.stale = stale_;
     return now;
   }
@@ -162,13 +155,13 @@ class Mixture {
     make_room(state.prior);
     for (std::size_t c = 0; c < columns; ++c) std::copy(state.column[c].begin(), state.column[c].end(), column_[c].begin());
     const auto& s = state.scalar;
-    book_.eta = s[0], book_.alpha = s[1], book_.gaps = s[2], book_.variance = s[3], book_.widest = s[4];
-    book_.largest = s[5], book_.first = s[6], book_.drift = s[7], book_.potential = s[8];
-    own_of_all_ = s[9], awake_of_all_ = s[10];
+    book_.eta = s[0], book_.alpha = s[1], book_.gaps = s[2], book_.widest = s[3], book_.largest = s[4];
+    own_of_all_ = s[5], awake_of_all_ = s[6];
     book_.rounds = static_cast<std::size_t>(state.rounds), since_ = static_cast<std::size_t>(state.since), stale_ = state.stale;
   }
 
  private:
+  static constexpr double least_total = 1e-200;
   static constexpr std::size_t span = 512;  // rounds until the weights of Hedge on losses are made anew
 
   bool remembers_weights() const { return rule_ == RuleId::fixed_share || rule_ == RuleId::ogd; }
@@ -190,7 +183,7 @@ class Mixture {
     book_.log_prior = log_prior_.data(), book_.prior = prior_.data(), book_.relative = relative_.data();
     book_.w = column_[w].data(), book_.next = next_.data(), book_.R = column_[R].data(), book_.V = column_[V].data();
     book_.loss = column_[loss].data(), book_.r = r_.data(), book_.theirs = theirs_.data(), book_.X = column_[X].data();
-    book_.rate = column_[rate].data(), book_.cost = column_[cost].data(), book_.S = column_[S].data();
+    book_.rate = column_[rate].data(), book_.S = column_[S].data();
     book_.b = column_[b].data();
     book_.log_n = std::log(static_cast<double>(std::max<std::size_t>(n, 2)));
   }
@@ -211,11 +204,11 @@ class Mixture {
       if (x[k] == x[k]) column_[own][k] += mine, column_[awake][k] += 1;
   }
 
-  // A newcomer has the rate of one without regrets.
-  void make_rates() {
+  // A newcomer has the rate of one without regrets; the others keep theirs.
+  void make_rates(std::size_t old) {
     const bool adaptive = rule_ == RuleId::boa_adaptive || rule_ == RuleId::ml_prod;
     if (!adaptive && rule_ != RuleId::boa_observed && rule_ != RuleId::ml_prod_observed) return;
-    for (std::size_t k = 0; k < book_.width; ++k) {
+    for (std::size_t k = old; k < book_.width; ++k) {
       const double range = adaptive ? book_.largest : book_.b[k], squares = adaptive ? book_.S[k] : book_.V[k];
       const double fast = 0.5 / (range > 0 ? range : 1);
       book_.rate[k] = squares > 0 ? std::min(fast, std::sqrt(book_.log_n / squares)) : fast;
@@ -229,17 +222,31 @@ class Mixture {
     since_ = 0;
   }
 
-  // By the weights of those who are awake; by the prior, if none of them has any.
+  // By the weights of those who are awake. Rounding must not put the mean beyond all that was said.
   Served mix(const double* x, double least_x, double most_x) {
     const double* weights = book_.w;
     Mixed mixed = level_->mix(book_, weights, x, least_x, most_x);
     if (const Complaint bad = complaint_of(mixed, x)) return {bad};
-    if (!(mixed.total > 0)) {
-      weights = book_.prior;
+    if (!(mixed.total > least_total)) {
+      weights = among(x);
       mixed = level_->mix(book_, weights, x, least_x, most_x);
     }
     awake_ = mixed.awake;
-    return {{}, mixed.sum / mixed.total, mixed.total, mixed.size, weights};
+    const double forecast = std::clamp(mixed.sum / mixed.total, mixed.low, mixed.high);
+    return {{}, forecast, mixed.total, mixed.size, weights};
+  }
+  // Weights of some, when those of others are so large that theirs are lost beside them: as if only they were there. By
+  // the prior, if the rule has no logarithms that say more.
+  const double* among(const double* x) {
+    if (remembers_weights() || rule_ == RuleId::ml_poly) return book_.prior;
+    some_.assign(book_.width, 0);
+    some_prior_.assign(book_.width, -std::numeric_limits<double>::infinity());
+    for (std::size_t k = 0; k < book_.n; ++k)
+      if (x[k] == x[k]) some_prior_[k] = log_prior_[k];
+    Book some = book_;
+    some.w = some_.data(), some.log_prior = some_prior_.data();
+    level_->weigh[static_cast<std::size_t>(rule_)](some);
+    return some_.data();
   }
   Complaint complaint_of(const Mixed& mixed, const double* x) const {
     if (mixed.awake == 0) return {Fault::all_asleep};
@@ -305,10 +312,8 @@ class Mixture {
       h[t] = sums.sum[t] / sums.total[t];
       if (!fits(t) || !(std::fabs(h[t]) <= largest_regret) || (sums.rose[t] && t + 1 < rounds)) return false;
     }
-    const Spread spread = level_->settle(book_, losses, rounds, h.data());
+    level_->settle(book_, losses, rounds, h.data());
     for (std::size_t t = 0; t < rounds; ++t) {
-      const double wide = spread.top[t] - spread.bottom[t];
-      book_.gaps += std::min(wide, book_.eta * (wide * wide) / 8);
       mine[t] = h[t];
       own_of_all_ += h[t];
     }
@@ -325,7 +330,7 @@ class Mixture {
   const Level* level_;
   Book book_{};
   std::array<std::vector<double>, columns> column_;
-  std::vector<double> next_, r_, theirs_, log_prior_, prior_, relative_;
+  std::vector<double> next_, r_, theirs_, log_prior_, prior_, relative_, some_, some_prior_;
   double own_of_all_ = 0, awake_of_all_ = 0;
   std::size_t since_ = 0, awake_ = 0;
   bool stale_ = true;

@@ -1,5 +1,5 @@
 // A struct for each rule over experts: `learn` takes in the regrets of a round, `weigh` makes the weights of the next.
-// Twins of src/mistakebound/aggregation; what their theorems allow is in bounds.hpp.
+// Twins of src/mistakebound/aggregation, without the sums of its theorems: a certificate replays the specification.
 #pragma once
 #include "experts/book.hpp"
 #include "experts/four.hpp"
@@ -60,11 +60,7 @@ struct Hedge {  // w = π e^{ηR}
     if (book.eta == infinity) return leaders(book);
     exponential(book, [&](std::size_t k) { return book.eta * load(book.R + k); });
   }
-  static void learn(Book& book, const Regrets& round) {
-    const double spread = round.top - round.bottom;
-    book.gaps += book.eta == infinity ? spread : smaller(spread, book.eta * (spread * spread) / 8);
-    add(book);
-  }
+  static void learn(Book& book, const Regrets&) { add(book); }
 };
 
 struct Anytime {  // η = 2√(ln n/t)/S, never rising
@@ -88,30 +84,27 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
     const double best = best_of(book);
     exponential(book, [&](std::size_t k) { return z(book, best, k); });
   }
-  static void learn(Book& book, const Regrets& round) {
+  static void learn(Book& book, const Regrets&) {
     const double best = best_of(book);
-    Four weights{}, means{}, squares{};  // w is that of now
+    Four weights{}, means{};  // w is that of now
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four w = load(book.w + k), r = load(book.r + k);
       weights += w;
       means += w * r;
-      squares += w * (r * r);
     }
-    const double mass = sum(weights), first = sum(means) / mass, second = sum(squares) / mass;
+    const double mass = sum(weights), first = sum(means) / mass;
     const double mixed = book.eta == infinity
                              ? best - largest(book, [&](std::size_t k) { return load(book.R + k) + load(book.r + k); })
                              : mix_loss(book, best, mass);
     book.gaps += larger(0, -first - mixed);
-    book.variance += larger(0, second - first * first);
-    book.widest = larger(book.widest, round.top - round.bottom);
     add(book);
-    if (!(book.gaps > 0)) return;
+    if (!(book.gaps > 0) || book.n == 1) return;
     Four rarest = all(infinity);
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four each = load(book.log_prior + k);
       rarest = least(choose(each > -infinity, each, all(infinity)), rarest);
     }
-    book.eta = book.n > 1 ? -bottom(rarest) / book.gaps : infinity;
+    book.eta = smaller(book.eta, -bottom(rarest) / book.gaps);  // it must not rise when n does
   }
   static double one_ln(double x) { return numbers(ln(all(x))).at[0]; }
   // −ln(w·e^{ηr})/η, from logarithms: a weight that was lost may lead after this round.
@@ -128,8 +121,6 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
 struct FixedShare {  // w ← α/n + (1−α)·w e^{ηr}/Σ
   static void weigh(Book&) {}
   static void learn(Book& book, const Regrets& round) {
-    const double spread = round.top - round.bottom;
-    book.gaps += smaller(spread, book.eta * (spread * spread) / 8);
     Four lanes{};
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four left = load(book.w + k) * exp(book.eta * (load(book.r + k) - round.top));
@@ -172,15 +163,8 @@ struct MLPoly {  // w = π_k (R_k)₊/(B² + V_k)
     for (std::size_t k = 0; k < book.width; k += 4) store(book.w + k, load(book.w + k) / leader);
   }
   static void learn(Book& book, const Regrets& round) {
-    const bool first = book.largest == 0;
-    if (!first) book.potential += term(book, [](Four r) { return r * r; });
     book.largest = larger(book.largest, round.largest);
     add(book);
-    if (first && book.largest > 0) book.potential = term(book, [](Four r) { return most(r, Four{}) * most(r, Four{}); });
-  }
-  template <class Square>
-  static MISTAKEBOUND_INLINE double term(const Book& book, Square square) {
-    return total(book, [&](std::size_t k) { return load(book.relative + k) * (square(load(book.r + k)) / scale(book, k)); });
   }
 };
 
@@ -188,10 +172,7 @@ struct FixedBOA {  // w = π e^{ηR − η²V}
   static void weigh(Book& book) {
     exponential(book, [&](std::size_t k) { return book.eta * (load(book.R + k) - book.eta * load(book.V + k)); });
   }
-  static void learn(Book& book, const Regrets& round) {
-    book.largest = larger(book.largest, round.largest);
-    add(book);
-  }
+  static void learn(Book& book, const Regrets&) { add(book); }
 };
 
 struct Bernstein {
@@ -218,21 +199,17 @@ struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, �
     const double range = larger(book.largest, round.largest);
     if (range == 0) return add(book);
     if (book.largest == 0) {
-      book.largest = book.first = range;
+      book.largest = range;
       rates(book);
     }
     const double shrunk = book.largest / range;
     book.largest = range;
-    Four drift{};
     for (std::size_t k = 0; k < book.width; k += 4) {
-      const Four s = load(book.r + k) * shrunk, old = load(book.rate + k), S = load(book.S + k) + s * s, now = rate(book, S);
+      const Four s = load(book.r + k) * shrunk, old = load(book.rate + k), S = load(book.S + k) + s * s;
       store(book.X + k, load(book.X + k) + Gain::of(s, old));
-      store(book.cost + k, load(book.cost + k) + old * (s * s));
       store(book.S + k, S);
-      store(book.rate + k, now);
-      drift += load(book.prior + k) * (old / now - 1.0);
+      store(book.rate + k, least(old, rate(book, S)));  // it must not rise when n does
     }
-    book.drift += sum(drift);
     add(book);
   }
   static void rates(Book& book) {
@@ -285,7 +262,6 @@ struct OGD {  // w ← Proj(w − η_t ℓ), η_t = 1/(G√t)
     book.largest = larger(book.largest, length);
     if (book.largest == 0) return;
     book.eta = 1 / (book.largest * __builtin_sqrt(static_cast<double>(book.rounds + 1)));
-    book.gaps += book.eta * (length * length) / 2;
     for (std::size_t k = 0; k < book.width; k += 4)
       store(book.next + k, load(book.w + k) - book.eta * (round.h - load(book.r + k)));
     project(book);

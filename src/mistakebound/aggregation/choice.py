@@ -22,7 +22,7 @@ def quickest(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
     if not isinstance(mixture, Mixture) or loss.id.partition(":")[0] not in COMPILED_LOSSES:
         return specified
     name = NAMES.get(type(mixture.rule))
-    if name not in COMPILED:
+    if name not in COMPILED or getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may be below float64
         return specified
     parameters = {each: float(getattr(mixture.rule, each)) for each in PARAMETERS.get(name, ())}
     return CompiledEngine(name, parameters, loss, prior, gradient=mixture.gradient)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import mistakebound._core as _core  # noqa: PLR0402 - not from the package, which imports what lies above
+from mistakebound._core import Mixture as CoreMixture
 from mistakebound.aggregation.engine import SUMS, Engine
 from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
 from mistakebound.aggregation.gradient import OGD
@@ -19,6 +19,7 @@ from mistakebound.losses import Pinball
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mistakebound._core import Complaint
     from mistakebound.aggregation.base import Rule
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss
@@ -52,7 +53,7 @@ class CompiledEngine:
         self.rule, self.loss = rule, loss
         kind, tau = (loss.id.partition(":")[0], loss.tau) if isinstance(loss, Pinball) else (loss.id, 0.5)
         kind = "absolute" if kind == "given" else kind  # the core is told those losses apart: `run_losses`
-        self.core = _core.Mixture(rule, dict(parameters), kind, tau, gradient, _row(prior))
+        self.core = CoreMixture(rule, dict(parameters), kind, tau, gradient, _row(prior))
 
     @property
     def n(self) -> int:
@@ -112,11 +113,7 @@ class CompiledEngine:
         """Weights if everybody is awake."""
         return self.core.weights()
 
-    def bound(self) -> FloatArray | None:
-        """What the rule's theorem allows each expert's regret to be."""
-        return self.core.bound()
-
-    def _error(self, fault: _core.Complaint, row: FloatArray, y: float, number: int | None) -> StreamError:
+    def _error(self, fault: Complaint, row: FloatArray, y: float, number: int | None) -> StreamError:
         _, k, kind = fault
         forecasts, outcomes = row[None], np.array([y])
         if kind in {"infinite forecast", "forecast domain", "infinite outcome", "outcome domain"}:
