@@ -89,7 +89,7 @@ def test_the_best_expert_of_labels():
 
 
 @pytest.mark.parametrize("classes", [0, 3])
-@pytest.mark.parametrize("loss", [*CONVEX, QUARTIC], ids=str)
+@pytest.mark.parametrize("loss", [*CONVEX, QUARTIC], ids=lambda loss: loss if isinstance(loss, str) else "quartic")
 def test_no_lattice_point_beats_the_best_convex_combination(loss, classes):
     for seed in range(4):
         A, y = stream(loss, 12, 3, seed, classes)
@@ -223,7 +223,9 @@ def test_a_loss_that_is_not_convex_is_refused():
 
 
 @pytest.mark.parametrize("classes", [0, 2])
-@pytest.mark.parametrize("loss", ["square", "absolute", "log", QUARTIC], ids=str)
+@pytest.mark.parametrize(
+    "loss", ["square", "absolute", "log", QUARTIC], ids=lambda loss: loss if isinstance(loss, str) else "quartic"
+)
 def test_sleepers_are_renormalised(loss, classes):
     A, y = stream(loss, 30, 3, 5, classes)
     A[np.random.default_rng(0).random(A.shape[:2]) < 0.2] = NAN
