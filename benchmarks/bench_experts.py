@@ -17,9 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mistakebound import _core
-from mistakebound.aggregation.compiled import CompiledEngine
-from mistakebound.losses import loss_named
+import mistakebound as mb
 from mistakebound.measure import best_times, ratio
 
 
@@ -37,11 +35,7 @@ def numpy_majority(said: Any, outcome: Any, beta: float) -> int:
 
 
 def our_majority(said: Any, outcome: Any, beta: float) -> int:
-    game = _core.Majority(beta)
-    game.join(said.shape[1], 0.0)
-    y = outcome.view(np.uint8)
-    lean, _ = game.run(said.view(np.uint8), y)
-    return int(((lean < 0) | ((lean == 0) & ~outcome)).sum())
+    return mb.experts.WeightedMajority(beta).run(said, outcome).mistakes
 
 
 def numpy_hedge(losses: Any, eta: float) -> float:
@@ -90,16 +84,12 @@ def numpy_ml_poly(forecasts: Any, outcomes: Any) -> float:
     return lost
 
 
-def engine(rule: str, n: int, parameters: dict[str, float] | None = None) -> CompiledEngine:
-    return CompiledEngine(rule, parameters or {}, loss_named("square"), np.full(n, 1 / n), gradient=True)
-
-
-def our_losses(rule: str, losses: Any, parameters: dict[str, float] | None = None) -> float:
-    return float(engine(rule, losses.shape[1], parameters).run_losses(losses)[0].sum())
+def our_losses(mixer: Any, losses: Any) -> float:
+    return float(mixer.run_losses(losses).sum())
 
 
 def our_ml_poly(forecasts: Any, outcomes: Any) -> float:
-    return float(np.sum(engine("ml-poly", forecasts.shape[1]).run(forecasts, outcomes)[1]))
+    return mb.experts.MLPoly(keep_bytes=0).run(forecasts, outcomes).total_loss
 
 
 def show(name: str, turns: dict[str, Any], repeats: int, rel_tol: float = 1e-6) -> None:
@@ -131,10 +121,13 @@ def main() -> None:
     show("Weighted Majority", turns, options.repeats, rel_tol=1e-3)
     eta = math.sqrt(8 * math.log(n) / T)
     losses = rng.random((T, n))
-    turns = {"numpy": lambda: numpy_hedge(losses, eta), "ours": lambda: our_losses("hedge", losses, {"eta": eta})}
+    turns = {
+        "numpy": lambda: numpy_hedge(losses, eta),
+        "ours": lambda: our_losses(mb.experts.Hedge(eta), losses),
+    }
     show("Hedge", turns, options.repeats)
     few = losses[: T // 10]
-    turns = {"numpy": lambda: numpy_adahedge(few), "ours": lambda: our_losses("adahedge", few)}
+    turns = {"numpy": lambda: numpy_adahedge(few), "ours": lambda: our_losses(mb.experts.AdaHedge(), few)}
     show("AdaHedge, a tenth", turns, options.repeats)
     turns = {"numpy": lambda: numpy_ml_poly(few, few[:, 0] / 2), "ours": lambda: our_ml_poly(few, few[:, 0] / 2)}
     show("MLPoly, a tenth", turns, options.repeats)
@@ -142,7 +135,7 @@ def main() -> None:
     print(f"\n{'experts awake':>14} {'ns a round':>12} {'ns an expert':>13}   MLPoly, square loss")
     for awake in (1, 10, 100, 1_000, 10_000, 100_000):
         forecasts = rng.random((max(10, 2_000_000 // max(awake, 100)), awake))
-        game, y = engine("ml-poly", awake), forecasts[:, 0] / 2
+        game, y = mb.experts.MLPoly(keep_bytes=0), forecasts[:, 0] / 2
         game.run(forecasts, y)
         start = time.perf_counter()
         for _ in range(options.repeats):

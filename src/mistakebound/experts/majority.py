@@ -316,22 +316,15 @@ def named_outcomes(said: Sequence[Any]) -> list[Any]:
 
 def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | None:
     """Advice and outcomes as 0 and 1, and what these stand for; None if there are more than two values, or sleepers."""
-    table = A.to_numpy() if hasattr(A, "to_numpy") else A
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or not table.size or table.dtype.kind not in "biuf":
+    table, outcomes = A.to_numpy() if hasattr(A, "to_numpy") else A, np.asarray(y)
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or not table.size or outcomes.shape != table.shape[:1]:
         return None
-    outcomes = np.asarray(y)
-    if outcomes.shape != table.shape[:1] or outcomes.dtype.kind not in "biuf":
+    if table.dtype == bool and outcomes.dtype == bool:
+        return np.ascontiguousarray(table).view(np.uint8), outcomes.astype(np.uint8), (False, True)
+    if table.dtype.kind not in "biuf" or outcomes.dtype.kind not in "biuf":
         return None
     low, high = min(table.min(), outcomes.min()), max(table.max(), outcomes.max())
-    if not low < high:
+    said, told = table == high, outcomes == high
+    if not (low < high and np.array_equal(said, table != low) and np.array_equal(told, outcomes != low)):
         return None
-    if table.dtype.itemsize == 1 and table.dtype.kind in "bu" and high <= 1:
-        said = np.ascontiguousarray(table).view(np.uint8)
-    else:
-        said = (table == high).astype(np.uint8)
-        if not np.array_equal(said, table != low):
-            return None
-    told = outcomes == high
-    if not np.array_equal(told, outcomes != low):
-        return None
-    return said, told.astype(np.uint8), (low.item(), high.item())
+    return said.astype(np.uint8), told.astype(np.uint8), (low.item(), high.item())
