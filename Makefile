@@ -11,7 +11,7 @@ demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready lint fuzz-a-little
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mistakebound
 
 lint: $(VENV)/.ready
