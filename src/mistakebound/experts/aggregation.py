@@ -203,7 +203,7 @@ class Aggregation:
         self._forecasts.extend(forecasts)
         self._losses.extend(losses)
         self._learned += len(losses)
-        self._kept.add(table[: len(losses)], outcomes[: len(losses)])
+        self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
         ledger: Any = self._since(before)
         if fault is not None:
             raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
@@ -259,7 +259,7 @@ class Aggregation:
         self._shape = row.shape[1:]
         self._forecasts.append(plain(served.forecast))
         self._losses.append(loss)
-        self._kept.add(row[None], told[None])
+        self._kept.add(row[None], told[None], self._roster.prior)
 
     def _engine_with(self, width: int, names: list[str] | None) -> Engine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
