@@ -182,8 +182,15 @@ def test_calibrated_follows_the_best_of_its_grid() -> None:
     """Every member is the rule at its rate over the whole past, newcomers to the grid among them."""
     A, y = stream(60)
     learner = experts.ExponentiallyWeightedAverage()
-    ledger = learner.run(A, y)
-    grid: Any = learner._engine.forecaster
+    known: list[float] = []
+    for row, outcome in zip(A, y, strict=True):
+        learner.learn_one(row, outcome)
+        grid: Any = learner._engine.forecaster
+        totals = dict(zip(grid.values, grid.totals[:, 0].tolist(), strict=True))
+        followed = grid.values[grid.best[0]] if grid.values else None
+        assert followed == min(known or grid.values[grid.best[0] :][:1], key=totals.__getitem__, default=None)
+        known = list(grid.values)  # newcomers are followed from the next round on
+    ledger = learner.ledger_
     assert len(grid.values) > 4
     assert grid.values == sorted(grid.values)
     assert grid.best[0] not in {0, len(grid.values) - 1} or len(grid.values) >= grid.most

@@ -108,10 +108,9 @@ def test_exp_concave_of_vectors_and_of_ones_own() -> None:
     A = np.zeros((4, 2, 3))
     A[:, 1] = 1.0
     y = np.ones((4, 3))
-    for eta, status in ((1 / 6, "does not apply"), (1 / 6 - 1e-9, "does not apply")):
-        learner = experts.ExponentiallyWeightedAverage(eta=2 * eta, gradient=False)
-        learner.run(A, y)
-        assert learner.certify().status == status
+    learner = experts.ExponentiallyWeightedAverage(eta=0.2, gradient=False)
+    learner.run(A, y)
+    assert learner.certify().status == "does not apply"
     learner = experts.ExponentiallyWeightedAverage(eta=1 / 6, gradient=False)
     learner.run(A, y)
     assert learner.certify().status != "does not apply"
@@ -176,10 +175,7 @@ def test_incomplete() -> None:
     """Advice that was too much to keep, whenever it became that."""
     A, y = stream()
     for keep, status in ((8 * 300 * 6 - 1, "incomplete"), (8 * 300 * 6, "holds"), (0, "incomplete")):
-        whole, single = (
-            experts.MLPoly(loss="absolute", keep_bytes=keep),
-            experts.MLPoly(loss="absolute", keep_bytes=keep),
-        )
+        whole, single = (experts.MLPoly(loss="absolute", keep_bytes=keep) for _ in range(2))
         whole.run(A, y)
         for row, outcome in zip(A, y, strict=True):
             single.learn_one(row, outcome)
@@ -276,7 +272,7 @@ def test_every_expert_is_checked() -> None:
 
 def test_sleep_joins_and_priors_are_certified() -> None:
     rng = np.random.default_rng(1)
-    A, y = stream(400)
+    A, y = stream(300)
     for name, (make, _) in PROVED.items():
         learner = make(loss="absolute", prior={"a": 1, "b": 2, "c": 3, "e": 9})
         for t, row in enumerate(A):
@@ -285,6 +281,7 @@ def test_sleep_joins_and_priors_are_certified() -> None:
             learner.learn_one(said, y[t])
         found = learner.certify()
         assert found.status in {"holds", "vacuous"}, name
+        assert learner.ledger_.replay()[1] == learner.ledger_.losses.tolist(), name  # to the last bit: ties are ties
         if name in {"adahedge", "hedge", "squint", "hedge, fixed"}:
             assert found.status == "holds", name
 

@@ -23,14 +23,16 @@ class Kept:
         self.bytes = 0
         self.complete = True
         self.count = 0
-        self.joins: list[tuple[int, int]] = []
-        """In which round there were how many experts for the first time."""
+        self.joins: dict[int, FloatArray] = {}
+        """The rounds before which experts joined, and the prior since then, to the last bit."""
+        self._width = 0
         self._parts: list[tuple[FloatArray, FloatArray]] = []
 
-    def add(self, advice: FloatArray, outcomes: FloatArray) -> None:
-        """Keep some rounds more."""
-        if len(outcomes) and (not self.joins or advice.shape[1] > self.joins[-1][1]):
-            self.joins.append((self.count, advice.shape[1]))
+    def add(self, advice: FloatArray, outcomes: FloatArray, prior: Callable[[], FloatArray]) -> None:
+        """Keep some rounds more; the prior is asked for if somebody has joined."""
+        if len(outcomes) and advice.shape[1] > self._width:
+            self._width = advice.shape[1]
+            self.joins[self.count] = prior()
         self.count += len(outcomes)
         self.bytes += advice.nbytes + outcomes.nbytes
         if self.bytes > self.most:
@@ -121,12 +123,12 @@ class AggregationLedger:
         from mistakebound.aggregation.mixture import regrets  # noqa: PLC0415
 
         A, y = self.kept.rounds()
-        joins = dict(self.kept.joins)
-        engine = self.make(self._prior_of(joins[0]))
+        joins = self.kept.joins
+        engine = self.make(joins[0])
         losses, spread = [], np.zeros(len(y))
         for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
-            if joins.get(t, 0) > engine.n:
-                engine.join(self._prior_of(joins[t]))
+            if t in joins and t > 0:
+                engine.join(joins[t])
             served = engine.serve(x[: engine.n])
             r, _ = regrets(self.loss, served, np.asarray(outcome), gradient=self.gradient)
             spread[t] = r.max() - r.min()
@@ -134,7 +136,3 @@ class AggregationLedger:
         if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
             engine.join(self.prior)
         return engine, losses, spread
-
-    def _prior_of(self, n: int) -> FloatArray:
-        """While there were n experts."""
-        return np.asarray(self.prior[:n] / self.prior[:n].sum())

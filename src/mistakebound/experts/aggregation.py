@@ -207,7 +207,7 @@ class Aggregation:
         self._forecasts.frombytes(np.asarray(forecasts, float).tobytes())
         self._losses.frombytes(np.asarray(losses, float).tobytes())
         self._learned += len(losses)
-        self._kept.add(table[: len(losses)], outcomes[: len(losses)])
+        self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
         ledger: Any = self._since(before)
         if fault is not None:
             raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
@@ -263,7 +263,7 @@ class Aggregation:
         self._shape = row.shape[1:]
         self._forecasts.extend(served.forecast.ravel().tolist())
         self._losses.append(loss)
-        self._kept.add(row[None], told[None])
+        self._kept.add(row[None], told[None], self._roster.prior)
 
     def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
