@@ -66,6 +66,10 @@ def _parts(value: Any) -> Any:
             yield from _parts(each)
     elif isinstance(value, np.ndarray):
         yield value.tolist()
+    elif isinstance(value, Mixture):  # the core's
+        yield from _parts(value.state())
+    elif callable(value):
+        yield getattr(value, "__qualname__", "")
     elif hasattr(value, "__dict__"):
         yield type(value).__name__
         yield from _parts(value.__dict__)

@@ -33,9 +33,9 @@ BAD = [
     ("log", [0.5, 0.5, 1.5], 1.0, "expert 2's forecast is 1.5; for the log loss it must lie between 0 and 1"),
     ("log", [0.5, -0.1, NAN], 0.0, "expert 1's forecast is -0.1; for the log loss it must lie between 0 and 1"),
     ("log", [0.5, 0.5, 0.5], 0.5, "the outcome is 0.5; for the log loss it must be 0 or 1"),
-    ("log", [0.5, 0.0, 0.5], 1.0, "is not finite"),  # the learner's too, if it follows expert 1
-    ("log", [0.0, NAN, 0.0], 1.0, "the loss of the forecast is not finite"),
-    ("square", [1e200, 2.0, 3.0], 1.0, "not finite"),
+    ("log", [0.5, 0.0, 0.5], 1.0, "is inf"),  # the learner's too, if it follows expert 1
+    ("log", [0.0, NAN, 0.0], 1.0, "the loss of the forecast is inf"),
+    ("square", [1e200, 2.0, 3.0], 1.0, "is inf"),
     ("absolute", [1e200, 2.0, 3.0], 1.0, "too large to be squared"),
 ]
 

@@ -101,7 +101,7 @@ def test_rules_keep_them(seed: int) -> None:
     assert tuned.certify().bound <= regret_bounds.hedge(n, rounds=T) + 1e-9
     adaptive = experts.AdaHedge()
     regret = adaptive.run_losses(L).sum() - best
-    rule: Any = adaptive._engine.forecaster.rule
+    rule: Any = adaptive.ledger_.replay()[0].forecaster.rule
     assert regret <= regret_bounds.adahedge(n, rule.variance, rule.widest) + 1e-9
     assert adaptive.certify().bound <= regret_bounds.adahedge(n, rule.variance, rule.widest) + 1e-9
     boa = experts.BOA(eta=0.3)

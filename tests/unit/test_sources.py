@@ -226,7 +226,7 @@ def test_vw_that_is_not_utf8(piece: bytes, tmp_path: Path) -> None:
         mb.Perceptron(classes=(-1, 1)).run(mb.Source(path))
     source, learner = mb.Source(path, skip_bad=3 * 8 + 1), mb.Perceptron(classes=(-1, 1))
     assert learner.run(source).rounds == 3 * 8
-    assert [line.split(": ")[1] for line in source.skipped[:-1]] == ["not UTF-8"] * 24
+    assert [line.split(": ")[1][:9] for line in source.skipped[:-1]] == ["not UTF-8"] * 24
     places = [tuple(map(int, line.split(": ")[0].split(":")[-2:])) for line in source.skipped[:6]]
     assert places == [(2, 5), (4, 6), (5, 4), (8, 9), (10, 6), (11, 4)]
     learner.save(tmp_path / "m.mb")

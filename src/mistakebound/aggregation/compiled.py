@@ -113,6 +113,10 @@ class CompiledEngine:
         """Weights if everybody is awake."""
         return self.core.weights()
 
+    def _loss_of(self, forecast: float, y: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(self.loss.value(forecast, y))
+
     def _error(self, fault: Complaint, row: FloatArray, y: float, number: int | None) -> StreamError:
         _, k, kind = fault
         forecasts, outcomes = row[None], np.array([y])
@@ -125,8 +129,8 @@ class CompiledEngine:
                 return error if number is not None else StreamError(str(error).removeprefix("round 0: "))
         message = {
             "all asleep": "every expert is asleep",
-            "own loss": "the loss of the forecast is not finite",
-            "loss": f"the loss of expert {k} is not finite: it said {row[k]}, the outcome is {y}",
+            "own loss": "the loss of the forecast is inf",
+            "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
         }.get(kind, "the regrets are above 1e150, too large to be squared; scale the numbers down")
         return StreamError(message, round=number)
 

@@ -54,7 +54,7 @@ class Engine:
         with np.errstate(all="ignore"):
             mine, theirs = float(of(served.forecast, outcome)), of(x, outcome)
         if not np.isfinite(mine):
-            message = f"the loss of the forecast {served.forecast} is {mine}"
+            message = f"the loss of the forecast is {mine}"
             raise StreamError(message)
         lost = awake & ~np.isfinite(theirs)
         if lost.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.aggregation.engine import Engine
+    from mistakebound.aggregation.mixture import Served
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss
 
@@ -129,10 +130,18 @@ class AggregationLedger:
         for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
             if t in joins and t > 0:
                 engine.join(joins[t])
-            served = engine.serve(x[: engine.n])
+            served = as_told(engine.serve(x[: engine.n]), self.predictions[t])
             r, _ = regrets(self.loss, served, np.asarray(outcome), gradient=self.gradient)
             spread[t] = r.max() - r.min()
             losses.append(engine.learn(served, np.asarray(outcome)))
         if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
             engine.join(self.prior)
         return engine, losses, spread
+
+
+def as_told(served: Served, forecast: FloatArray) -> Served:
+    """The same with the forecast that was told, if that differs by rounding alone: at a kink of a loss that is much."""
+    room = 1e-9 * float(np.abs(served.x).max())
+    return (
+        replace(served, forecast=np.asarray(forecast)) if np.all(np.abs(served.forecast - forecast) <= room) else served
+    )

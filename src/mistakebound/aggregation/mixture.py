@@ -34,7 +34,8 @@ class Served:
 def mean_of(x: FloatArray, awake: BoolArray, p: FloatArray) -> Served:
     """Forecast the weighted mean, which rounding must not put beyond all that was said: no probability is above 1."""
     said = x[awake]
-    return Served(x, awake, p, np.asarray(np.clip(p @ x, said.min(axis=0), said.max(axis=0))))
+    mean = (p @ x if x.ndim > 1 else np.sum(p * x)) / np.sum(p)  # exactly what all say who have any weight
+    return Served(x, awake, p, np.asarray(np.clip(mean, said.min(axis=0), said.max(axis=0))))
 
 
 def widened(served: Served, new: int) -> Served:
