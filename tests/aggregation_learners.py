@@ -71,7 +71,7 @@ def _parts(value: Any) -> Any:
         kept = value.state()
         derived = (
             () if kept["rule"] in ("fixed-share", "ogd") else ("w", "stale", "since")
-        )  # weights made from the rest
+        )  # weights
         yield from _parts({name: each for name, each in kept.items() if name not in derived})
     elif callable(value):
         yield getattr(value, "__qualname__", "")

@@ -235,7 +235,7 @@ def test_loss_of_ones_own() -> None:
         broken.learn_one({"Ann": 0.1, "Bob": 0.2}, 0.3)
     assert broken.names_ == []
     lost = experts.AdaHedge(loss=(lambda f, y: f - y + NAN, lambda f, y: f))
-    with pytest.raises(mb.StreamError, match="round 0: the loss of the forecast .* is nan"):
+    with pytest.raises(mb.StreamError, match="round 0: the loss of the forecast is nan"):
         lost.learn_one([0.1, 0.2], 0.3)
 
 
