@@ -75,6 +75,15 @@ def test_the_awake_keep_their_order_when_a_leader_sleeps(rule: str) -> None:
         assert math.log(p[2] / p[1]) == pytest.approx(float(exact[2] - exact[1]), rel=1e-9)
 
 
+def test_weights_too_small_to_be_precise() -> None:
+    """The awake weigh 1e-311 and 1e-313 beside the leader: numbers of a few digits, and yet their ratio is right."""
+    engine = RULES["Exponential"].engine(3, eta=1.0)
+    behind = 311 * math.log(10)
+    engine.forecaster.rule.R = np.array([0.0, -behind, -behind - math.log(100)])  # type: ignore[attr-defined]
+    p = engine.serve(np.array([NAN, 1.0, 1.0])).p
+    assert p[1] / p[2] == pytest.approx(100, rel=1e-9)
+
+
 def test_leaders_of_those_who_are_awake() -> None:
     """η = ∞."""
     engine = RULES["AdaHedge"].engine([0.2, 0.2, 0.3, 0.3])
