@@ -76,9 +76,9 @@ def test_the_awake_keep_their_order_when_a_leader_sleeps(rule: str) -> None:
 
 
 def test_weights_too_small_to_be_precise() -> None:
-    """The awake weigh 1e-311 and 1e-313 beside the leader: numbers of a few digits, and yet their ratio is right."""
+    """The awake weigh 1e-320 and 1e-322 beside the leader: numbers of a few bits, and yet their ratio is right."""
     engine = RULES["Exponential"].engine(3, eta=1.0)
-    behind = 311 * math.log(10)
+    behind = 320 * math.log(10)
     engine.forecaster.rule.R = np.array([0.0, -behind, -behind - math.log(100)])  # type: ignore[attr-defined]
     p = engine.serve(np.array([NAN, 1.0, 1.0])).p
     assert p[1] / p[2] == pytest.approx(100, rel=1e-9)

@@ -194,12 +194,13 @@ def experts_incomplete() -> RegretCertificate:
 
 
 def test_vacuous() -> None:
-    """One round: nobody can lose more than the spread, and the bound allows as much."""
-    learner = experts.Hedge(eta=0.01, loss="absolute")
-    learner.run([[0.0, 1.0]], [1.0])
-    found = learner.certify()
-    assert found.status == "vacuous"
-    assert found.bound > 1
+    """One round: nobody can lose more than the spread, 1, and the bound allows as much: ln 2/η + η/8."""
+    for allowed, status in ((0.8, "holds"), (1.0, "vacuous")):
+        learner = experts.Hedge(eta=math.log(2) / allowed, loss="absolute")
+        learner.run([[0.0, 1.0]], [1.0])
+        found = learner.certify()
+        assert found.bound == pytest.approx(allowed + math.log(2) / allowed / 8)
+        assert found.status == status
     assert str(found).startswith("· ")
     everybody_agrees = experts.MLPoly()
     everybody_agrees.run([[0.3, 0.3]] * 5, [1.0] * 5)
