@@ -42,7 +42,7 @@ every_mixer = pytest.mark.parametrize("name", [name for name in LEARNERS if "rid
 """Ridge is for the square loss of numbers."""
 
 
-def stream(rounds: int = 32, n: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def stream(rounds: int = 24, n: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Forecasts in [0, 1], a fifth of them asleep."""
     rng = np.random.default_rng(seed)
     y, A = rng.random(rounds), rng.random((rounds, n))

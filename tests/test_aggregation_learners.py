@@ -51,8 +51,8 @@ def test_names_are_columns(name: str) -> None:
     for (_, row), outcome in zip(frame.iterrows(), y, strict=True):
         learners[4].learn_one(row, outcome)  # a Series
     learners[5].run(frame[:10], y[:10])
-    learners[5].run(frame[:25][10:][names[::-1]], y[10:25])  # in another order
-    for row, outcome in zip(A[25:], y[25:], strict=True):
+    learners[5].run(frame[:20][10:][names[::-1]], y[10:20])  # in another order
+    for row, outcome in zip(A[20:], y[20:], strict=True):
         awake = {each: value for each, value in zip(names, row, strict=True) if value == value}  # noqa: PLR0124
         learners[5].learn_one(awake, outcome)  # who is absent sleeps
     for learner in learners[1:]:
@@ -67,15 +67,15 @@ def test_experts_join_and_leave(name: str) -> None:
     A, y = stream()
     A = np.nan_to_num(A, nan=0.4)
     learner, without = LEARNERS[name](), LEARNERS[name]()
-    for t in range(32):
+    for t in range(24):
         said = {"Ann": A[t, 0], "Bob": A[t, 1]} | ({"Cid": y[t]} if t >= 15 else {})
-        if t >= 25:
+        if t >= 20:
             del said["Ann"]
         learner.learn_one(said, y[t])
         if t < 15:
             without.learn_one([A[t, 0], A[t, 1]], y[t])
     assert learner.names_ == ["Ann", "Bob", "Cid"]
-    assert learner.ledger_.expert_rounds.tolist() == [25, 32, 17]
+    assert learner.ledger_.expert_rounds.tolist() == [20, 24, 9]
     assert learner.ledger_.predictions[:15].tolist() == without.ledger_.predictions.tolist()
     assert learner.ledger_.expert_losses[2] == 0
     assert len(learner.weights_) == 3
@@ -143,13 +143,13 @@ def test_copies_are_whole(name: str, way: Any) -> None:
     A, y = stream()
     names = ["Ann", "Bob", "Cid", "Dee"]
     learner = LEARNERS[name]()
-    learner.run(dict(zip(names[:3], A[:20, :3].T, strict=True)) | {"Ann": np.full(20, 0.5)}, y[:20])
+    learner.run(dict(zip(names[:3], A[:12, :3].T, strict=True)) | {"Ann": np.full(12, 0.5)}, y[:12])
     other = way(learner)
     kept = other.weights_.tolist()
-    rest = dict(zip(names, A[20:].T, strict=True)) | {"Ann": np.full(12, 0.5)}
-    ledger = learner.run(rest, y[20:])  # with a newcomer
+    rest = dict(zip(names, A[12:].T, strict=True)) | {"Ann": np.full(12, 0.5)}
+    ledger = learner.run(rest, y[12:])  # with a newcomer
     assert other.weights_.tolist() == kept
-    assert other.run(rest, y[20:]).predictions.tolist() == ledger.predictions.tolist()
+    assert other.run(rest, y[12:]).predictions.tolist() == ledger.predictions.tolist()
     assert other.certify() == learner.certify()
 
 

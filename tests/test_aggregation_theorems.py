@@ -171,6 +171,54 @@ def test_experts_that_join_keep_the_theorem(rule: str) -> None:
     assert engine.weights()[4] > engine.weights()[0]
 
 
+@pytest.mark.parametrize("rule", ["Exponential", "ExpConcave", "MLPoly", "FixedBOA", "Squint"])
+def test_a_newcomer_is_one_that_has_slept(rule: str) -> None:
+    """For rules that do not depend on how many there are: the same weights and the same bounds, also with priors."""
+    rng = np.random.default_rng(8)
+    prior = np.array([1, 2, 9.0])
+    X, y = rng.random((60, 3)), rng.random(60)
+    X[:25, 2] = math.nan
+    slept = RULES[rule].engine(prior / 12, "absolute", **rates(rule))
+    joined = RULES[rule].engine(prior[:2] / 3, "absolute", **rates(rule))
+    for t, (x, outcome) in enumerate(zip(X, y, strict=True)):
+        if t == 25:
+            joined.join(prior / 12)
+        for engine in (slept, joined):
+            engine.learn(engine.serve(x[: engine.n]), np.asarray(outcome))
+    assert joined.weights() == pytest.approx(slept.weights(), rel=1e-9)
+    assert joined.bound() == pytest.approx(slept.bound(), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["Anytime", "AdaHedge", "BOA", "MLProd"])
+def test_rates_do_not_rise_when_experts_join(rule: str) -> None:
+    """ln n does, and a proof would break: here from 2 to 1,000."""
+    rng = np.random.default_rng(9)
+    engine = RULES[rule].engine(2)
+    kept = engine.forecaster.rule  # type: ignore[attr-defined]
+    rates_of_two = []
+    for t in range(60):
+        if t == 30:
+            engine.join(np.full(1000, 1e-3))
+        engine.learn(engine.serve(rng.random(engine.n)), np.asarray(0.0))
+        rates_of_two.append(np.broadcast_to(kept.eta, engine.n)[:2].copy())
+    assert (np.diff(rates_of_two, axis=0) <= 0).all()
+    assert (engine.sums["regrets"] <= engine.bound()).all()
+
+
+def test_what_joining_does_to_weights_that_are_kept() -> None:
+    """Fixed Share and OGD keep weights: newcomers take their part of the prior, the rest keeps its proportions."""
+    for rule in ("FixedShare", "OGD"):
+        engine = RULES[rule].engine(2, **rates(rule))
+        for _ in range(3):
+            engine.learn(engine.serve(np.array([0.3, 0.5])), np.asarray(0.0))
+        before, bound = engine.weights(), engine.bound()
+        engine.join(np.array([0.2, 0.3, 0.5]))
+        assert engine.weights() == pytest.approx([*(before / 2), 0.5])
+        if rule == "OGD":  # whose weights were moved, at most across the simplex: 1/η more
+            eta = 1 / (math.sqrt(0.3**2 + 0.5**2) * math.sqrt(3))
+            assert engine.bound() == pytest.approx([bound[0] + 1 / eta] * 3)
+
+
 def test_fixed_share_follows_a_switch_that_hedge_does_not() -> None:
     case = next(case for case in planted(rounds=600) if case.name == "the best is switched")
     shared = play(RULES["FixedShare"], case, eta=4.0, alpha=0.02, by_gradient=False)

@@ -60,7 +60,7 @@ def check_mixing(mixture: type[Mixture]) -> None:
     engine.learn(engine.serve(np.array([0.0, 3.0, 3.0])), np.asarray(0.0))
     assert engine.serve(np.array([NAN, 1.0, 3.0])).p == near([0, F(1, 2), F(1, 2)])
     # what is only rounding is no regret: all say the same, or one is alone
-    for said in ([0.1, 0.1, 0.1], [NAN, 0.7, NAN]):
+    for said in ([0.1, 0.1, 0.1], [NAN, 0.7, NAN], [0.1, np.nextafter(0.1, 1), 0.1]):
         engine = Subject(RULES["AdaHedge"].rule, mixture).engine([0.2, 0.3, 0.5], "square", by_gradient=False)
         engine.learn(engine.serve(np.array(said)), np.asarray(0.3))
         assert engine.sums["regrets"].tolist() == [0, 0, 0]
