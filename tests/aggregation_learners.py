@@ -69,9 +69,7 @@ def _parts(value: Any) -> Any:
         yield value.tolist()
     elif isinstance(value, Mixture):  # the core's
         kept = value.state()
-        derived = (
-            () if kept["rule"] in ("fixed-share", "ogd") else ("w", "stale", "since")
-        )  # weights
+        derived = () if kept["rule"] in ("fixed-share", "ogd") else ("w", "stale", "since")  # weights
         yield from _parts({name: each for name, each in kept.items() if name not in derived})
     elif callable(value):
         yield getattr(value, "__qualname__", "")
