@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rules.hpp"
+#include "slot.hpp"
 #include "sum.hpp"
 
 #ifdef MISTAKEBOUND_X86
@@ -46,7 +47,7 @@ MISTAKEBOUND_AVX2 inline bool repeats(const std::int32_t* at, std::size_t count)
 // What an update of a row needs all the time, passed by value: then it stays in registers.
 struct Fours {
   __m256d label, eta, floor, square;
-  float *z, *w;
+  Moving* slots;
 };
 
 // The four features at `at`, of which the first `count` count. Their new and old masses are added to `plus` and `less`.
@@ -54,7 +55,12 @@ struct Fours {
 template <bool Whole, class Value>
 MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, const std::int32_t* at, const Value* value,
                                                                std::size_t count, __m256d& plus, __m256d& less) {
-  const __m256d before = four_weights(it.z, at), old = four_weights(it.w, at), sign = _mm256_set1_pd(-0.0);
+  const auto slot = [&](std::size_t k) MISTAKEBOUND_AVX2 {
+    return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(it.slots + static_cast<std::uint32_t>(at[k]))));
+  };
+  const __m128 first = _mm_unpacklo_ps(slot(0), slot(1)), second = _mm_unpacklo_ps(slot(2), slot(3));  // w w z z
+  const __m256d old = _mm256_cvtps_pd(_mm_movelh_ps(first, second)), before = _mm256_cvtps_pd(_mm_movehl_ps(second, first));
+  const __m256d sign = _mm256_set1_pd(-0.0);
   const __m128 moved = _mm256_cvtpd_ps(_mm256_add_pd(before, _mm256_mul_pd(it.label, four_values(value))));
   const __m256d now = _mm256_cvtps_pd(moved), size = _mm256_mul_pd(it.eta, _mm256_andnot_pd(sign, now));
   const __m256d beyond = _mm256_cmp_pd(size, _mm256_set1_pd(Sinh::largest), _CMP_NLE_UQ);
@@ -73,13 +79,19 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
   }
   plus = _mm256_add_pd(plus, mass);
   less = _mm256_add_pd(less, old_mass);
-  alignas(16) float new_z[4], new_w[4];
-  _mm_store_ps(new_z, moved);
-  _mm_store_ps(new_w, weight);
-  for (std::size_t j = 0; j < (Whole ? 4 : count); ++j) {
-    it.z[at[j]] = new_z[j];
-    it.w[at[j]] = new_w[j];
-  }
+  const auto put = [&](std::size_t k, __m128 two, bool upper) MISTAKEBOUND_AVX2 {
+    if (!Whole && k >= count) return;
+    auto* const to = reinterpret_cast<__m64*>(it.slots + static_cast<std::uint32_t>(at[k]));
+    if (upper)
+      _mm_storeh_pi(to, two);
+    else
+      _mm_storel_pi(to, two);
+  };
+  const __m128 low = _mm_unpacklo_ps(weight, moved), high = _mm_unpackhi_ps(weight, moved);
+  put(0, low, false);
+  put(1, low, true);
+  put(2, high, false);
+  put(3, high, true);
   return true;
 }
 
@@ -87,9 +99,9 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
 // is a multiple of four, the shift within reach. Masses go to lane k mod 8, as everywhere.
 template <class Value>
 MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, std::size_t k,
-                                                double label, float* z, float* w, Lanes& added, Lanes& taken) {
+                                                double label, Moving* slots, Lanes& added, Lanes& taken) {
   const Fours it{_mm256_set1_pd(label), _mm256_set1_pd(rule.eta), _mm256_set1_pd(rule.floor),
-                 _mm256_set1_pd(rule.floor * rule.floor), z, w};
+                 _mm256_set1_pd(rule.floor * rule.floor), slots};
   // The half of the lanes whose turn it is, and the other one.
   std::size_t half = k / 4 % 2;
   __m256d plus = _mm256_loadu_pd(added.lane + 4 * half), other_plus = _mm256_loadu_pd(added.lane + 4 * (1 - half));

@@ -41,12 +41,22 @@ using AnyPlay = std::variant<Play<Perceptron>, Play<Winnow>, Play<NormalizedWinn
                              Play<Elimination>>;
 
 template <class T>
+nb::object owned(std::unique_ptr<T[]> numbers, std::size_t size) {
+  T* raw = numbers.release();
+  nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(raw, {size}, owner));
+}
+template <class T>
 nb::object to_numpy(const T* data, std::size_t size) {
   auto copy = std::make_unique<T[]>(size);
   std::copy(data, data + size, copy.get());
-  T* raw = copy.release();
-  nb::capsule owner(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(raw, {size}, owner));
+  return owned(std::move(copy), size);
+}
+template <class Game>
+nb::object z_now(const Game& play) {
+  auto copy = std::make_unique<float[]>(play.slots());
+  play.copy_z(copy.get());
+  return owned(std::move(copy), play.slots());
 }
 template <class Numbers>  // a vector or a Table
 nb::object to_numpy(const Numbers& v, std::size_t first, std::size_t last) {
@@ -270,7 +280,7 @@ class Engine {
   nb::tuple z() {
     const auto lock = lock_with_gil();
     return visit([](const auto& play) {
-      return nb::make_tuple(to_numpy(play.z(), play.slots()), static_cast<double>(play.bias_z()));
+      return nb::make_tuple(z_now(play), static_cast<double>(play.bias_z()));
     });
   }
   std::size_t width() const {
@@ -291,7 +301,7 @@ class Engine {
       const Settings& s = play.settings();
       const nb::tuple settings = nb::make_tuple(rule_, parameter_, s.threshold, s.strict, s.update_margin, s.bias, s.named,
                                                 s.width, r.limit_bytes, s.growing);
-      return nb::make_tuple(settings, names_now(), to_numpy(play.z(), play.slots()), play.bias_z(), play.factor(),
+      return nb::make_tuple(settings, names_now(), z_now(play), play.bias_z(), play.factor(),
                             play.total().sum, play.total().rest, play.peak(), counts_now(),
                             to_numpy(r.predictions, 0, r.predictions.size()),
                             to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()),

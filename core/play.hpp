@@ -1,7 +1,6 @@
 // The one loop: see x, predict, see y, learn. Twin of src/mistakebound/reference.py.
 //
-// Per feature it keeps z, the float32 sum of updates, and w = float32(link(z)), which is all that predicting reads.
-// The Perceptron's w is z itself, so it stores one float.
+// Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z, which learning moves.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -15,6 +14,7 @@
 #include "example.hpp"
 #include "record.hpp"
 #include "rules.hpp"
+#include "slot.hpp"
 #include "sum.hpp"
 #include "table.hpp"
 
@@ -56,6 +56,8 @@ struct Dense {
 
 template <class Rule>
 class Play {
+  using Slot = std::conditional_t<Rule::identity, Plain, Moving>;
+
  public:
   Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
     const std::size_t slots = settings.named ? 1 : settings.width;
@@ -66,21 +68,17 @@ class Play {
 
   Record record;
   const Settings& settings() const { return settings_; }
-  std::size_t slots() const { return w_.size(); }
+  std::size_t slots() const { return slots_.size(); }
   static constexpr bool needs_binary() { return Rule::binary; }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
   void reserve(std::size_t slots) {
-    const auto grow = [slots](Table<float>& table) {
-      if (slots > table.capacity()) table.reserve(std::max(slots, 2 * table.capacity()));
-    };
-    grow(w_);
-    if constexpr (!Rule::identity) grow(z_);
+    if (slots > slots_.capacity()) slots_.reserve(std::max(slots, 2 * slots_.capacity()));
   }
 
   // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
   void resize(std::size_t slots) {
-    const std::size_t before = w_.size();
+    const std::size_t before = slots_.size();
     make_slots(slots);
     if constexpr (Rule::normalised) {
       for (std::size_t i = before; i < slots; ++i) add_mass(rule_.mass(weight(0), 0));
@@ -142,7 +140,7 @@ class Play {
   }
 
   // Asks the memory for a weight that is needed soon.
-  void fetch(std::int32_t slot) const { mistakebound::fetch(w_.data(), slot); }
+  void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
 
   // What is reported: divided by the normaliser where the rule has one.
   double normalised(double raw) const {
@@ -177,7 +175,9 @@ class Play {
   }
 
   // The state: z of every slot, z of the bias, the common factor and the running total. w follows from them.
-  const float* z() const { return Rule::identity ? w_.data() : z_.data(); }
+  void copy_z(float* to) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i) to[i] = slots_.data()[i].sum();
+  }
   float bias_z() const { return bias_z_; }
   double factor() const {
     if constexpr (requires { rule_.shift; })
@@ -196,7 +196,7 @@ class Play {
     if constexpr (requires { rule_.shift; }) rule_.shift = factor;
     if constexpr (requires { rule_.scale; }) rule_.scale = factor;
     memo_.clear();
-    std::copy(z, z + slots, Rule::identity ? w_.data() : z_.data());
+    for (std::size_t i = 0; i < slots; ++i) z_of(slots_.data()[i]) = z[i];
     bias_z_ = bias_z;
     weights_from_scratch();
     total_ = total;
@@ -205,19 +205,24 @@ class Play {
 
  private:
   void make_slots(std::size_t slots) {  // and leave the total to the caller
-    const std::size_t before = w_.size();
-    w_.resize(slots);
+    const std::size_t before = slots_.size();
+    slots_.resize(slots);
     if constexpr (!Rule::identity) {
-      z_.resize(slots);
-      std::fill(w_.data() + before, w_.data() + slots, weight(0));
+      if (const float w = weight(0); w != 0) std::fill(slots_.data() + before, slots_.data() + slots, Slot{w, 0});
     }
   }
 
-  static constexpr std::size_t cache_floats = std::size_t{5} << 18;  // 5 MB: beyond it, prefetch
-  static constexpr std::size_t near_floats = std::size_t{1} << 16;  // 256 KB: beyond it, z is not at hand when it is needed
+  static float& z_of(Slot& slot) {
+    if constexpr (Rule::identity)
+      return slot.w;
+    else
+      return slot.z;
+  }
+
+  static constexpr std::size_t cache_bytes = std::size_t{5} << 20;  // beyond it, prefetch
   static constexpr int memo_reach = 256;
 
-  bool large() const { return w_.size() > cache_floats; }
+  bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
 
   float weight(float z) {
     if constexpr (Rule::identity) return z;
@@ -263,29 +268,27 @@ class Play {
   template <class Index, class Value>
   void learn(const Row<Index, Value>& x, std::int8_t label) {
     const double d = label;
-    float* const w = w_.data();
+    Slot* const slots = slots_.data();
     Lanes added, taken;  // the masses of the new weights and of the old ones
     if constexpr (Rule::identity) {
       // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
       const auto y = static_cast<Value>(label);
 #pragma GCC unroll 8  // a loop this short ends before the processor can tell when
       for (std::size_t k = 0; k < x.size; ++k) {
-        float& z = w[x.index[k]];
+        float& z = slots[x.index[k]].w;
         z = static_cast<float>(static_cast<Value>(z) + y * x.value[k]);
       }
     } else {
-      float* const z = z_.data();
-      if (z_.size() > near_floats)
-        for (std::size_t k = 0; k < x.size; ++k) __builtin_prefetch(z + x.index[k], 1);
       for (std::size_t k = 0; k < x.size; ++k) {
 #ifdef MISTAKEBOUND_X86
         if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
           if (k % 4 == 0 && settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta))
-            k = move_fours(rule_, x, k, d, z, w, added, taken);
+            k = move_fours(rule_, x, k, d, slots, added, taken);
           if (k == x.size) break;
         }
 #endif
-        move(z[x.index[k]], w[x.index[k]], d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
+        Slot& slot = slots[x.index[k]];
+        move(slot.z, slot.w, d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
       }
     }
     const std::size_t last = x.size % lane_count;
@@ -312,7 +315,7 @@ class Play {
   void rescale() {
     if constexpr (Rule::normalised) {
       double top = settings_.bias != 0 ? size_of(bias_z_) : -std::numeric_limits<double>::infinity();
-      for (std::size_t i = 0; i < z_.size(); ++i) top = std::max(top, size_of(z_.data()[i]));
+      for (std::size_t i = 0; i < slots_.size(); ++i) top = std::max(top, size_of(slots_.data()[i].z));
       rule_.rescale(top);
       memo_.clear();
       weights_from_scratch();
@@ -323,14 +326,14 @@ class Play {
 
   void weights_from_scratch() {
     if constexpr (!Rule::identity)
-      for (std::size_t i = 0; i < z_.size(); ++i) w_.data()[i] = weight(z_.data()[i]);
+      for (std::size_t i = 0; i < slots_.size(); ++i) slots_.data()[i].w = weight(slots_.data()[i].z);
     bias_w_ = weight(bias_z_);
   }
 
   void total_from_scratch() {
     if constexpr (Rule::normalised) {
       total_ = {};
-      for (std::size_t i = 0; i < z_.size(); ++i) add_mass(rule_.mass(w_.data()[i], z_.data()[i]));
+      for (std::size_t i = 0; i < slots_.size(); ++i) add_mass(rule_.mass(slots_.data()[i].w, slots_.data()[i].z));
       if (settings_.bias != 0) add_mass(rule_.mass(bias_w_, bias_z_));
       peak_ = total_.value();
     }
@@ -369,15 +372,15 @@ class Play {
   // A row that was looked at closely and has features beyond the width, which weigh link(0).
   template <class Index, class Value>
   Fault score_beyond(const Row<Index, Value>& x, double& raw, std::size_t& at) {
-    std::vector<float> w(x.size);
+    std::vector<Plain> w(x.size);
     std::vector<Index> place(x.size);
     for (std::size_t k = 0; k < x.size; ++k) {
       const auto i = static_cast<std::size_t>(x.index[k]);
-      w[k] = i < settings_.width ? w_.data()[i] : weight(0);
+      w[k].w = i < settings_.width ? slots_.data()[i].w : weight(0);
       place[k] = static_cast<Index>(k);
     }
     const Row<Index, Value> row{place.data(), x.value, x.size};
-    dot_portable<false>(Weights{w.data(), w.size()}, row, bias_term(), raw);
+    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias_term(), raw);
     return checked(x, raw, at);
   }
 
@@ -402,7 +405,7 @@ class Play {
 
   template <class Index, class Value>
   bool dot(const Row<Index, Value>& x, double extra, double& raw) const {
-    const Weights w{w_.data(), w_.size()};
+    const Weights<Slot> w{slots_.data(), slots_.size()};
 #ifdef MISTAKEBOUND_X86
     if constexpr (std::is_same_v<Index, std::int32_t>) {
       if (settings_.avx2) return x.ahead ? dot_avx2<true>(w, x, extra, raw) : dot_avx2<false>(w, x, extra, raw);
@@ -476,7 +479,7 @@ class Play {
 
   Rule rule_;
   Settings settings_;
-  Table<float> w_, z_;
+  Table<Slot> slots_;
   float bias_z_ = 0, bias_w_ = 0;
   Total total_;
   double peak_ = 0;

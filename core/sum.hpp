@@ -31,47 +31,48 @@ struct Lanes {
 
 // Every kernel looks at its indices and values before it uses them, eight at a time. It answers false, and has changed
 // nothing, if an index is not below the number of weights or a value is a stored zero: such rows need a closer look.
+template <class Slot>
 struct Weights {
-  const float* data;
+  const Slot* data;
   std::size_t count;
 };
 
-template <class Index, class Value>
-inline bool regular(const Weights& w, const Row<Index, Value>& x, std::size_t k) {
+template <class Slot, class Index, class Value>
+inline bool regular(const Weights<Slot>& w, const Row<Index, Value>& x, std::size_t k) {
   return static_cast<std::size_t>(static_cast<std::make_unsigned_t<Index>>(x.index[k])) < w.count && x.value[k] != 0;
 }
 
 // Asks for the weight of a later non-zero. Its index is not checked yet: a wrong address does no harm.
-template <class Index>
-inline void fetch(const float* w, Index index) {
-  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(w) +
-                                                   sizeof(float) * static_cast<std::make_unsigned_t<Index>>(index)));
+template <class Slot, class Index>
+inline void fetch(const Slot* slots, Index index) {
+  __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(slots) +
+                                                   sizeof(Slot) * static_cast<std::make_unsigned_t<Index>>(index)));
 }
 
 // The last, incomplete group of eight goes on in lanes 0, 1, ..., and so does `extra`, the term of the constant feature.
-template <class Index, class Value>
-[[gnu::always_inline]] inline bool finish(const Weights& w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes,
+template <class Slot, class Index, class Value>
+[[gnu::always_inline]] inline bool finish(const Weights<Slot>& w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes,
                                           double extra, double& sum) {
   std::size_t j = 0;
   for (std::size_t k = from; k < x.size; ++k, ++j) {
     if (!regular(w, x, k)) [[unlikely]]
       return false;
     if (x.ahead) fetch(w.data, x.index[k + look_ahead]);
-    lanes.lane[j] += static_cast<double>(w.data[x.index[k]]) * static_cast<double>(x.value[k]);
+    lanes.lane[j] += static_cast<double>(w.data[x.index[k]].w) * static_cast<double>(x.value[k]);
   }
   lanes.lane[j] += extra;
   sum = lanes.total();
   return true;
 }
 
-template <bool Ahead, class Index, class Value>
-inline bool dot_portable(const Weights& w, const Row<Index, Value>& x, double extra, double& sum) {
+template <bool Ahead, class Slot, class Index, class Value>
+inline bool dot_portable(const Weights<Slot>& w, const Row<Index, Value>& x, double extra, double& sum) {
   // Eight named accumulators: gcc keeps them in registers, which it does not do for an array.
   double l0 = 0, l1 = 0, l2 = 0, l3 = 0, l4 = 0, l5 = 0, l6 = 0, l7 = 0;
   std::size_t k = 0;
   const auto term = [&](std::size_t i) {
     if constexpr (Ahead) fetch(w.data, x.index[i + look_ahead]);
-    return static_cast<double>(w.data[x.index[i]]) * static_cast<double>(x.value[i]);
+    return static_cast<double>(w.data[x.index[i]].w) * static_cast<double>(x.value[i]);
   };
   for (; k + lane_count <= x.size; k += lane_count) {
     bool good = true;
@@ -111,13 +112,14 @@ MISTAKEBOUND_AVX2 inline Eight eight(const double* p) {
 }
 
 // Four weights, by loads and shuffles: measured on Zen 3, the gather instruction is a fifth slower.
-MISTAKEBOUND_AVX2 inline __m256d four_weights(const float* w, const std::int32_t* i) {
-  const auto at = [w, i](int k) MISTAKEBOUND_AVX2 { return _mm_load_ss(w + static_cast<std::uint32_t>(i[k])); };
+template <class Slot>
+MISTAKEBOUND_AVX2 inline __m256d four_weights(const Slot* slots, const std::int32_t* i) {
+  const auto at = [slots, i](int k) MISTAKEBOUND_AVX2 { return _mm_load_ss(&slots[static_cast<std::uint32_t>(i[k])].w); };
   return _mm256_cvtps_pd(_mm_movelh_ps(_mm_unpacklo_ps(at(0), at(1)), _mm_unpacklo_ps(at(2), at(3))));
 }
 
-template <bool Ahead, class Value>
-MISTAKEBOUND_AVX2 inline bool dot_avx2(const Weights& w, const Row<std::int32_t, Value>& x, double extra, double& sum) {
+template <bool Ahead, class Slot, class Value>
+MISTAKEBOUND_AVX2 inline bool dot_avx2(const Weights<Slot>& w, const Row<std::int32_t, Value>& x, double extra, double& sum) {
   __m256d low = _mm256_setzero_pd(), high = _mm256_setzero_pd();
   const __m256i last = _mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(w.count) - 1));
   std::size_t k = 0;
