@@ -493,7 +493,10 @@ class Engine {
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
     if (slots.size() < end - begin) slots.resize(end - begin);
     for (std::size_t k = begin; k < end; ++k) {
-      if (k + look_ahead < chunk.key.size()) names_.fetch(chunk.key[k + look_ahead]);
+      if (k + look_ahead < chunk.key.size()) {
+        __builtin_prefetch(chunk.key.data() + k + 4 * look_ahead);  // the keys themselves: another thread has written them
+        names_.fetch(chunk.key[k + look_ahead]);
+      }
       slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
       play.fetch(slots[k - begin]);
     }
