@@ -11,7 +11,7 @@ from mistakebound.labels import plain_label
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.sources import Part
+    from mistakebound.parts import Part
 
 
 def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:

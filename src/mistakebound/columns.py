@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mistakebound.arrays import FloatArray, IntArray
-    from mistakebound.sources import Part
+    from mistakebound.parts import Part
 
 
 @dataclass

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray
     from mistakebound.learner import Learner
     from mistakebound.life import Life
-    from mistakebound.sources import Part, Source
+    from mistakebound.parts import Part
+    from mistakebound.sources import Source
 
 CONSTANT = "(constant)"
 """The feature that ``bias`` adds to every example."""

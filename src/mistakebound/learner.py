@@ -14,7 +14,7 @@ from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
 from mistakebound.life import NO_ROUNDS, Life, Reduction
-from mistakebound.sources import START
+from mistakebound.parts import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray, FloatArray
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
+    from mistakebound.parts import Part, Place
     from mistakebound.rules import Rule
-    from mistakebound.sources import Part, Place, Source
+    from mistakebound.sources import Source
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = threading.Lock()

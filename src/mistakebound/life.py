@@ -14,8 +14,8 @@ from mistakebound.ledger import Counts, Kept, Ledger
 if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.example import Positional
+    from mistakebound.parts import Part
     from mistakebound.rules import Rule
-    from mistakebound.sources import Part
 
 NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 

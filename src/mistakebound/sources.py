@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -19,7 +18,9 @@ from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.limits import fault_of
 from mistakebound.live import Follower
-from mistakebound.numbering import MOST, every_label, labels_of, numbered, of_positive, of_rows
+from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
+from mistakebound.parsing import parsed, parsed_one_by_one
+from mistakebound.parts import START, Part, Place
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, opened, total_size
@@ -31,84 +32,9 @@ if TYPE_CHECKING:
 
     Begin = tuple[int, ...]
     """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
-    Block = tuple[Any, bool]
-    """Some text, and whether it is the last."""
 
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a part of a stream begins: what it takes to read on from there."""
-
-    file: int = 0
-    """Its place among the files."""
-    byte: int = 0
-    """Of the file's text, unpacked; of a file of columns, of the table that it is turned into."""
-    line: int = 0
-    """Lines of the file before it; of a file of columns, rows."""
-    rows: int = 0
-    """Good examples before it, in all files."""
-    skipped: int = 0
-    """Bad lines left out before it, in all files."""
-
-
-START = Place()
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows of one file, parsed; ``rows`` of them are good, and after them comes ``error``, if there is one."""
-
-    chunk: Chunk
-    file: str
-    begin: Place
-    rows: int
-    error: str
-    labels: list[bytes]
-    """The different ones, or the first 255."""
-    label_ids: bytes
-    """Of each row, its place among them, or 255."""
-    in_rows: bool = False
-    """Whether places are rows, as in Parquet, rather than lines of a text."""
-    first: int = 0
-    """What the file calls the feature at position 0."""
-    unlabelled: str = NO_LABEL
-    """What is to be said of a row without a label."""
-    label_key: str = ""
-    """Of JSON, where the label should be."""
-    other_labels: tuple[bytes, ...] = ()
-    """Of those rows whose place is 255: two classes are long exceeded, but a matrix may have them all."""
-
-    def label(self, row: int) -> Any:
-        """Label of a row."""
-        place = self.label_ids[row]
-        text = self.labels[place] if place < MOST else self.other_labels[self.label_ids.count(place, 0, row)]
-        return plain_label(text)
-
-    def no_label(self, row: int) -> str:
-        """What is to be said of this row, which has no label."""
-        if not self.label_key:
-            return self.unlabelled
-        from mistakebound.keys import keys_of, listed  # noqa: PLC0415 - seldom needed
-
-        line = bytes(self.chunk.text).split(b"\n")[self.chunk.line(row) - 1 :][:1]
-        keys = keys_of(line[0]) if line else []
-        if not keys:  # from a cache, perhaps, which has no lines
-            return self.unlabelled
-        what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
-        return f"{self.unlabelled}: {what}; there are: {listed(keys)}"
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.file}{': row ' if self.in_rows else ':'}{self.line(row)}"
-
-    def line(self, row: int) -> int:
-        """Line of a row in its file, counted from 1; of a file of columns, the row in it."""
-        if self.in_rows:
-            return self.begin.line + row + sum(before <= row for before, _, _, _ in self.chunk.bad) + 1
-        return self.begin.line + self.chunk.line(row)
 
 
 class Source:
@@ -572,32 +498,3 @@ IGNORED = "importance weights are ignored: every line counts once"
 
 
 ENOUGH = 1 << 16
-LONGEST = 64 << 20
-"""A record of a table that is longer has surely lost a closing quote."""
-
-
-def parsed_one_by_one(
-    reader: Reader, blocks: Iterable[tuple[Any, bool]], most_bad: int, *, first: bool
-) -> Iterator[Chunk]:
-    """Chunks of blocks whose last record may end in the next one; in the first one, a header may come."""
-    rest = b""
-    for block, last in chain(blocks, [(b"", True)]):
-        text = rest + bytes(block) if rest else block
-        if last and not len(text):
-            break
-        chunk = reader.parse(text, last, most_bad, first)
-        rest, first = bytes(text[chunk.consumed :]) if len(chunk.bad) <= most_bad else b"", False
-        if len(rest) > LONGEST:
-            message = f"a record of more than {LONGEST >> 20} MB: is a closing quote missing?"
-            raise ValueError(message)
-        yield chunk
-
-
-def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int) -> Iterator[Chunk]:
-    """Chunks in the order of the blocks. Parsing does not hold Python's lock."""
-
-    def parse(block: Block) -> Chunk:
-        return reader.parse(block[0], block[1], most_bad)
-
-    # A short block is all that there is for now: what is ready is not kept waiting for more.
-    return in_order(parse, blocks, threads, lambda block: len(block[0]) < texts.BLOCK // 2)

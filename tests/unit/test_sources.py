@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import mistakebound as mb
 from mistakebound import texts
 from mistakebound._core import Reader
-from mistakebound.sources import START, Place
+from mistakebound.parts import START, Place
 
 
 def rows_of(text: str | bytes, format_: str, *, zero_based: bool = False, most_bad: int = 0) -> list[tuple[Any, ...]]:

@@ -19,13 +19,13 @@ from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_o
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import many, options_of, share, size
-from mistakebound.sources import START
+from mistakebound.parts import START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.certificate import Certificate
-    from mistakebound.sources import Part, Place
+    from mistakebound.parts import Part, Place
 
 VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("perceptron", {}),

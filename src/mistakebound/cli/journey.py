@@ -11,14 +11,15 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.interrupt import uninterrupted
-from mistakebound.sources import START, Place, Source
+from mistakebound.parts import START, Place
 from mistakebound.texts import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.learners import LinearLearner
-    from mistakebound.sources import Part
+    from mistakebound.parts import Part
+    from mistakebound.sources import Source
 
 
 @dataclass

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.journey import Text, hashes, size_of
 from mistakebound.container import fields, is_list_of, need
-from mistakebound.sources import START, Place, Source
+from mistakebound.parts import START, Place
+from mistakebound.sources import Source
 from mistakebound.store import describe_parameters
 
 if TYPE_CHECKING:
