@@ -170,10 +170,12 @@ def test_a_rate_that_is_given_is_used() -> None:
     fixed.run(A, y)
     grid: Any = learner._engine.forecaster
     assert grid.values == [0.5]
-    assert [member.rule.alpha for member in grid.members[0]] == [1e-4, 1e-3, 1e-2, 1e-1]
-    assert {member.rule.eta for member in grid.members[0]} == {0.5}
-    assert grid.past == []  # nothing to take anybody through
-    assert grid.members[0][2].rule.weights() == pytest.approx(fixed.weights_)
+    assert grid.rows == grid.outcomes == []  # nothing to take anybody through
+    for alpha, member in zip([1e-4, 1e-3, 1e-2, 1e-1], grid.members[0], strict=True):
+        alone = experts.FixedShare(eta=0.5, alpha=alpha)
+        assert alone.run(A, y).total_loss == pytest.approx(float(grid.totals[0, grid.members[0].index(member)]))
+        assert member.weights() == pytest.approx(alone.weights_)
+    assert grid.members[0][2].weights() == pytest.approx(fixed.weights_)
     assert learner.ledger_.parameters == {"eta": 0.5, "alpha": "calibrated"}
     assert len(experts.FixedShare(alpha=0.5).parameters()) == 2
 
@@ -194,12 +196,12 @@ def test_calibrated_follows_the_best_of_its_grid() -> None:
     assert len(grid.values) > 4
     assert grid.values == sorted(grid.values)
     assert grid.best[0] not in {0, len(grid.values) - 1} or len(grid.values) >= grid.most
-    assert len(grid.past) == 60  # all rounds are kept
+    assert len(grid.rows) == len(grid.outcomes) == 60  # all rounds are kept
     totals = []
     for eta, (member,) in zip(grid.values, grid.members, strict=True):
         fixed = experts.ExponentiallyWeightedAverage(eta=eta)
         totals.append(fixed.run(A, y).total_loss)
-        assert member.rule.weights() / member.rule.weights().sum() == pytest.approx(fixed.weights_)
+        assert member.weights() == pytest.approx(fixed.weights_)
     assert grid.totals[:, 0] == pytest.approx(totals)
     assert int(np.argmin(totals)) == grid.best[0]
     best = experts.ExponentiallyWeightedAverage(eta=grid.values[grid.best[0]])
@@ -208,6 +210,36 @@ def test_calibrated_follows_the_best_of_its_grid() -> None:
     assert ledger.total_loss <= 1.2 * min(totals) + 0.1
     scaled = experts.ExponentiallyWeightedAverage()
     assert scaled.run(A * 1e9, y * 1e9).predictions == pytest.approx(ledger.predictions * 1e9, rel=1e-6)
+
+
+def test_a_grid_ends_where_its_members_are_much_the_same() -> None:
+    """Whoever led last is wrong next, so the slower the better: but not for ever."""
+    learner = experts.ExponentiallyWeightedAverage()
+    learner.run([[2.0, 0.0], [0.0, 2.0]] * 50, [0.0] * 100)
+    grid: Any = learner._engine.forecaster
+    slowest, next_one = grid.totals[:2, 0]
+    assert grid.best[0] == 0
+    assert 6 < len(grid.values) < 30
+    assert 0 < next_one - slowest < 1e-6 * slowest
+
+
+def test_a_member_that_cannot_go_on_is_out() -> None:
+    """Its forecast alone has an infinite loss; the others go on."""
+    hole = [NAN]
+    loss = (lambda f, y: np.where(np.abs(f - hole[0]) < 1e-9, np.inf, (f - y) ** 2), lambda f, y: 2 * (f - y))
+    learner = experts.ExponentiallyWeightedAverage(loss=loss)
+    learner.run([[0.5, 0.1], [0.9, 0.2]] * 6, [1.0] * 12)
+    grid: Any = learner._engine.forecaster
+    row = np.array([0.3, 0.8])
+    hole[0] = float(grid.members[0][0].serve(row).forecast)
+    assert abs(learner.predict_one(row) - hole[0]) > 1e-9
+    learner.learn_one(row, 1.0)
+    grid = learner._engine.forecaster
+    others = [value for value, total in zip(grid.values, grid.totals[:, 0], strict=True) if np.isfinite(total)]
+    assert len(others) == len(grid.values) - 1
+    learner.learn_one([0.1, 0.2], 1.0)
+    assert grid.values[grid.best[0]] in others
+    assert learner.ledger_.rounds == 14
 
 
 def test_ridge_finds_weights_of_either_sign() -> None:

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mistakebound.aggregation.choice import quickest
+from mistakebound.aggregation.engine import Engine
 from mistakebound.aggregation.mixture import mean_of, regrets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mistakebound.aggregation.compiled import CompiledEngine
     from mistakebound.aggregation.mixture import Forecaster, Served
     from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.losses import Loss
@@ -30,12 +33,13 @@ class Calibrated:
     """Follow, of a grid of rates, the one with the least loss so far.
 
     The grid begins with one value, when the first losses differ. When the best stands at an end of it, three more
-    values are added beyond, each twice the last, and are taken through the past. With ``only``, a value that is given,
-    it is the only one. There is no theorem for following the best; each member has its own. The past is kept for
-    newcomers: rounds × experts numbers.
+    values are added beyond, each twice the last, and are taken through the past; but not once it is better than its
+    neighbour by less than ``little`` of its loss, for then they are much the same. With ``only``, a value that is
+    given, it is the only one. There is no theorem for following the best; each member has its own. A member whose loss
+    is not finite is out. The past is kept for newcomers: rounds × experts numbers.
     """
 
-    factor, step, most = 2.0, 3, 80
+    factor, step, most, little = 2.0, 3, 80, 1e-6
 
     def __init__(
         self,
@@ -50,12 +54,11 @@ class Calibrated:
         self.grid, self.others, self.only = grid, tuple(others), only
         self.loss, self.gradient, self.prior = loss, gradient, prior
         self.values: list[float] = []
-        self.members: list[list[Forecaster]] = []
+        self.members: list[list[Engine | CompiledEngine]] = []
         self.totals = np.zeros((0, len(self.others)))
-        self.past: list[tuple[FloatArray, BoolArray, FloatArray]] = []
+        self.rows: list[FloatArray] = []
+        self.outcomes: list[FloatArray] = []
         self.best = (0, len(self.others) // 2)
-        if only is not None:
-            self._add(only, 0)
 
     def join(self, prior: FloatArray) -> None:
         """Let experts in, who have slept so far."""
@@ -64,10 +67,7 @@ class Calibrated:
         for row in self.members:
             for member in row:
                 member.join(prior)
-        self.past = [
-            (np.concatenate([x, np.zeros((grown, *x.shape[1:]))]), np.concatenate([awake, np.zeros(grown, bool)]), y)
-            for x, awake, y in self.past
-        ]
+        self.rows = [np.concatenate([row, np.full((grown, *row.shape[1:]), np.nan)]) for row in self.rows]
 
     def bound(self) -> None:
         """None for the whole."""
@@ -78,50 +78,64 @@ class Calibrated:
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
             return mean_of(x, awake, p / p.sum())
-        return self.members[self.best[0]][self.best[1]].serve(x, awake)
+        return self.members[self.best[0]][self.best[1]].serve(_row(x, awake))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """Every member learns from what it would have said."""
-        x, awake = served.x, served.awake
         r, h = regrets(self.loss, served, outcome, gradient=self.gradient)
+        row = _row(served.x, served.awake)
+        if self.only is not None and not self.values:
+            self._add(self.only, 0, row.ndim)
         if self.only is None:
-            self.past.append((x, awake, outcome))
+            self.rows.append(row)
+            self.outcomes.append(outcome)
         if self.values:
-            for i, row in enumerate(self.members):
-                self.totals[i] += [self._play(member, x, awake, outcome) for member in row]
+            rows, outcomes = row[None], outcome[None]
+            for i, members in enumerate(self.members):
+                self.totals[i] += [self._play(member, rows, outcomes) for member in members]
             best = np.unravel_index(int(np.argmin(self.totals)), self.totals.shape)
             self.best = (int(best[0]), int(best[1]))
             self._grow()
             return r, h
         value = self.grid.first(served, outcome)
         if np.isfinite(value) and value > 0:
-            self._add(value, 0)
+            self._add(value, 0, row.ndim)
             self._grow()
         return r, h
 
-    def _play(self, member: Forecaster, x: FloatArray, awake: BoolArray, outcome: FloatArray) -> float:
-        served = member.serve(x, awake)
-        member.learn(served, outcome)
-        of = self.loss.vector_value if served.forecast.ndim else self.loss.value
-        return float(of(served.forecast, outcome))
+    def _play(self, member: Engine | CompiledEngine, rows: FloatArray, outcomes: FloatArray) -> float:
+        """Its loss in these rounds; infinite if it could not go on."""
+        _, losses, error = member.run(rows, outcomes)
+        return float(sum(losses)) if error is None else np.inf
 
-    def _add(self, value: float, place: int) -> None:
+    def _add(self, value: float, place: int, dimensions: int) -> None:
         """A row of members, taken through the past."""
-        row = [self.grid.make(self.prior, value, other) for other in self.others]
-        total = [sum(self._play(member, x, awake, y) for x, awake, y in self.past) for member in row]
+        made = [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
+        members = [quickest(each, self.prior) if dimensions == 1 else each for each in made]
+        rows, outcomes = np.array(self.rows), np.array(self.outcomes)
+        total = [self._play(member, rows, outcomes) if len(rows) else 0.0 for member in members]
         self.values.insert(place, value)
-        self.members.insert(place, row)
+        self.members.insert(place, members)
         self.totals = np.insert(self.totals, place, total, axis=0)
 
     def _grow(self) -> None:
-        i, j = self.best
+        (i, j), dimensions = self.best, self.rows[-1].ndim if self.rows else 1
         low, high = i == 0, i == len(self.values) - 1
         if self.only is not None or len(self.values) >= self.most:
             return
+        if len(self.values) > 1 and (low or high):
+            best, neighbour = self.totals[i, j], self.totals[1 if low else -2, j]
+            if not neighbour - best > self.little * abs(best):
+                return
         if high:
             for _ in range(self.step):
-                self._add(self.values[-1] * self.factor, len(self.values))
+                self._add(self.values[-1] * self.factor, len(self.values), dimensions)
         if low:
             for _ in range(self.step):
-                self._add(self.values[0] / self.factor, 0)
+                self._add(self.values[0] / self.factor, 0, dimensions)
             self.best = (i + self.step, j)
+
+
+def _row(x: FloatArray, awake: BoolArray) -> FloatArray:
+    """Forecasts as an engine takes them: NaN is asleep."""
+    return np.where(awake.reshape(-1, *[1] * (x.ndim - 1)), x, np.nan)
