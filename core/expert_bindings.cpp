@@ -91,6 +91,7 @@ class MajorityGame {
     must(std::isfinite(wrong), "the share that is wrong must be finite");
     majority_.learn(codes.data(), right, wrong);
   }
+  // Rounds until one in which something is neither 0 nor 1.
   nb::tuple run(Matrix<std::uint8_t> said, Array<std::uint8_t> outcome) {
     const auto lock = lock_.take();
     must(said.shape(0) == outcome.size(), "there must be one outcome a round");
@@ -98,8 +99,8 @@ class MajorityGame {
     std::vector<double> lean(outcome.size()), total(outcome.size());
     std::size_t played = 0;
     lock_.away([&] { played = majority_.run(said.data(), outcome.data(), outcome.size(), lean.data(), total.data()); });
-    if (played < outcome.size())
-      throw nb::value_error(("round " + std::to_string(played) + ": advice and outcomes must be 0 or 1").c_str());
+    lean.resize(played);
+    total.resize(played);
     return nb::make_tuple(to_numpy(std::move(lean)), to_numpy(std::move(total)));
   }
 

@@ -280,7 +280,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class ExpertLedger:
-    """What happened to a learner that follows experts, over all of its rounds.
+    """What happened to a learner that follows experts, over all of its rounds or over those of one ``run``.
 
     ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
     answers, which is what the theorem on the randomized rule speaks of.
@@ -299,6 +299,8 @@ class ExpertLedger:
     """Rounds in which it was awake."""
     prior: FloatArray
     names: tuple[str, ...]
+    from_start: bool = True
+    """Whether the learner began with these rounds."""
 
     @property
     def mistakes(self) -> int:

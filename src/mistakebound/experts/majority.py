@@ -11,13 +11,18 @@ stays true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expe
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound.errors import StreamError
+from mistakebound.experts.guard import Guarded, guarded
+from mistakebound.experts.reading import words_of
 from mistakebound.experts.roster import Roster, is_missing, names_of
+from mistakebound.experts.votes import named_outcomes, rounds_of, together, two_sided
+from mistakebound.labels import label_array
 from mistakebound.ledger import ExpertLedger
 
 if TYPE_CHECKING:
@@ -27,7 +32,19 @@ if TYPE_CHECKING:
     from mistakebound.certificate import Certificate
 
 
-class WeightedMajority:
+@dataclass(frozen=True)
+class _Totals:
+    """How far a learner is: of the experts that there are, and of itself."""
+
+    rounds: int
+    parts: int
+    mistakes: AnyArray
+    charged: FloatArray
+    awake: AnyArray
+    expected: float
+
+
+class WeightedMajority(Guarded):
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
@@ -61,6 +78,7 @@ class WeightedMajority:
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
     ) -> None:
+        super().__init__()
         self.eta, self.prior = eta, prior
         self.beta = beta if eta is None else 1 - eta
         if not 0 <= self.beta < 1:
@@ -79,12 +97,14 @@ class WeightedMajority:
         self._rounds = 0
         self._expected = 0.0
 
+    @guarded
     def predict_one(self, advice: Any) -> Any:
         """Return the outcome with the most weight behind it."""
         said, names = self._read(advice)
         self._join(len(said), names)
         return self._choose(*self._behind(said, named_outcomes(said)))
 
+    @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Predict, be told the outcome, and charge every wrong expert."""
         try:
@@ -92,10 +112,10 @@ class WeightedMajority:
             if is_missing(outcome):
                 message = f"the outcome is {outcome!r}"
                 raise StreamError(message)
+            outcomes = named_outcomes([*said, outcome])
         except (ValueError, TypeError) as error:
             raise StreamError(str(error), round=self._rounds) from None
         self._join(len(said), names)
-        outcomes = named_outcomes([*said, outcome])
         if len(outcomes) <= 2 and not any(is_missing(each) for each in said):
             high = outcomes[-1]
             row = np.array([[each == high for each in said]], np.uint8)
@@ -103,8 +123,14 @@ class WeightedMajority:
         else:
             self._any_advice(said, outcomes, outcome)
 
+    @guarded
     def run(self, A: Any, y: Any) -> ExpertLedger:
-        """Predict, then learn, over a whole stream: a row of A holds each expert's advice for a round."""
+        """Predict, then learn, over a whole stream: a row of A holds each expert's advice for a round.
+
+        Or A is a DataFrame, or a dict, with a column for each expert. Returns the ledger of these rounds; ``ledger_``
+        is that of all.
+        """
+        before = self._now()
         names = names_of(A)
         table = two_sided(A, y)
         if table is not None:
@@ -114,15 +140,22 @@ class WeightedMajority:
             if names is None or self._roster.columns(names) == list(range(max(self._roster.n, said.shape[1]))):
                 self._join(said.shape[1], names)
                 self._all_awake(said, outcome, sides)
-                return self.ledger_
-        rows = A.to_dict("records") if hasattr(A, "columns") else list(A)
-        outcomes = list(y)
+                ledger: Any = self._since(before)
+                if ledger.rounds < len(outcome):
+                    message = "advice is neither of two values"
+                    raise StreamError(message, round=ledger.rounds, ledger=ledger)
+                return ledger  # type: ignore[no-any-return]
+        rows, outcomes = rounds_of(A, names), list(y)
         if len(rows) != len(outcomes):
             message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
             raise ValueError(message)
-        for advice, outcome in zip(rows, outcomes, strict=True):
-            self.learn_one(advice, outcome)
-        return self.ledger_
+        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+            try:
+                self.learn_one(advice, outcome)
+            except StreamError as error:  # noqa: PERF203 - the round is named
+                ledger = self._since(before)
+                raise StreamError(words_of(error), round=number, ledger=ledger) from None
+        return self._since(before)
 
     @property
     def weights_(self) -> FloatArray:
@@ -133,19 +166,7 @@ class WeightedMajority:
     @property
     def ledger_(self) -> ExpertLedger:
         """What happened so far."""
-        return ExpertLedger(
-            rule=self.id,
-            beta=float(self.beta),
-            rounds=self._rounds,
-            predictions=np.concatenate(self._predictions) if self._predictions else np.zeros(0),
-            mistake_rounds=np.concatenate([np.zeros(0, np.int64), *self._wrong]),
-            expert_mistakes=self._mistakes.copy(),
-            expected_mistakes=self._expected,
-            expert_losses=self._mistakes + self._charged,
-            expert_rounds=self._awake.copy(),
-            prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            names=tuple(self._roster.name(k) for k in range(self._roster.n)),
-        )
+        return self._since(_Totals(0, 0, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), 0.0))
 
     def certify(self) -> Certificate:
         """Mistakes beside what the rule's theorem allows."""
@@ -154,6 +175,32 @@ class WeightedMajority:
         return certify(self.ledger_)
 
     # -- pieces ----------------------------------------------------------------------------------------------
+
+    def _now(self) -> _Totals:
+        totals = (self._mistakes.copy(), self._charged.copy(), self._awake.copy())
+        return _Totals(self._rounds, len(self._predictions), *totals, self._expected)
+
+    @guarded
+    def _since(self, before: _Totals) -> ExpertLedger:
+        """The ledger of the rounds since then."""
+        new = self._roster.n - len(before.mistakes)  # newcomers had lost by then what the learner expected to lose
+        charged = self._charged - np.concatenate([before.charged, np.full(new, before.expected)])
+        mistakes = self._mistakes - np.concatenate([before.mistakes, np.zeros(new, np.int64)])
+        wrong = np.concatenate([np.zeros(0, np.int64), *self._wrong[before.parts :]])
+        return ExpertLedger(
+            rule=self.id,
+            beta=float(self.beta),
+            rounds=self._rounds - before.rounds,
+            predictions=together(self._predictions[before.parts :]),
+            mistake_rounds=wrong - before.rounds,
+            expert_mistakes=mistakes,
+            expected_mistakes=self._expected - before.expected,
+            expert_losses=mistakes + charged,
+            expert_rounds=self._awake - np.concatenate([before.awake, np.zeros(new, np.int64)]),
+            prior=self._roster.prior() if self._roster.n else np.zeros(0),
+            names=tuple(self._roster.name(k) for k in range(self._roster.n)),
+            from_start=before.rounds == 0,
+        )
 
     def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:
         said = self._roster.row(advice)
@@ -167,11 +214,12 @@ class WeightedMajority:
         before = self._roster.n
         if not self._roster.settle(width, names):
             return
-        prior = self._roster.prior()[before:]
-        behind = np.log(prior.max() / prior) / -math.log(self.beta) if self.beta > 0 else np.zeros(len(prior))
-        for start in behind:
-            self._core.join(1, self._expected + float(start))
-        grown = len(prior)
+        log_prior = np.log(self._roster.prior())
+        scale = -math.log(self.beta) if self.beta > 0 else math.inf
+        for log_of_one in log_prior[before:]:
+            start = float(log_prior[0] - log_of_one) / scale
+            self._core.join(1, self._expected + start)
+        grown = len(log_prior) - before
         self._mistakes = np.concatenate([self._mistakes, np.zeros(grown, np.int64)])
         self._charged = np.concatenate([self._charged, np.full(grown, self._expected)])
         self._awake = np.concatenate([self._awake, np.zeros(grown, np.int64)])
@@ -207,14 +255,15 @@ class WeightedMajority:
         return lean >= 0
 
     def _all_awake(self, said: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
-        """Rounds with two outcomes and everybody awake: the core plays them at once."""
+        """Rounds with two outcomes and everybody awake: the core plays them at once, until one is bad."""
         before = self._core.losses()
         lean, total = self._core.run(said, outcome)
+        outcome = outcome[: len(lean)]
         self._mistakes += np.rint(self._core.losses() - before).astype(np.int64)
         self._awake += len(lean)
         self._sum((1 - lean / total) / 2)
         high = self._choose_sides(np.where(outcome == 1, lean, -lean), total)
-        self._record(np.array(sides)[high.astype(np.intp)], high != (outcome == 1))
+        self._record(label_array(sides)[high.astype(np.intp)], high != (outcome == 1))
 
     def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
         """One round with sleepers, or with more than two outcomes."""
@@ -229,7 +278,7 @@ class WeightedMajority:
         self._awake += codes >= 0
         self._charged += np.where(codes < 0, wrong, 0.0)
         self._sum(np.array([wrong]))
-        self._record(np.array([prediction]), np.array([prediction != outcome]))
+        self._record(label_array([prediction]), np.array([prediction != outcome]))
 
     def _sum(self, wrong: FloatArray) -> None:
         self._expected = float(np.cumsum(np.concatenate([[self._expected], wrong]))[-1])  # in order, one by one
@@ -291,10 +340,28 @@ class RandomizedWeightedMajority(WeightedMajority):
         super().__init__(beta, eta, prior)
         self.seed = seed
         self._draws = np.random.default_rng(seed)
+        self._drawn: float | None = None  # for the next round: what is predicted is what is counted
+
+    def _draw(self, rounds: int) -> FloatArray:
+        """The draws of rounds that are learned."""
+        begun = [] if self._drawn is None else [self._drawn]
+        self._drawn = None
+        return np.concatenate([begun, self._draws.random(rounds - len(begun))])
+
+    @guarded
+    def predict_one(self, advice: Any) -> Any:
+        """Return an outcome drawn by weight; the same again, until a round is learned."""
+        if self._drawn is None:
+            self._drawn = float(self._draws.random())
+        kept = self._drawn
+        try:
+            return super().predict_one(advice)
+        finally:
+            self._drawn = kept
 
     def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
         """Draw one by weight."""
-        at = self._draws.random() * float(shares.sum())
+        at = float(self._draw(1)[0]) * float(shares.sum())
         for outcome, share in zip(reversed(outcomes), shares[::-1], strict=True):
             at -= share
             if at < 0:
@@ -302,29 +369,4 @@ class RandomizedWeightedMajority(WeightedMajority):
         return outcomes[0]
 
     def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
-        return self._draws.random(len(lean)) * total < (total + lean) / 2
-
-
-def named_outcomes(said: Sequence[Any]) -> list[Any]:
-    """What was named, the greatest last."""
-    seen = {each: None for each in said if not is_missing(each)}
-    try:
-        return sorted(seen)
-    except TypeError:  # of several kinds
-        return sorted(seen, key=lambda each: (type(each).__name__, repr(each)))
-
-
-def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | None:
-    """Advice and outcomes as 0 and 1, and what these stand for; None if there are more than two values, or sleepers."""
-    table, outcomes = A.to_numpy() if hasattr(A, "to_numpy") else A, np.asarray(y)
-    if not isinstance(table, np.ndarray) or table.ndim != 2 or not table.size or outcomes.shape != table.shape[:1]:
-        return None
-    if table.dtype == bool and outcomes.dtype == bool:
-        return np.ascontiguousarray(table).view(np.uint8), outcomes.astype(np.uint8), (False, True)
-    if table.dtype.kind not in "biuf" or outcomes.dtype.kind not in "biuf":
-        return None
-    low, high = min(table.min(), outcomes.min()), max(table.max(), outcomes.max())
-    said, told = table == high, outcomes == high
-    if not (low < high and np.array_equal(said, table != low) and np.array_equal(told, outcomes != low)):
-        return None
-    return said.astype(np.uint8), told.astype(np.uint8), (low.item(), high.item())
+        return self._draw(len(lean)) * total < (total + lean) / 2
