@@ -228,3 +228,27 @@ def test_vectors(name: str) -> None:
     with pytest.raises(mb.StreamError, match="round 2: .*expert 1 forecasts some classes only"):
         LEARNERS[name]().run(np.where(np.arange(270).reshape(30, 3, 3) == 21, NAN, A), y)
     assert state(single) == before
+
+
+def test_of_classes_one_comes_true() -> None:
+    """Otherwise the log loss is not exp-concave, and its theorem false."""
+    learner = mb.experts.ExponentiallyWeightedAverage(loss="log")
+    with pytest.raises(mb.StreamError, match="round 1: 2 classes came true"):
+        learner.run(np.array([[[0.1, 0.1], [0.9, 0.9]]] * 3), np.array([[1, 0], [1, 1], [1, 1]]))
+    assert learner.ledger_.rounds == 1
+
+
+def test_a_gradient_that_is_nan_is_refused() -> None:
+    for rule in (mb.experts.OGD, mb.experts.MLPoly):
+        learner = rule(loss=(lambda f, y: (f - y) ** 2, lambda f, y: f * np.nan))
+        with pytest.raises(mb.StreamError, match="round 0: the gradient of the loss is nan"):
+            learner.learn_one([1.0, 2.0], 1.0)
+        assert learner.ledger_.rounds == 0
+
+
+def test_weights_of_ridge_are_a_copy() -> None:
+    learner = mb.experts.Ridge(penalty=1.0)
+    learner.run([[0.0, 1.0]] * 4, [1.0] * 4)
+    before = learner.predict_one([1.0, 1.0])
+    learner.weights_[:] = 50
+    assert learner.predict_one([1.0, 1.0]) == before

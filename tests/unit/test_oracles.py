@@ -466,3 +466,9 @@ def test_inputs_are_left_as_they_were():
 def test_importing_needs_no_scipy():
     code = "import sys, mistakebound.oracles; sys.exit(any(m.startswith('scipy') for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_linear_combination_of_what_has_no_square() -> None:
+    best = oracles.best_linear([[1e200], [2e200]], [1e200, 2e200], "absolute")
+    assert best.weights == pytest.approx([1.0])
+    assert best.total < 1e-12 * 3e200

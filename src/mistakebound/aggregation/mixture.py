@@ -100,6 +100,9 @@ def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) 
     vectors = forecast.ndim > 0
     slope = loss.vector_gradient(forecast, outcome) if vectors else loss.gradient(forecast, outcome)
     size = np.abs(x).max()
+    if np.isnan(slope).any():
+        message = "the gradient of the loss is nan"
+        raise StreamError(message)
     if gradient:
         each = (x @ slope) if vectors else x * slope
         h = float(np.sum(slope * forecast))

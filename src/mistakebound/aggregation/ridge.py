@@ -41,7 +41,7 @@ class Ridge:
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
         """``w·x``."""
         full = np.where(awake, x, x[awake].mean())
-        return Served(full, awake, self.w, np.asarray(self.w @ full))
+        return Served(full, awake, self.w.copy(), np.asarray(self.w @ full))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """One step of recursive least squares, from the weights of now: the outcome may be late."""

@@ -94,10 +94,14 @@ class Log(Loss):
             return np.broadcast_to(_zero_times(-y, 1 / p, p), p.shape).copy()
 
     def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
-        """Forecasts are probabilities, outcomes 0 or 1."""
+        """Forecasts are probabilities, outcomes 0 or 1; of classes, one comes true."""
         super().check(forecasts, outcomes, first_round=first_round)
         p, y = floats(forecasts), floats(outcomes)
         refuse(y, (y != 0) & (y != 1), "outcome", "for the log loss it must be 0 or 1", first_round)
+        if y.ndim > 1 and np.any(y.sum(axis=1) != 1):
+            number = int(np.argmax(y.sum(axis=1) != 1))
+            message = f"{int(y[number].sum())} classes came true; for the log loss it must be one"
+            raise StreamError(message, round=first_round + number)
         refuse(p, (p < 0) | (p > 1), "forecast", "for the log loss it must lie between 0 and 1", first_round)
 
 

@@ -71,7 +71,9 @@ def best_linear(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
 
 def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
     """Return an orthonormal basis Q of the columns' span, and what makes the shortest w of ``rows w = Q z`` from z."""
-    sizes = np.sqrt(np.einsum("ti,ti->i", rows, rows))
+    largest = np.abs(rows).max(axis=0)
+    largest[largest == 0] = 1.0
+    sizes = largest * np.linalg.norm(rows / largest, axis=0)  # squares of what is large would overflow
     sizes[sizes == 0] = 1.0  # rank must not depend on the units that an expert forecasts in
     U, s, Vt = np.linalg.svd(rows / sizes, full_matrices=False)
     rank = int(np.sum(s > s[0] * max(rows.shape) * np.finfo(np.float64).eps))
