@@ -584,10 +584,25 @@ def halving(n: int) -> float:
     return float(int(n).bit_length() - 1)
 
 
-def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the mistakes of Weighted Majority by m, those of the best of n experts.
 
     ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at ``beta = 1/2`` it is ``2.41 (m + lg n)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    m : float
+        Mistakes of one of them, over all rounds: of the best, for the smallest bound.
+    beta : float
+        The factor of a wrong expert's weight, at least 0 and below 1.
+    prior : float, optional
+        The share of all weight which that expert began with, pi: then ``ln(1/pi)`` stands for ``ln n``.
+
+    Premises
+    --------
+    None: any advice, any outcomes.
 
     Examples
     --------
@@ -599,13 +614,17 @@ def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta) / -math.log1p((beta - 1) / 2)
+    return _experts(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
 
 
-def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the *expected* mistakes of Randomized Weighted Majority by m, those of the best of n experts.
 
-    ``(m ln(1/beta) + ln n) / (1 - beta)``
+    ``(m ln(1/beta) + ln n) / (1 - beta)``; arguments as for `weighted_majority`.
+
+    Premises
+    --------
+    None, if who chooses advice and outcomes does not see the draw of the round.
 
     Examples
     --------
@@ -617,7 +636,7 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta) / (1 - beta)
+    return _experts(n, m, beta, prior) / (1 - beta)
 
 
 # -- pieces --------------------------------------------------------------------------------------------------
@@ -666,13 +685,15 @@ def _steps(alpha: float, theta: float, *, strict: bool) -> int:
         return math.ceil(steps)
 
 
-def _experts(n: int, m: float, beta: float) -> float:
+def _experts(n: int, m: float, beta: float, prior: float | None) -> float:
     _at_least_one(n)
     _require(0 <= m < math.inf, "m must be at least 0")
     _require(0 <= beta < 1, "beta must be at least 0 and below 1")
+    _require(prior is None or 0 < prior <= 1, "prior must be above 0 and at most 1")
+    start = math.log(n) if prior is None else -math.log(prior)
     if beta == 0:
-        return math.log(n) if m == 0 else math.inf
-    return math.log(n) - m * math.log(beta)
+        return start if m == 0 else math.inf
+    return start - m * math.log(beta)
 
 
 BOUNDS: dict[str, Callable[..., float]] = {
