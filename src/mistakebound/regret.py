@@ -90,7 +90,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
         engine, losses, spread = ledger.replay()
         allowed = engine.bound()
         premises = tuple(premises_of(ledger, engine, losses))
-        regrets = engine.sums["regrets"]
+        regrets = ledger.linear_regrets if ledger.late else engine.sums["regrets"]
         slack = ROUNDING * (np.abs(regrets).max() + float(spread.sum()))
         k = int(np.argmax(regrets if allowed is None else regrets - np.minimum(allowed, 0)))
         found |= {"regret": float(regrets[k]), "against": ledger.names[k]}
