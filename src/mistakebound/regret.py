@@ -11,7 +11,8 @@ import numpy as np
 
 from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
 from mistakebound.theorems import Premise
-from mistakebound.theorems.regret import premises_of, theorem_of
+from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theorem_of
+from mistakebound.theorems.sequences import Turns, against_sequences
 
 if TYPE_CHECKING:
     from mistakebound.aggregation.ledger import AggregationLedger
@@ -46,6 +47,9 @@ class RegretCertificate:
     bound: float
     status: str
     premises: tuple[Premise, ...]
+    sequence: Turns | None = None
+    """Of Fixed Share: the best *sequence* of experts, which switches, that came nearest to its own bound."""
+    note: str = ""
 
     def to_json(self) -> str:
         """JSON text, from which ``from_json`` makes an equal certificate. No bound and no regret are null."""
@@ -61,6 +65,7 @@ class RegretCertificate:
         data["bound"] = math.inf if data["bound"] is None else data["bound"]
         data["regret"] = math.nan if data["regret"] is None else data["regret"]
         data["premises"] = tuple(Premise(**premise) for premise in data["premises"])
+        data["sequence"] = Turns(**data["sequence"]) if data.get("sequence") else None
         return cls(**data)
 
     def __str__(self) -> str:
@@ -73,11 +78,17 @@ class RegretCertificate:
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises
         ]
-        return "\n".join(lines)
+        if self.sequence is not None:
+            lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {self.sequence}")
+        return "\n".join([*lines, *([f"    {self.note}"] if self.note else [])])
 
 
 def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
-    """Replay the rule by its specification, and check its theorem for every expert."""
+    """Replay the rule by its specification, and check its theorem for every expert; of Fixed Share, for sequences too.
+
+    The replay takes some 0.1 to 0.2 ms a round; the search for the best sequences with up to 10 switches a tenth of
+    that, and it is left out, with a word, if rounds × experts are above 10⁷.
+    """
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
     premises: tuple[Premise, ...] = ()
     if not ledger.from_start or not ledger.kept.complete:
@@ -87,8 +98,9 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
         found["status"] = DOES_NOT_APPLY
         premises = (Premise("something has happened", False),)
     else:
-        engine, losses, spread = ledger.replay()
-        allowed = engine.bound()
+        engine, losses, r = ledger.replay()
+        spread = np.nanmax(r, axis=1) - np.nanmin(r, axis=1)
+        allowed = allowed_by(ledger, engine)
         premises = tuple(premises_of(ledger, engine, losses))
         regrets = ledger.linear_regrets if ledger.late else engine.sums["regrets"]
         slack = ROUNDING * (np.abs(regrets).max() + float(spread.sum()))
@@ -99,6 +111,11 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
         else:
             found["bound"] = float(allowed[k])
             broken = bool(np.any(regrets > allowed + slack))
+            if ledger.rule == "fixed-share":
+                rule = engine.forecaster.rule  # type: ignore[attr-defined]
+                turns, worse, note = against_sequences(rule, r, added_by(ledger, engine), slack)
+                found |= {"sequence": turns, "note": note}
+                broken |= worse
             useful = VACUOUS if allowed[k] >= spread.sum() else HOLDS
             found["status"] = VIOLATED if broken else useful
     return RegretCertificate(

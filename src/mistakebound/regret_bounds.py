@@ -60,10 +60,11 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     return _log(n) / eta
 
 
-def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0) -> float:
+def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0, prior: float | None = None) -> float:
     """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
 
-    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``
+    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``; with a prior, ``ln(1/pi)`` of the expert that the
+    sequence begins with stands for one of the ``ln n``.
 
     Examples
     --------
@@ -78,8 +79,10 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
     _require(0 < eta < math.inf, "eta must be positive")
     _require(0 < alpha < 1, "alpha must be above 0 and below 1")
     _require(0 <= switches < rounds, "switches must be at least 0 and fewer than rounds")
+    _require(prior is None or 0 < prior <= 1 + 1e-9, "prior must be above 0 and at most 1")
+    start = _log(n) if prior is None else -math.log(min(prior, 1.0))
     stay = (rounds - 1 - switches) * -math.log1p(-alpha)
-    return ((switches + 1) * _log(n) - switches * math.log(alpha) + stay) / eta
+    return (start + switches * (_log(n) - math.log(alpha)) + stay) / eta
 
 
 def adahedge(n: int, variance: float, widest: float = 1.0) -> float:

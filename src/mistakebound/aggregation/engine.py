@@ -30,6 +30,8 @@ class Engine:
         self.forecaster, self.loss = forecaster, loss
         self.n = len(prior)
         self.sums = {name: np.zeros(self.n) for name in SUMS}
+        self.learned = np.zeros(self.n)
+        """Regrets that the last round was learned from."""
 
     def join(self, prior: FloatArray) -> None:
         """Let experts in at the end; ``prior`` is that of all."""
@@ -61,6 +63,7 @@ class Engine:
             message = f"the loss of expert {int(np.argmax(lost))} is {theirs[int(np.argmax(lost))]}"
             raise StreamError(message)
         r, _ = self.forecaster.learn(served, outcome)
+        self.learned = r
         added = (r, r**2, theirs, np.full(self.n, mine), np.ones(self.n))
         for name, values in zip(SUMS, added, strict=True):
             self.sums[name] += np.where(awake, values, 0.0)

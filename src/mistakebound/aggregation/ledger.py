@@ -120,23 +120,24 @@ class AggregationLedger:
         return self.names[int(np.nanargmin(means))]
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
-        """The rule by its specification, over the advice that was kept: engine, losses, spread of losses by round."""
-        from mistakebound.aggregation.mixture import regrets  # noqa: PLC0415
+        """The rule by its specification, over the advice that was kept.
 
+        Returns the engine, the losses, and the regrets that were learned from: rounds × experts, 0 asleep, NaN before
+        an expert came. Some 0.1 to 0.2 ms a round.
+        """
         A, y = self.kept.rounds()
         joins = self.kept.joins
         engine = self.make(joins[0])
-        losses, spread = [], np.zeros(len(y))
+        losses, r = [], np.full(A.shape[:2], np.nan)
         for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
             if t in joins and t > 0:
                 engine.join(joins[t])
             served = as_told(engine.serve(x[: engine.n]), self.predictions[t])
-            r, _ = regrets(self.loss, served, np.asarray(outcome), gradient=self.gradient)
-            spread[t] = r.max() - r.min()
             losses.append(engine.learn(served, np.asarray(outcome)))
+            r[t, : engine.n] = engine.learned
         if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
             engine.join(self.prior)
-        return engine, losses, spread
+        return engine, losses, r
 
 
 def as_told(served: Served, forecast: FloatArray) -> Served:
