@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING
 from mistakebound.regret_bounds import (
     adahedge,
     boa,
+    boa_adaptive,
     exponentially_weighted_average,
     fixed_share,
     hedge,
     ml_poly,
+    ml_prod,
+    ogd,
     squint,
 )
 
@@ -67,7 +70,11 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 def perceptron_panel(n: int, k: int) -> float:
     """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
 
-    Advice in {-1, +1} and k odd: `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
+    It is `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
+
+    Premises
+    --------
+    Advice in {-1, +1}, k odd, and the majority of the k is right in every round that updates.
 
     Examples
     --------
@@ -107,6 +114,10 @@ def perceptron_agnostic(
     After U updates ``|z|^2 <= U (R^2 + 2b)``, since each adds ``2 y z @ x + |x|^2 <= 2b + R^2``; and
     ``u @ z >= gamma U - S``, S the sum of the hinge losses. Hence ``gamma U <= r sqrt(U) + S``:
     put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
+
+    Premises
+    --------
+    None: any stream, any u, any gamma; the losses are over the rounds that update.
 
     Examples
     --------
@@ -156,6 +167,10 @@ def pnorm(
         b >= 0, on the score of the normalised link.
     hinge : float, optional
         ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; left out, u must separate.
+
+    Premises
+    --------
+    ``y (u @ x) >= gamma`` in every round that updates; with ``hinge``, none.
 
     Examples
     --------
@@ -343,6 +358,10 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
 def elimination(n: int, r: int = 0) -> float:
     """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
+
+    Premises
+    --------
+    x in {0, 1}^n and the label is an OR of r of the variables.
 
     Examples
     --------
@@ -556,7 +575,11 @@ def balanced_winnow(
 def winnow_panel(n: int, k: int) -> float:
     """Bound NormalizedWinnow's mistakes when the majority of k of n experts is right: ``2 k^2 ln n``.
 
-    Advice in {-1, +1} and k odd; the learner ran with ``winnow_rate(1 / k)``.
+    The learner ran with ``winnow_rate(1 / k)``.
+
+    Premises
+    --------
+    Advice in {-1, +1}, k odd, the majority of the k is right in every round that updates.
 
     Examples
     --------
@@ -573,6 +596,10 @@ def winnow_panel(n: int, k: int) -> float:
 
 def halving(n: int) -> float:
     """Bound the mistakes of halving when one of n experts never errs: ``floor(lg n)``.
+
+    Premises
+    --------
+    One of the experts never errs.
 
     Examples
     --------
@@ -721,7 +748,10 @@ BOUNDS: dict[str, Callable[..., float]] = {
         adahedge,
         ml_poly,
         boa,
+        boa_adaptive,
+        ml_prod,
         squint,
+        ogd,
     )
 }
 """The theorems by the names that certificates and the command line use."""
