@@ -75,7 +75,8 @@ class Certificate:
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
         counted = f"{self.mistakes} mistakes" if self.expected is None else f"{self.expected:.6g} expected mistakes"
-        lines = [f"{sign} {self.theorem}: {counted} in {self.rounds} rounds, bound {self.bound:.6g}: {self.status}"]
+        bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
+        lines = [f"{sign} {self.theorem}: {counted} in {self.rounds} rounds, {bound}: {self.status}"]
         lines += [
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.ledger import AggregationLedger
 
 
+LATER = "they are those of a later run: the learner's own certify() is of all"
+
+
 @dataclass(frozen=True)
 class RegretCertificate:
     """What a theorem says of what happened.
@@ -70,10 +73,7 @@ class RegretCertificate:
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
-        kind = "linear regret" if self.gradient else "regret"
-        lines = [
-            f"{sign} {self.theorem}: {kind} {self.regret:.6g} to {self.against}, bound {self.bound:.6g}: {self.status}"
-        ]
+        lines = [f"{sign} {self.theorem}: {self._told()}: {self.status}"]
         lines += [
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises
@@ -81,6 +81,15 @@ class RegretCertificate:
         if self.sequence is not None:
             lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {self.sequence}")
         return "\n".join([*lines, *([f"    {self.note}"] if self.note else [])])
+
+    def _told(self) -> str:
+        if not self.rounds:
+            return "nothing was learned yet, so there is no regret to bound"
+        if math.isnan(self.regret):
+            return "regret and bound are derived from all rounds since the start, which are not at hand"
+        kind = "linear regret" if self.gradient else "regret"
+        bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
+        return f"{kind} {self.regret:.6g} to {self.against}, {bound}"
 
 
 def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
@@ -92,8 +101,10 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
     premises: tuple[Premise, ...] = ()
     if not ledger.from_start or not ledger.kept.complete:
-        why = "all rounds since the start were kept"
-        premises = (Premise(why, False, f"keep_bytes is {ledger.kept.most:,}"),)
+        premises = (
+            Premise("the rounds are those since the start", ledger.from_start, "" if ledger.from_start else LATER),
+            Premise("the advice of all rounds was kept", ledger.kept.complete, f"keep_bytes is {ledger.kept.most:,}"),
+        )
     elif ledger.rounds == 0:
         found["status"] = DOES_NOT_APPLY
         premises = (Premise("something has happened", False),)

@@ -173,6 +173,32 @@ def test_nothing_has_happened() -> None:
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
+def test_no_regret_and_no_bound_are_told_in_words() -> None:
+    """Neither nan nor inf, nor a name that is missing."""
+    dropped = experts.MLPoly(keep_bytes=1)
+    dropped.run(*stream(15))
+    no_theorem = experts.MLEwa(loss="absolute")
+    no_theorem.run(*stream(15))
+    played = experts.MLPoly()
+    played.run(*stream(15))
+    later = certify_regret(played.run(*stream(10)))
+    regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
+    no_rounds = "regret and bound are derived from all rounds since the start, which are not at hand"
+    told = {
+        "– ml-poly: nothing was learned yet, so there is no regret to bound: does not apply": experts.MLPoly().certify(),
+        f"– ml-poly: {no_rounds}: incomplete": dropped.certify(),
+        f"– ml-ewa: linear regret {regret}, no bound: does not apply": no_theorem.certify(),
+    }
+    for head, found in told.items():
+        assert str(found).splitlines()[0] == head
+    assert [p.holds for p in dropped.certify().premises] == [True, False]
+    assert [p.holds for p in later.premises] == [False, True]
+    assert "a later run" in str(later)
+    for text in map(str, (*told.values(), later, experts.WeightedMajority().certify())):
+        assert " nan" not in text
+        assert " inf" not in text
+
+
 def test_incomplete() -> None:
     """Advice that was too much to keep, whenever it became that."""
     A, y = stream()
