@@ -184,8 +184,9 @@ def test_no_regret_and_no_bound_are_told_in_words() -> None:
     later = certify_regret(played.run(*stream(10)))
     regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
     no_rounds = "regret and bound are derived from all rounds since the start, which are not at hand"
+    nothing = "nothing was learned yet, so there is no regret to bound"
     told = {
-        "– ml-poly: nothing was learned yet, so there is no regret to bound: does not apply": experts.MLPoly().certify(),
+        f"– ml-poly: {nothing}: does not apply": experts.MLPoly().certify(),
         f"– ml-poly: {no_rounds}: incomplete": dropped.certify(),
         f"– ml-ewa: linear regret {regret}, no bound: does not apply": no_theorem.certify(),
     }
@@ -279,6 +280,26 @@ def test_a_learner_that_lies_is_seen() -> None:
     # sums that a learner made up are not even looked at
     made_up = replace(ledger, sums={name: values * 0 for name, values in ledger.sums.items()})
     assert certify_regret(made_up) == certify_regret(ledger)
+
+
+@pytest.mark.parametrize("gradient", [True, False])
+def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:  # noqa: FBT001
+    """One derivative a round; values of the forecast and of the experts for the sums, and once more for regrets."""
+    asked = {"value": 0, "slope": 0}
+
+    def value(f: Any, y: Any) -> Any:
+        asked["value"] += 1
+        return (f - y) ** 2
+
+    def slope(f: Any, y: Any) -> Any:
+        asked["slope"] += 1
+        return 2 * (f - y)
+
+    learner = experts.MLPoly(loss=Custom(value, slope), gradient=gradient)
+    learner.run(*stream(30))
+    asked.update(value=0, slope=0)
+    assert learner.certify().status in {"holds", "vacuous"}
+    assert asked == {"value": 60 if gradient else 120, "slope": 30}
 
 
 def test_every_expert_is_checked() -> None:

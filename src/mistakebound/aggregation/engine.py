@@ -5,6 +5,7 @@ This is the specification; the core has a twin of it for most rules (``core/expe
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Engine:
         x, awake = served.x, served.awake
         with np.errstate(all="ignore"):
             mine, theirs = float(of(served.forecast, outcome)), of(x, outcome)
-        if not np.isfinite(mine):
+        if not math.isfinite(mine):
             message = f"the loss of the forecast is {mine}"
             raise StreamError(message)
         lost = awake & ~np.isfinite(theirs)
@@ -64,9 +65,10 @@ class Engine:
             raise StreamError(message)
         r, _ = self.forecaster.learn(served, outcome)
         self.learned = r
-        added = (r, r**2, theirs, np.full(self.n, mine), np.ones(self.n))
+        everybody = bool(awake.all())
+        added: tuple[FloatArray | float, ...] = (r, r**2, theirs, mine, 1.0)
         for name, values in zip(SUMS, added, strict=True):
-            self.sums[name] += np.where(awake, values, 0.0)
+            self.sums[name] += values if everybody else np.where(awake, values, 0.0)
         return mine
 
     def run(self, A: FloatArray, y: FloatArray) -> tuple[Sequence[Any], list[float], StreamError | None]:
