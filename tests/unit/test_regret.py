@@ -283,7 +283,7 @@ def test_a_learner_that_lies_is_seen() -> None:
 
 
 @pytest.mark.parametrize("gradient", [True, False])
-def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:  # noqa: FBT001
+def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:
     """One derivative a round; values of the forecast and of the experts for the sums, and once more for regrets."""
     asked = {"value": 0, "slope": 0}
 
