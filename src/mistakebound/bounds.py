@@ -19,10 +19,13 @@ from typing import TYPE_CHECKING
 from mistakebound.regret_bounds import (
     adahedge,
     boa,
+    boa_adaptive,
     exponentially_weighted_average,
     fixed_share,
     hedge,
     ml_poly,
+    ml_prod,
+    ogd,
     squint,
 )
 
@@ -67,7 +70,11 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 def perceptron_panel(n: int, k: int) -> float:
     """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
 
-    Advice in {-1, +1} and k odd: `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
+    It is `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
+
+    Premises
+    --------
+    Advice in {-1, +1}, k odd, and the majority of the k is right in every round that updates.
 
     Examples
     --------
@@ -107,6 +114,10 @@ def perceptron_agnostic(
     After U updates ``|z|^2 <= U (R^2 + 2b)``, since each adds ``2 y z @ x + |x|^2 <= 2b + R^2``; and
     ``u @ z >= gamma U - S``, S the sum of the hinge losses. Hence ``gamma U <= r sqrt(U) + S``:
     put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
+
+    Premises
+    --------
+    None: any stream, any u, any gamma; the losses are over the rounds that update.
 
     Examples
     --------
@@ -156,6 +167,10 @@ def pnorm(
         b >= 0, on the score of the normalised link.
     hinge : float, optional
         ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; left out, u must separate.
+
+    Premises
+    --------
+    ``y (u @ x) >= gamma`` in every round that updates; with ``hinge``, none.
 
     Examples
     --------
@@ -343,6 +358,10 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
 def elimination(n: int, r: int = 0) -> float:
     """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
+
+    Premises
+    --------
+    x in {0, 1}^n and the label is an OR of r of the variables.
 
     Examples
     --------
@@ -556,7 +575,11 @@ def balanced_winnow(
 def winnow_panel(n: int, k: int) -> float:
     """Bound NormalizedWinnow's mistakes when the majority of k of n experts is right: ``2 k^2 ln n``.
 
-    Advice in {-1, +1} and k odd; the learner ran with ``winnow_rate(1 / k)``.
+    The learner ran with ``winnow_rate(1 / k)``.
+
+    Premises
+    --------
+    Advice in {-1, +1}, k odd, the majority of the k is right in every round that updates.
 
     Examples
     --------
@@ -574,6 +597,10 @@ def winnow_panel(n: int, k: int) -> float:
 def halving(n: int) -> float:
     """Bound the mistakes of halving when one of n experts never errs: ``floor(lg n)``.
 
+    Premises
+    --------
+    One of the experts never errs.
+
     Examples
     --------
     >>> halving(1000)
@@ -584,10 +611,25 @@ def halving(n: int) -> float:
     return float(int(n).bit_length() - 1)
 
 
-def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the mistakes of Weighted Majority by m, those of the best of n experts.
 
     ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at ``beta = 1/2`` it is ``2.41 (m + lg n)``.
+
+    Parameters
+    ----------
+    n : int
+        Number of experts.
+    m : float
+        Mistakes of one of them, over all rounds: of the best, for the smallest bound.
+    beta : float
+        The factor of a wrong expert's weight, at least 0 and below 1.
+    prior : float, optional
+        The share of all weight which that expert began with, pi: then ``ln(1/pi)`` stands for ``ln n``.
+
+    Premises
+    --------
+    None: any advice, any outcomes.
 
     Examples
     --------
@@ -599,13 +641,17 @@ def weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta) / -math.log1p((beta - 1) / 2)
+    return _experts(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
 
 
-def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
+def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the *expected* mistakes of Randomized Weighted Majority by m, those of the best of n experts.
 
-    ``(m ln(1/beta) + ln n) / (1 - beta)``
+    ``(m ln(1/beta) + ln n) / (1 - beta)``; arguments as for `weighted_majority`.
+
+    Premises
+    --------
+    None, if who chooses advice and outcomes does not see the draw of the round.
 
     Examples
     --------
@@ -617,7 +663,7 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5) -> float:
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta) / (1 - beta)
+    return _experts(n, m, beta, prior) / (1 - beta)
 
 
 # -- pieces --------------------------------------------------------------------------------------------------
@@ -666,13 +712,15 @@ def _steps(alpha: float, theta: float, *, strict: bool) -> int:
         return math.ceil(steps)
 
 
-def _experts(n: int, m: float, beta: float) -> float:
+def _experts(n: int, m: float, beta: float, prior: float | None) -> float:
     _at_least_one(n)
     _require(0 <= m < math.inf, "m must be at least 0")
     _require(0 <= beta < 1, "beta must be at least 0 and below 1")
+    _require(prior is None or 0 < prior <= 1, "prior must be above 0 and at most 1")
+    start = math.log(n) if prior is None else -math.log(prior)
     if beta == 0:
-        return math.log(n) if m == 0 else math.inf
-    return math.log(n) - m * math.log(beta)
+        return start if m == 0 else math.inf
+    return start - m * math.log(beta)
 
 
 BOUNDS: dict[str, Callable[..., float]] = {
@@ -700,7 +748,10 @@ BOUNDS: dict[str, Callable[..., float]] = {
         adahedge,
         ml_poly,
         boa,
+        boa_adaptive,
+        ml_prod,
         squint,
+        ogd,
     )
 }
 """The theorems by the names that certificates and the command line use."""

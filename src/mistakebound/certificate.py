@@ -11,7 +11,7 @@ import numpy as np
 
 from mistakebound.evidence import Evidence
 from mistakebound.ledger import ExpertLedger
-from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness
+from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness, rival
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -49,15 +49,18 @@ class Certificate:
     premises: tuple[Premise, ...]
     comparator: dict[str, Any] = field(default_factory=dict)
     note: str = ""
-    """What else should be known: of a randomized rule, what the bound speaks of."""
+    """What else should be known: of a randomized rule, what was drawn."""
+    expected: float | None = None
+    """Of a randomized rule: the expected number of mistakes, which is what the bound speaks of."""
 
     def to_json(self) -> str:
         """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
         data = asdict(self)
         data["bound"] = _to_json_number(self.bound)
         data["rule"] = {key: _to_json_number(value) for key, value in self.rule.items()}
-        if not self.note:
-            del data["note"]  # what `verify` reads has none, before there were notes and now
+        for name in ("note", "expected"):  # what `verify` reads has none, before there were such and now
+            if getattr(self, name) in ("", None):
+                del data[name]
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @classmethod
@@ -71,12 +74,9 @@ class Certificate:
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
-        lines = [
-            (
-                f"{sign} {self.theorem}: {self.mistakes} mistakes in {self.rounds} rounds, "
-                f"bound {self.bound:.6g}: {self.status}"
-            )
-        ]
+        counted = f"{self.mistakes} mistakes" if self.expected is None else f"{self.expected:.6g} expected mistakes"
+        bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
+        lines = [f"{sign} {self.theorem}: {counted} in {self.rounds} rounds, {bound}: {self.status}"]
         lines += [
             f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
             for p in self.premises
@@ -150,6 +150,7 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
     bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
     broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
     useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    against = rival(ledger)
     return Certificate(
         theorem=theorem.id,
         rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},
@@ -159,8 +160,9 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
         bound=bound,
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=premises,
-        comparator={"variables": [ledger.names[ledger.best_expert]]} if ledger.rounds else {},
+        comparator={} if against is None else {"variables": [against.name]},
         note=theorem.note(ledger),
+        expected=ledger.expected_mistakes if theorem.randomized else None,
     )
 
 

@@ -15,6 +15,10 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
     ``eta T/8 + ln n/eta``; with the theorem's rate, ``sqrt(8 ln n/T)``, it is ``sqrt(T ln n/2)``. If ``best``, the best
     expert's total loss, is given instead of the rounds: ``(eta L* + ln n)/(1 - e^-eta) - L*``.
 
+    Premises
+    --------
+    Losses in [0, 1]; the learner loses their weighted mean, or less; the rate that is told is the one it ran with.
+
     Examples
     --------
     >>> round(hedge(10, rounds=1000), 2)
@@ -33,6 +37,7 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
         _require(0 < eta < math.inf, "eta must be positive")
         _require(0 <= best < math.inf, "best must be at least 0")
         return (eta * best + log_n) / -math.expm1(-eta) - best
+    _require(rounds is not None, "rounds must be given, or best with eta")
     rounds = -1 if rounds is None else rounds
     _require(0 <= rounds < math.inf, "rounds must be at least 0")
     if eta is None:
@@ -45,6 +50,10 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     """Bound the regret of the exponentially weighted average for an eta-exp-concave loss: ``ln n/eta``, whatever T.
 
     eta is 1/2 for the square loss of forecasts and outcomes in [0, 1], and 1 for the log loss.
+
+    Premises
+    --------
+    The loss is exp-concave at eta where forecasts and outcomes lie; the learner mixes forecasts, without gradients.
 
     Examples
     --------
@@ -60,10 +69,15 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     return _log(n) / eta
 
 
-def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0) -> float:
+def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0, prior: float | None = None) -> float:
     """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
 
-    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``
+    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``; with a prior, ``ln(1/pi)`` of the expert that the
+    sequence begins with stands for one of the ``ln n``.
+
+    Premises
+    --------
+    The loss is exp-concave at eta where forecasts and outcomes lie; the share alpha goes to all n experts evenly.
 
     Examples
     --------
@@ -78,14 +92,20 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
     _require(0 < eta < math.inf, "eta must be positive")
     _require(0 < alpha < 1, "alpha must be above 0 and below 1")
     _require(0 <= switches < rounds, "switches must be at least 0 and fewer than rounds")
+    _require(prior is None or 0 < prior <= 1 + 1e-9, "prior must be above 0 and at most 1")
+    start = _log(n) if prior is None else -math.log(min(prior, 1.0))
     stay = (rounds - 1 - switches) * -math.log1p(-alpha)
-    return ((switches + 1) * _log(n) - switches * math.log(alpha) + stay) / eta
+    return (start + switches * (_log(n) - math.log(alpha)) + stay) / eta
 
 
 def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
     """Bound AdaHedge's regret by V, the summed variance of losses under its weights, S their largest range in a round.
 
     ``2 sqrt(V ln n) + S (4/3 ln n + 2)``
+
+    Premises
+    --------
+    Losses of any range; V and S are those of the rounds that were played.
 
     Examples
     --------
@@ -108,6 +128,10 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 
     ``sqrt((1 + V) n (1 + ln(1 + V)))``, with ``largest`` the greatest V of the others.
 
+    Premises
+    --------
+    The losses of a round lie within 1 of each other, and the rates are ``1/(1 + V_k)``.
+
     Examples
     --------
     >>> round(ml_poly(10, squares=100), 1)
@@ -127,6 +151,10 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 def boa(n: int, eta: float, squares: float) -> float:
     """Bound BOA's regret to expert k at a fixed rate, ``eta |r| <= 1/2``: ``ln n/eta + eta V_k``.
 
+    Premises
+    --------
+    The losses of a round lie within ``1/(2 eta)`` of each other; eta is the rate it ran with.
+
     Examples
     --------
     >>> round(boa(10, eta=0.1, squares=50), 2)
@@ -142,10 +170,101 @@ def boa(n: int, eta: float, squares: float) -> float:
     return _log(n) / eta + eta * squares
 
 
+def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
+    """Bound BOA's regret to expert k with the rates ``min(1/2, sqrt(ln n/(1 + V_k)))``, or ``V_k`` for ``1 + V_k``.
+
+    ``C + (ln n + ln(1 + B/e)) max(2, sqrt((1 + V)/L))``, ``L = ln n`` (ln 2 if that is more); C is ``V/2``, from
+    ``V = 4L`` on ``2L + 2c sqrt(L) (sqrt(V) - 2 sqrt(L))``; ``c = sqrt(1 + 1/4L)`` and
+    ``B = (c-1)/ln c * ln max(1, sqrt((1 + V')/4L))``, with V' = ``largest``, the greatest V of all experts.
+
+    Premises
+    --------
+    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior.
+
+    Notes
+    -----
+    The theorem has the sums ``sum eta_{t-1} r_t^2`` and ``B = sum_k pi_k sum_t (eta_{t-1}/eta_t - 1)``. While
+    ``V < 4L`` the rate is at most 1/2. From then on ``V_t/V_{t-1} <= c^2``, so that the rate is at most
+    ``c sqrt(L/V_t)``, and ``sum r_t^2/sqrt(V_t)`` at most ``2 (sqrt(V) - sqrt(V_start))``. Each quotient x of rates is
+    from 1 to c, where ``x - 1 <= (c-1)/ln c * ln x``, and the logarithms sum to that of the first rate over the last.
+
+    Examples
+    --------
+    >>> round(boa_adaptive(10, squares=100), 1)
+    44.6
+
+    References
+    ----------
+    Wintenberger 2017, as in THEORY §4.
+
+    """
+    others = squares if largest is None else max(squares, largest)
+    _require(0 <= squares < math.inf and 0 <= others < math.inf, "squares must be at least 0")
+    log_n = _log(n)
+    root = math.sqrt(max(log_n, math.log(2)))
+    c = math.sqrt(1 + 1 / (4 * root**2))
+    cost = squares / 2
+    if squares > 4 * root**2:
+        cost = 2 * root**2 + 2 * c * root * (math.sqrt(squares) - 2 * root)
+    drift = (c - 1) / math.log(c) * math.log(max(1.0, math.sqrt(1 + others) / (2 * root)))
+    return cost + (log_n + math.log1p(drift / math.e)) * max(2.0, math.sqrt(1 + squares) / root)
+
+
+def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
+    """Bound ML-Prod's regret to expert k: as `boa_adaptive`, for ``ln(1 + x) >= x - x^2`` from -1/2 on.
+
+    Premises
+    --------
+    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior.
+
+    Examples
+    --------
+    >>> ml_prod(10, squares=100) == boa_adaptive(10, squares=100)
+    True
+
+    References
+    ----------
+    Gaillard, Stoltz & van Erven 2014.
+
+    """
+    return boa_adaptive(n, squares, largest)
+
+
+def ogd(n: int, rounds: int, longest: float | None = None) -> float:
+    """Bound the regret of projected gradient descent on the simplex to any mix of the n experts.
+
+    ``G (2 sqrt(T) - 1/2)``: ``1/eta_T + sum eta_t G^2/2`` with ``eta_t = 1/(G sqrt(t))``. G is ``longest``, the
+    greatest Euclidean length of a round's losses (made linear, with gradients): at most ``sqrt(n)`` in [0, 1].
+
+    Premises
+    --------
+    No losses of a round, as a vector, are longer than G; nobody joins.
+
+    Examples
+    --------
+    >>> round(ogd(4, rounds=100), 6)
+    39.0
+
+    References
+    ----------
+    Zinkevich 2003.
+
+    """
+    _log(n)
+    _require(0 <= rounds < math.inf, "rounds must be at least 0")
+    length = math.sqrt(n) if longest is None else longest
+    _require(0 <= length < math.inf, "longest must be at least 0")
+    return length * (2 * math.sqrt(rounds) - 0.5) if rounds else 0.0
+
+
 def squint(n: int, squares: float, rounds: int) -> float:
     """Bound Squint's regret to expert k, improper prior on rates, |r| at most 1.
 
     ``sqrt(2 V)(1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1)))``
+
+    Premises
+    --------
+    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior on experts.
 
     Examples
     --------

@@ -287,6 +287,13 @@ def test_every_theorem_of_the_page_is_listed() -> None:
         "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
         "winnow-panel", "pnorm", "elimination", "halving", "weighted-majority", "randomized-weighted-majority",
-        "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "squint",
+        "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
+        "ml-prod", "squint", "ogd",
     }  # fmt: skip
     assert bounds.BOUNDS["winnow-best-rate"](1024, 1) == 10.0
+
+
+def test_every_theorem_is_a_function_of_the_module_and_states_its_premises() -> None:
+    for name, function in bounds.BOUNDS.items():
+        assert getattr(bounds, name.replace("-", "_")) is function
+        assert "\n    Premises\n    --------\n    " in str(function.__doc__), name

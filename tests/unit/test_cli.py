@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -156,6 +157,23 @@ def test_bound() -> None:
     assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
     assert "--name value" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=1)
+
+
+def test_bounds_of_experts() -> None:
+    """Every theorem that a certificate may name is there, with what must hold; ewa is what `experts` calls it."""
+    listed = call("bound")
+    for name in mb.bounds.BOUNDS:
+        assert f"\n{name} " in f"\n{listed}", name
+    assert "Losses in [0, 1]; the learner loses their weighted mean, or less;" in listed
+    told = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
+    assert float(call("bound", "fixed-share", *told)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
+    assert float(call("bound", "ewa", "--n", 10, "--eta", 1)) == pytest.approx(math.log(10))
+    assert float(call("bound", "boa-adaptive", "--n", 9, "--squares", 4)) == mb.bounds.boa_adaptive(9, 4)
+    shown = call("bound", "ogd")
+    assert "G (2 sqrt(T) - 1/2)" in shown
+    assert "\nPremises\nNo losses of a round" in shown
+    assert shown.endswith("\n\nIt takes --n --rounds [--longest]\n")
+    assert "rounds must be given, or best with eta" in call("bound", "hedge", "--n", 10, fails=1)
 
 
 def test_version_and_module() -> None:

@@ -162,13 +162,42 @@ def test_late_outcomes(name: str) -> None:
         learner.tell(each, outcome)
     found = learner.certify()
     assert found.status == "does not apply"
-    assert "no outcome came late" in [p.statement for p in found.premises if not p.holds]
+    assert [p.statement for p in found.premises if not p.holds] == ["no outcome came late"]
+    assert not any("replay" in p.statement for p in found.premises)  # of rounds in another order it says nothing
+    assert found.regret == pytest.approx(learner.ledger_.linear_regrets.max())
 
 
 def test_nothing_has_happened() -> None:
     found = experts.MLPoly().certify()
     assert found.status == "does not apply"
     assert RegretCertificate.from_json(found.to_json()) == found
+
+
+def test_no_regret_and_no_bound_are_told_in_words() -> None:
+    """Neither nan nor inf, nor a name that is missing."""
+    dropped = experts.MLPoly(keep_bytes=1)
+    dropped.run(*stream(15))
+    no_theorem = experts.MLEwa(loss="absolute")
+    no_theorem.run(*stream(15))
+    played = experts.MLPoly()
+    played.run(*stream(15))
+    later = certify_regret(played.run(*stream(10)))
+    regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
+    no_rounds = "regret and bound are derived from all rounds since the start, which are not at hand"
+    nothing = "nothing was learned yet, so there is no regret to bound"
+    told = {
+        f"– ml-poly: {nothing}: does not apply": experts.MLPoly().certify(),
+        f"– ml-poly: {no_rounds}: incomplete": dropped.certify(),
+        f"– ml-ewa: linear regret {regret}, no bound: does not apply": no_theorem.certify(),
+    }
+    for head, found in told.items():
+        assert str(found).splitlines()[0] == head
+    assert [p.holds for p in dropped.certify().premises] == [True, False]
+    assert [p.holds for p in later.premises] == [False, True]
+    assert "a later run" in str(later)
+    for text in map(str, (*told.values(), later, experts.WeightedMajority().certify())):
+        assert " nan" not in text
+        assert " inf" not in text
 
 
 def test_incomplete() -> None:
@@ -251,6 +280,26 @@ def test_a_learner_that_lies_is_seen() -> None:
     # sums that a learner made up are not even looked at
     made_up = replace(ledger, sums={name: values * 0 for name, values in ledger.sums.items()})
     assert certify_regret(made_up) == certify_regret(ledger)
+
+
+@pytest.mark.parametrize("gradient", [True, False])
+def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:
+    """One derivative a round; values of the forecast and of the experts for the sums, and once more for regrets."""
+    asked = {"value": 0, "slope": 0}
+
+    def value(f: Any, y: Any) -> Any:
+        asked["value"] += 1
+        return (f - y) ** 2
+
+    def slope(f: Any, y: Any) -> Any:
+        asked["slope"] += 1
+        return 2 * (f - y)
+
+    learner = experts.MLPoly(loss=Custom(value, slope), gradient=gradient)
+    learner.run(*stream(30))
+    asked.update(value=0, slope=0)
+    assert learner.certify().status in {"holds", "vacuous"}
+    assert asked == {"value": 60 if gradient else 120, "slope": 30}
 
 
 def test_every_expert_is_checked() -> None:

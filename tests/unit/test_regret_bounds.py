@@ -12,7 +12,7 @@ from mistakebound import experts, oracles, regret_bounds
 from mistakebound.aggregation.engine import Engine
 from mistakebound.aggregation.mixture import Mixture
 from mistakebound.aggregation.polynomial import MLPoly
-from mistakebound.aggregation.second_order import Squint
+from mistakebound.aggregation.second_order import BOA, MLProd, Squint
 from mistakebound.losses import Given
 
 
@@ -33,6 +33,18 @@ def test_by_hand() -> None:
     assert regret_bounds.ml_poly(2, squares=1, largest=e - 1) == pytest.approx(math.sqrt(8))
     assert regret_bounds.boa(2, eta=0.5, squares=3) == pytest.approx(2 * math.log(2) + 1.5)
     assert regret_bounds.squint(1, squares=0, rounds=0) == pytest.approx(5 * math.log(2))
+    # V = 4L: still half of it; the rate is 1/2 or nearly, and nothing has drifted while V' is below 4L − 1
+    assert regret_bounds.boa_adaptive(2, squares=1) == pytest.approx(0.5 + 2 * math.log(2))
+    four = 4 * math.log(16)
+    root, c = math.sqrt(1 + four), math.sqrt(1 + 1 / four)
+    drift = (c - 1) / math.log(c) * math.log(root / math.sqrt(four))
+    tail = (math.log(16) + math.log(1 + drift / e)) * root / math.sqrt(math.log(16))
+    assert regret_bounds.boa_adaptive(16, squares=four) == pytest.approx(four / 2 + tail)
+    assert regret_bounds.ml_prod(16, squares=1, largest=four) == pytest.approx(
+        0.5 + 2 * (math.log(16) + math.log(1 + drift / e))
+    )
+    assert regret_bounds.ogd(4, rounds=1) == pytest.approx(3)  # one step of length 1/2, from anywhere: 2 + 1
+    assert regret_bounds.ogd(4, rounds=100, longest=1) == pytest.approx(19.5)
     log_t = math.log(9)
     assert regret_bounds.squint(3, squares=2, rounds=8) == pytest.approx(
         2 * (1 + math.sqrt(2 * math.log(3 * (0.5 + log_t)))) + 5 * math.log(1 + 3 * (1 + 2 * log_t))
@@ -60,6 +72,13 @@ def test_by_hand() -> None:
         ("ml_poly", {"n": 0, "squares": 1}),
         ("boa", {"n": 2, "eta": 0.6, "squares": 1}),
         ("boa", {"n": 2, "eta": 0.5, "squares": math.inf}),
+        ("hedge", {"n": 2, "eta": 1}),
+        ("boa_adaptive", {"n": 2, "squares": -1}),
+        ("boa_adaptive", {"n": 0, "squares": 1}),
+        ("ml_prod", {"n": 2, "squares": 1, "largest": math.inf}),
+        ("ogd", {"n": 0, "rounds": 1}),
+        ("ogd", {"n": 2, "rounds": -1}),
+        ("ogd", {"n": 2, "rounds": 1, "longest": -1}),
         ("squint", {"n": 2, "squares": -1, "rounds": 1}),
         ("squint", {"n": 2, "squares": 1, "rounds": -1}),
     ],
@@ -132,6 +151,49 @@ def test_ml_poly_and_squint(seed: int) -> None:
         assert poly.sums["regrets"][k] <= regret_bounds.ml_poly(n, V[k], V.max()) + 1e-9
         allowed = regret_bounds.squint(n, squint.sums["squares"][k], T)
         assert squint.sums["regrets"][k] <= squint.bound()[k] + 1e-9 <= allowed + 1e-9
+
+
+class Cautious(BOA):
+    """BOA with the rates of THEORY §4: 1 + V."""
+
+    def _rates(self) -> np.ndarray:
+        return np.minimum(0.5, np.sqrt(self._log_n() / (1 + self.V)))
+
+
+@pytest.mark.parametrize("rule", [BOA, MLProd, Cautious])
+@pytest.mark.parametrize("n", [2, 4, 40])
+@pytest.mark.parametrize("seed", range(3))
+def test_boa_adaptive_and_ml_prod(rule: Any, n: int, seed: int) -> None:
+    """The closed form is above what is proved of the path, which is above the regret; on a hard stream not by much."""
+
+    def known(prior: np.ndarray) -> Any:
+        made = rule(prior)
+        made.largest = made.first = 1.0
+        made.eta = made._rates()
+        return made
+
+    L = losses(seed, rounds=600, n=n)
+    if seed == 0:  # coins: V grows as fast as it can
+        L = np.round(np.random.default_rng(n).random((600, n)))
+    engine = play(known, L)
+    V = engine.sums["squares"]
+    closed = np.array([regret_bounds.boa_adaptive(n, v, V.max()) for v in V])
+    proved = np.asarray(engine.bound())
+    assert (engine.sums["regrets"] <= proved + 1e-9).all()
+    assert (proved <= closed + 1e-9).all()
+    assert (closed <= 1.5 * proved + 3).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ogd(seed: int) -> None:
+    L = losses(seed)
+    T, n = L.shape
+    learner = experts.OGD()
+    regret = learner.run_losses(L).sum() - L.sum(axis=0).min()
+    longest = float(np.sqrt((L**2).sum(axis=1)).max())
+    allowed = regret_bounds.ogd(n, T, longest)
+    assert regret <= learner.certify().bound <= allowed + 1e-9 <= regret_bounds.ogd(n, T) + 2e-9
+    assert allowed <= 2 * learner.certify().bound
 
 
 @pytest.mark.parametrize("switches", [0, 1, 3])

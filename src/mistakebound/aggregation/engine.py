@@ -5,6 +5,7 @@ This is the specification; the core has a twin of it for most rules (``core/expe
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +31,8 @@ class Engine:
         self.forecaster, self.loss = forecaster, loss
         self.n = len(prior)
         self.sums = {name: np.zeros(self.n) for name in SUMS}
+        self.learned = np.zeros(self.n)
+        """Regrets that the last round was learned from."""
 
     def join(self, prior: FloatArray) -> None:
         """Let experts in at the end; ``prior`` is that of all."""
@@ -53,7 +56,7 @@ class Engine:
         x, awake = served.x, served.awake
         with np.errstate(all="ignore"):
             mine, theirs = float(of(served.forecast, outcome)), of(x, outcome)
-        if not np.isfinite(mine):
+        if not math.isfinite(mine):
             message = f"the loss of the forecast is {mine}"
             raise StreamError(message)
         lost = awake & ~np.isfinite(theirs)
@@ -61,9 +64,11 @@ class Engine:
             message = f"the loss of expert {int(np.argmax(lost))} is {theirs[int(np.argmax(lost))]}"
             raise StreamError(message)
         r, _ = self.forecaster.learn(served, outcome)
-        added = (r, r**2, theirs, np.full(self.n, mine), np.ones(self.n))
+        self.learned = r
+        everybody = bool(awake.all())
+        added: tuple[FloatArray | float, ...] = (r, r**2, theirs, mine, 1.0)
         for name, values in zip(SUMS, added, strict=True):
-            self.sums[name] += np.where(awake, values, 0.0)
+            self.sums[name] += values if everybody else np.where(awake, values, 0.0)
         return mine
 
     def run(self, A: FloatArray, y: FloatArray) -> tuple[Sequence[Any], list[float], StreamError | None]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mistakebound.aggregation.mixture import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.aggregation.engine import Engine
-    from mistakebound.aggregation.mixture import Served
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss
 
@@ -120,28 +121,30 @@ class AggregationLedger:
         return self.names[int(np.nanargmin(means))]
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
-        """The rule by its specification, over the advice that was kept: engine, losses, spread of losses by round."""
-        from mistakebound.aggregation.mixture import regrets  # noqa: PLC0415
+        """The rule by its specification, over the advice that was kept.
 
+        Returns the engine, the losses, and the regrets that were learned from: rounds × experts, 0 asleep, NaN before
+        an expert came. Some 0.1 to 0.2 ms a round.
+        """
         A, y = self.kept.rounds()
         joins = self.kept.joins
         engine = self.make(joins[0])
-        losses, spread = [], np.zeros(len(y))
+        losses, r = [], np.full(A.shape[:2], np.nan)
         for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
             if t in joins and t > 0:
                 engine.join(joins[t])
             served = as_told(engine.serve(x[: engine.n]), self.predictions[t])
-            r, _ = regrets(self.loss, served, np.asarray(outcome), gradient=self.gradient)
-            spread[t] = r.max() - r.min()
             losses.append(engine.learn(served, np.asarray(outcome)))
+            r[t, : engine.n] = engine.learned
         if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
             engine.join(self.prior)
-        return engine, losses, spread
+        return engine, losses, r
 
 
 def as_told(served: Served, forecast: FloatArray) -> Served:
     """The same with the forecast that was told, if that differs by rounding alone: at a kink of a loss that is much."""
-    room = 1e-9 * float(np.abs(served.x).max())
-    return (
-        replace(served, forecast=np.asarray(forecast)) if np.all(np.abs(served.forecast - forecast) <= room) else served
-    )
+    x, said = served.x, served.forecast
+    if not said.ndim and float(said) == forecast:  # as a rule
+        return served
+    near = np.abs(said - forecast) <= 1e-9 * float(np.abs(x).max())
+    return Served(x, served.awake, served.p, np.asarray(forecast)) if near.all() else served

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -34,8 +35,10 @@ class Served:
 def mean_of(x: FloatArray, awake: BoolArray, p: FloatArray) -> Served:
     """Forecast the weighted mean, which rounding must not put beyond all that was said: no probability is above 1."""
     said = x[awake]
-    mean = (p @ x if x.ndim > 1 else np.sum(p * x)) / np.sum(p)  # exactly what all say who have any weight
-    return Served(x, awake, p, np.asarray(np.clip(mean, said.min(axis=0), said.max(axis=0))))
+    mean = (p @ x if x.ndim > 1 else (p * x).sum()) / p.sum()  # exactly what all say who have any weight
+    if x.ndim > 1:
+        return Served(x, awake, p, np.asarray(np.clip(mean, said.min(axis=0), said.max(axis=0))))
+    return Served(x, awake, p, np.asarray(min(max(mean, said.min()), said.max())))
 
 
 def widened(served: Served, new: int) -> Served:
@@ -79,9 +82,11 @@ class Mixture:
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
         """Mix by the weights of those who are awake; by the prior, if none of them has any weight."""
         w = np.where(awake, self.rule.weights(), 0.0)
-        if not w.sum() > SMALLEST:
+        total = w.sum()
+        if not total > SMALLEST:
             w = self.rule.among(awake)
-        return mean_of(x, awake, w / w.sum())
+            total = w.sum()
+        return mean_of(x, awake, w / total)
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """``r_k``: the learner's loss less expert k's; or both made linear at the forecast (the gradient trick)."""
@@ -96,25 +101,33 @@ def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) 
     What can only be rounding is set to 0: if one expert is awake, or all say the same, the range of the losses must not
     be taken to be 1e-16. What cannot be squared is refused.
     """
-    x, forecast = served.x, served.forecast
-    vectors = forecast.ndim > 0
-    slope = loss.vector_gradient(forecast, outcome) if vectors else loss.gradient(forecast, outcome)
-    size = np.abs(x).max()
-    if np.isnan(slope).any():
+    x = served.x
+    size = float(np.abs(x).max())
+    if served.forecast.ndim:
+        r, h, steep = _of_vectors(loss, served, outcome, gradient=gradient)
+    else:
+        forecast = float(served.forecast)  # numpy is slow with single numbers
+        slope = float(loss.gradient(forecast, outcome))
+        steep = abs(slope)
+        h = slope * forecast if gradient else float(loss.value(forecast, outcome))
+        r = slope * (forecast - x) if gradient else h - loss.value(x, outcome)
+    if math.isnan(steep):
         message = "the gradient of the loss is nan"
         raise StreamError(message)
-    if gradient:
-        each = (x @ slope) if vectors else x * slope
-        h = float(np.sum(slope * forecast))
-        r = ((forecast - x) @ slope) if vectors else slope * (forecast - x)
-        noise = float(np.abs(slope).sum()) * size
-    else:
-        each = loss.vector_value(x, outcome) if vectors else loss.value(x, outcome)
-        h = float(loss.vector_value(forecast, outcome) if vectors else loss.value(forecast, outcome))
-        r = h - each
-        noise = abs(h) if not np.all(np.isfinite(slope)) else float(np.abs(slope).sum()) * size + abs(h)
+    noise = steep * size if gradient else steep * size + abs(h) if math.isfinite(steep) else abs(h)
     r = np.where(served.awake & (np.abs(r) > 16 * EPSILON * noise), r, 0.0)
     if max(float(np.abs(r).max()), abs(h)) > LARGEST:
         message = "the losses are too large to be squared; scale the values down"
         raise StreamError(message)
     return r, h
+
+
+def _of_vectors(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) -> tuple[FloatArray, float, float]:
+    """Regrets, the learner's loss, and how steep it is, of forecasts with several numbers."""
+    x, forecast = served.x, served.forecast
+    slope = loss.vector_gradient(forecast, outcome)
+    steep = float(np.abs(slope).sum())
+    if gradient:
+        return (forecast - x) @ slope, float(np.sum(slope * forecast)), steep
+    h = float(loss.vector_value(forecast, outcome))
+    return h - loss.vector_value(x, outcome), h, steep

@@ -25,6 +25,8 @@ class MLPoly(Rule):
     id: ClassVar[str] = "ml-poly"
     own: ClassVar[tuple[str, ...]] = ("V",)
     V: FloatArray
+    relative: FloatArray
+    """The prior, in units of the largest."""
 
     def __init__(self, prior: FloatArray) -> None:
         self.largest = self.potential = 0.0
@@ -34,6 +36,7 @@ class MLPoly(Rule):
         """The potential is in units of the largest prior, which may be a newcomer's."""
         old = self.n
         super().join(prior)
+        self.relative = np.exp(self.log_prior - self.log_prior.max())
         if old:
             self.potential *= float(np.exp(self.log_prior[:old].max() - self.log_prior.max()))
 
@@ -42,24 +45,24 @@ class MLPoly(Rule):
         gained = np.maximum(self.R, 0.0)
         if gained.max() <= 0:
             return np.exp(self.log_prior)
-        w = np.exp(self.log_prior - self.log_prior.max()) * gained / (self.largest**2 + self.V)
+        w = self.relative * gained / (self.largest**2 + self.V)
         return np.asarray(w / w.max())
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
         """``R += r``, ``V += r²``."""
-        by_squares = self.potential + self._term(r**2) if self.largest > 0 else math.inf
+        squares = r**2
+        by_squares = self.potential + self._term(squares) if self.largest > 0 else math.inf
         self.largest = max(self.largest, float(np.abs(r).max()))
         self.R += r
-        self.V += r**2
+        self.V += squares
         if self.largest > 0:
-            by_triangle = (math.sqrt(self.potential) + math.sqrt(self._term(np.maximum(r, 0.0) ** 2))) ** 2
+            by_triangle = (math.sqrt(self.potential) + math.sqrt(self._term(np.where(r > 0, squares, 0.0)))) ** 2
             self.potential = min(by_squares, by_triangle)
 
     def _term(self, squares: FloatArray) -> float:
         """``Σ_j π_j η_j ·``, in units of the largest prior."""
-        return float(np.exp(self.log_prior - self.log_prior.max()) @ (squares / (self.largest**2 + self.V)))
+        return float(self.relative @ (squares / (self.largest**2 + self.V)))
 
     def bound(self) -> FloatArray:
         """``√(φ/η_k)``, divided by √π_k."""
-        relative = np.exp(self.log_prior - self.log_prior.max())
-        return np.asarray(np.sqrt(self.potential * (self.largest**2 + self.V) / relative))
+        return np.asarray(np.sqrt(self.potential * (self.largest**2 + self.V) / self.relative))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from difflib import get_close_matches
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
+from mistakebound.cli.choosing import ALIASES
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 
@@ -23,11 +26,15 @@ if TYPE_CHECKING:
 @click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:
-    r"""Compute what a theorem allows; without THEOREM, list them with what they need.
+    r"""Compute what a theorem allows; without THEOREM, list them with what they need and what must hold.
+
+    Bounds are on mistakes; those of rules that mix forecasts of experts, on the regret to the best of them.
 
     \b
     Examples:
       mistakebound bound
+      mistakebound bound fixed-share
+      mistakebound bound fixed-share --n 10 --eta 0.5 --alpha 0.01 --rounds 1000 --switches 3
       mistakebound bound littlestone --n 100 --r 2
       mistakebound bound novikoff --radius 1 --norm 1 --margin 0.1
     """
@@ -35,7 +42,9 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     if theorem is None:
         for name, function in known.items():
             click.echo(f"{name:32} {taken_by(function)}")
+            click.echo("".join(f"{'':33}{line}\n" for line in wrap(premises_of(function), 87)), nl=False)
         return
+    theorem = ALIASES.get(theorem, theorem)
     if theorem not in known:
         near = get_close_matches(theorem, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
@@ -45,6 +54,9 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
         message = f"what {theorem} needs comes as --name value; {takes}"
         raise click.UsageError(message)
+    if not values:
+        click.echo(f"{told_of(known[theorem])}\n\nIt takes {taken_by(known[theorem])}")
+        return
     with told():
         given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
         parameters = inspect.signature(known[theorem]).parameters
@@ -79,9 +91,22 @@ def version() -> None:
 
 
 def bounds() -> dict[str, Any]:
-    """The formulas of ``mistakebound.bounds`` by the names of their theorems."""
+    """The formulas of ``mistakebound.bounds`` by the names of their theorems, and what else is computed there."""
     own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds")
-    return {name.replace("_", "-"): each for name, each in own if inspect.isfunction(each) and not name.startswith("_")}
+    others = {name.replace("_", "-"): f for name, f in own if inspect.isfunction(f) and not name.startswith("_")}
+    return dict(sorted({**others, **mb.bounds.BOUNDS}.items()))
+
+
+def told_of(function: Any) -> str:
+    """What a formula bounds, the formula, its parameters and what must hold: its docstring before the notes."""
+    text = re.split(r"\n(?:Notes|Examples|References)\n-+\n", inspect.getdoc(function) or "")[0]
+    return re.sub(r"\n-+\n", "\n", text).replace("`", "").strip()
+
+
+def premises_of(function: Any) -> str:
+    """What must hold, in one line; nothing if that is all in what it takes."""
+    found = re.search(r"\nPremises\n-+\n(.*?)(\n\n|$)", inspect.getdoc(function) or "", re.DOTALL)
+    return "" if found is None else " ".join(found[1].replace("`", "").split())
 
 
 def named_like(word: str) -> list[str]:

@@ -1,7 +1,7 @@
 """One small class per row of THEORY §2, by id."""
 
 from mistakebound.theorems.base import Premise, Theorem, Witness
-from mistakebound.theorems.experts import EXPERT_THEOREMS
+from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
     WinnowAgnostic,
@@ -51,4 +51,5 @@ __all__ = [
     "WinnowFixedRate",
     "WinnowPanel",
     "Witness",
+    "rival",
 ]

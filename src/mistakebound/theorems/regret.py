@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from mistakebound.aggregation.engine import Engine
     from mistakebound.aggregation.ledger import AggregationLedger
+    from mistakebound.arrays import FloatArray
 
 AGREES = 1e-6
 """Relative difference of a replay in float64 that is only rounding."""
@@ -30,22 +31,44 @@ def theorem_of(ledger: AggregationLedger) -> str:
 
 def premises_of(ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Iterator[Premise]:
     """What each theorem asks for, measured on a replay."""
-    told = float(np.sum(losses))
-    same = abs(told - ledger.total_loss) <= AGREES * (abs(told) + 1e-300)
-    yield Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {ledger.total_loss:.9g}")
+    if not ledger.late:  # a replay knows each outcome before the next forecast: it would have said something else
+        told = float(np.sum(losses))
+        same = abs(told - ledger.total_loss) <= AGREES * (abs(told) + 1e-300)
+        yield Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {ledger.total_loss:.9g}")
     yield Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did")
     yield Premise("the loss is convex", ledger.loss.convex, ledger.loss.name)
     if engine.bound() is None:
         yield Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule))
     rule = theorem_of(ledger)
     if rule == "exponentially-weighted-average":
-        yield from exp_concave(ledger)
+        yield exp_concave(ledger)
+    if rule == "fixed-share" and engine.bound() is not None:
+        concave = None if ledger.gradient else exp_concave(ledger)
+        lost = added_by(ledger, engine)
+        what = "what mixing loses, the loss not being exp-concave at η, is added: Σ min(s, ηs²/8), s the round's spread"
+        yield concave if concave is not None and concave.holds else Premise(what, True, f"{lost:.6g}")
     if rule == "boa":
         largest = engine.forecaster.rule.largest * ledger.parameters["eta"]  # type: ignore[attr-defined]
         yield Premise("η|r| ≤ 1/2 in every round", largest <= 0.5, f"η|r| up to {largest:.6g}")
 
 
-def exp_concave(ledger: AggregationLedger) -> Iterator[Premise]:
+def added_by(ledger: AggregationLedger, engine: Engine) -> float:
+    """Of Fixed Share: what its bound has beyond the theorem's, which asks for a loss that is exp-concave at η."""
+    if not ledger.gradient and exp_concave(ledger).holds:
+        return 0.0
+    return float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
+
+
+def allowed_by(ledger: AggregationLedger, engine: Engine) -> FloatArray | None:
+    """What the theorem allows each expert's regret to be; None if there is none."""
+    allowed = engine.bound()
+    if allowed is None or theorem_of(ledger) != "fixed-share":
+        return allowed
+    gaps = float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
+    return allowed - (gaps - added_by(ledger, engine))
+
+
+def exp_concave(ledger: AggregationLedger) -> Premise:
     """The loss at the rate that was used, where forecasts and outcomes lay."""
     eta = ledger.parameters["eta"]
     A, y = ledger.kept.rounds()
@@ -56,7 +79,7 @@ def exp_concave(ledger: AggregationLedger) -> Iterator[Premise]:
         best = 0.5 / max(float(np.nanmax(errors if A.ndim == 2 else errors.sum(axis=2))), 1e-300)
     elif low < 0 or high > 1:
         best = 0.0
-    yield Premise(
+    return Premise(
         f"the loss is exp-concave at η = {eta:.6g} where it was measured",
         eta <= best * (1 + 1e-12),
         f"from {low:.6g} to {high:.6g}: up to η = {best:.6g}",

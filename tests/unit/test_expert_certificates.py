@@ -1,0 +1,97 @@
+"""Certificates of rules that count experts' mistakes: they name the expert, its true m, and what was counted."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+import mistakebound as mb
+from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMajority
+
+
+@pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority])
+def test_m_is_true_and_the_prior_a_quantity_of_its_own(make: type[WeightedMajority]) -> None:
+    """Expert 0 never errs; that it began with 1/100 of the weight is no mistake of its."""
+    master = make(prior=[1, 99])
+    ledger = master.run([[1, 0]] * 20, [1] * 20)
+    assert ledger.expert_mistakes.tolist() == [0, 20]
+    found = master.certify()
+    assert found.premises[0].measured == "expert 0: m = 0, π = 0.01, ln(1/π) = 4.60517"
+    assert found.comparator == {"variables": ["0"]}
+    assert found.bound == pytest.approx(math.log(100) / (math.log(4 / 3) if make is WeightedMajority else 0.5))
+    assert mb.Certificate.from_json(found.to_json()) == found
+
+
+def test_the_smallest_bound_may_be_that_of_a_worse_expert() -> None:
+    """b errs once, a never: 1 · ln 2 + ln(100/99) is less than ln 100."""
+    master = WeightedMajority(prior={"a": 1, "b": 99})
+    master.run([{"a": 1, "b": 1}] * 30 + [{"a": 1, "b": 0}], [1] * 31)
+    found = master.certify()
+    assert found.comparator == {"variables": ["b"]}
+    assert found.premises[0].measured.startswith("expert b: m = 1, π = 0.99, ")
+    assert found.bound == pytest.approx((math.log(2) + math.log(100 / 99)) / math.log(4 / 3))
+    assert found.status == "holds"
+
+
+def test_without_a_prior_it_is_the_best_expert() -> None:
+    master = WeightedMajority()
+    master.run([{"a": 1, "b": 0}] * 9, [0] * 9)
+    (premise,) = master.certify().premises
+    assert premise.statement == "m is the best expert's number of mistakes"
+    assert premise.measured == "expert b: m = 0"
+
+
+def test_what_a_sleeper_is_charged_is_told_apart() -> None:
+    master = WeightedMajority()
+    master.learn_one({"a": 1, "b": 0}, 0)
+    for _ in range(9):
+        master.learn_one({"a": 1}, 0)  # b sleeps, and loses what the learner loses: 1
+    (premise,) = master.certify().premises
+    assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of us while it slept)"
+
+
+@pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority, Halving])
+def test_before_the_first_round(make: type[WeightedMajority]) -> None:
+    found = make().certify()
+    assert found.status == "does not apply"
+    assert [(p.statement, p.holds) for p in found.premises] == [("something has happened", False)]
+    assert mb.Certificate.from_json(found.to_json()) == found
+
+
+def test_a_prior_in_the_formula() -> None:
+    for formula in (mb.bounds.weighted_majority, mb.bounds.randomized_weighted_majority):
+        assert formula(8, 3, 0.5, prior=1 / 8) == pytest.approx(formula(8, 3, 0.5))
+        assert formula(2, 0, 0.5, prior=1) == 0
+        for prior in (0, 1.01, math.nan):
+            with pytest.raises(ValueError, match="prior must be above 0"):
+                formula(2, 0, 0.5, prior=prior)
+
+
+def test_a_randomized_rule_tells_expected_mistakes_beside_the_bound_on_them() -> None:
+    """Those drawn may be more than the bound without breaking it, and come with their own statement."""
+    for seed in range(99):
+        master = RandomizedWeightedMajority(seed=seed)
+        ledger = master.run([[1, 0]] * 20, [1] * 20)
+        found = master.certify()
+        if ledger.mistakes > found.bound:
+            break
+    assert ledger.mistakes > found.bound > ledger.expected_mistakes
+    head, *rest = str(found).splitlines()
+    said = f"{ledger.expected_mistakes:.6g} expected mistakes in 20 rounds, bound {2 * math.log(2):.6g}: holds"
+    assert head == f"✓ randomized-weighted-majority: {said}"
+    most = ledger.expected_mistakes + math.sqrt(20 * math.log(20) / 2)
+    assert rest[-1].strip().startswith(f"{ledger.mistakes} mistakes were drawn")
+    assert rest[-1].endswith(f"at most {most:.6g}")
+    assert found.expected == ledger.expected_mistakes
+    assert mb.Certificate.from_json(found.to_json()) == found
+
+
+def test_others_have_no_expectation() -> None:
+    master = WeightedMajority()
+    master.run([[1, 0]] * 20, [1] * 20)
+    found = master.certify()
+    assert found.expected is None
+    assert not {"expected", "note"} & set(json.loads(found.to_json()))
+    assert str(found).startswith(f"✓ weighted-majority: {found.mistakes} mistakes in 20 rounds, ")
