@@ -166,6 +166,7 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert [each["rounds"] for each in told["experts"]] == (~np.isnan(A)).sum(axis=0).tolist()
     best = NAMES.index(told["hindsight"][0]["name"].removeprefix("best expert: "))
     assert rule["regrets"]["expert"] == pytest.approx(ledger.regrets[best])
+    assert rule["expert_regrets"] == pytest.approx(dict(zip(NAMES, ledger.regrets, strict=True)))
     full = ~np.isnan(A).any(axis=1)
     assert 10 < full.sum() < 100
     linear = oracles.best_linear(A, y)
@@ -173,6 +174,39 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     shown = call("experts", path, "--outcome", "load")
     assert "best linear combination, over the rounds in which all experts are awake" in shown
     assert "bound: on that to any expert)" in shown
+
+
+def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
+    """Lazy has the least mean, of easy rounds; Busy is the one that the mix is furthest behind."""
+    rng = np.random.default_rng(2)
+    hard = np.arange(60) % 2 == 1
+    y = np.where(hard, 10 * rng.normal(size=60), 0.0)
+    lazy = np.where(hard, NAN, 1.0)
+    A = np.stack([lazy, np.where(hard, y + 3, 0.5), np.where(hard, y + 9, 2.0), np.full(60, NAN)], axis=1)
+    A[0, 3] = 99.0
+    path = tmp_path / "load.csv"
+    path.write_text(text_of(A, y, ["Lazy", "Busy", "Bad", "Once"]))
+    told = found(path, "--outcome", "load", "--rule", "ml-poly", "--rule", "adahedge")
+    means = {each["name"]: each["mean_loss"] for each in told["experts"]}
+    assert min(means, key=means.__getitem__) == "Lazy"
+    regrets = mb.experts.MLPoly().run(A, y).regrets
+    rules = {each["rule"]: each for each in told["rules"]}
+    assert rules["ml-poly"]["regrets"]["expert"] == pytest.approx(regrets.max())
+    assert rules["ml-poly"]["against"] == "Busy"
+    assert rules["adahedge"]["regrets"]["expert"] == pytest.approx(mb.experts.AdaHedge().run(A, y).regrets.max())
+    assert told["hindsight"][0]["name"] == "best expert: Busy"
+    assert told["hindsight"][0]["mean_loss"] == pytest.approx(means["Busy"])
+    lines = call("experts", path, "--outcome", "load").splitlines()
+    assert lines[2].split() == ["awake", "mean", "loss", "RMSE", "regret", "weight", "expert"]
+    assert [line.split()[-1] for line in lines[3:7]] == [
+        ["Lazy", "Busy", "Bad", "Once"][k] for k in np.argsort(-regrets)
+    ]
+    shown = [float(line.split()[3].replace(",", "")) for line in lines[3:7]]
+    assert shown == pytest.approx(sorted(regrets, reverse=True), rel=1e-3)
+    assert "their means cannot be compared" in lines[7]
+    A[np.isnan(A)] = 0.0
+    path.write_text(text_of(A, y))
+    assert "cannot be compared" not in call("experts", path, "--outcome", "load")
 
 
 @pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])

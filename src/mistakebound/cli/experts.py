@@ -182,10 +182,14 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
 
     from mistakebound.cli.mixing import history, made  # noqa: PLC0415
 
-    advice, best, leader = found.advice, found.best, found.hindsight[0]
-    place = advice.names.index(leader.name.removeprefix("best expert: "))
-    lost = np.where(leader.counted, found.expert_losses[:, place], 0.0)
-    regrets = {each.rule: np.cumsum(np.where(leader.counted, each.losses, 0.0) - lost) for each in found.played}
+    advice, best = found.advice, found.best
+    leaders = {each.rule: int(np.argmax(found.regrets(each.losses))) for each in found.played}
+    regrets = {}
+    for each in found.played:
+        counted, theirs = advice.awake[:, leaders[each.rule]], found.expert_losses[:, leaders[each.rule]]
+        regrets[each.rule] = np.cumsum(np.where(counted, each.losses - theirs, 0.0))
+    place = leaders[best.rule]
+    lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
     past = history(best, made(best.rule, advice, parameters), advice)
     # A bound on mistakes is one on the regret, once the best expert's own are taken off.
     taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)

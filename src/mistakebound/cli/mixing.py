@@ -46,7 +46,7 @@ def compared(
     if not played:
         raise tried[0].error or ValueError(tried[0].reason)
     losses = expert_losses(advice.known, advice.outcomes, loss)
-    hindsight = in_hindsight(advice, loss, switches, losses)
+    hindsight = in_hindsight(advice, loss, switches, losses, played[0].losses)
     refused = [each for each in tried if each.reason]
     return Standings(advice, loss, losses, played, refused, hindsight, plain_losses(advice, loss))
 

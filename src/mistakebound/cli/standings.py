@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from mistakebound.cli.advice import CLASSES, LABELS
+from mistakebound.cli.hindsight import regrets_to_each
 from mistakebound.cli.output import printable
 from mistakebound.cli.summary import many
 
@@ -67,6 +68,25 @@ class Standings:
         totals = np.where(self.advice.awake, self.expert_losses, 0.0).sum(axis=0)
         return np.asarray(np.where(awake > 0, totals / np.maximum(awake, 1), np.inf))
 
+    @property
+    def some_slept(self) -> bool:
+        """Whether experts were awake in different rounds, so that their means cannot be compared."""
+        return not self.advice.awake.all()
+
+    def regrets(self, losses: FloatArray) -> FloatArray:
+        """To each expert, over its rounds."""
+        return regrets_to_each(self.advice.awake, self.expert_losses, losses)
+
+    def against(self, losses: FloatArray) -> str:
+        """The expert to whom the regret is the largest."""
+        return self.advice.names[int(np.argmax(self.regrets(losses)))]
+
+    def regret(self, known: Hindsight, losses: FloatArray) -> float | None:
+        """To what would have been best; to experts, if some slept, the largest."""
+        if known.kind == "expert" and self.some_slept:
+            return float(self.regrets(losses).max())
+        return known.regret(losses)
+
 
 def in_words(found: Standings, top: int, *, certify: bool) -> str:
     """What a person sees."""
@@ -85,18 +105,26 @@ def in_words(found: Standings, top: int, *, certify: bool) -> str:
 
 
 def of_experts(found: Standings, top: int) -> list[str]:
-    """The experts with the least losses, and those with the most weight."""
+    """The experts that are hardest to beat, and those with the most weight."""
     names, weights = found.advice.names, found.best.learner.weights_
-    order = np.argsort(found.means, kind="stable")[:top]
+    regrets = found.regrets(found.best.losses)
+    order = np.argsort(-regrets if found.some_slept else found.means, kind="stable")[:top]
     awake = found.advice.awake.sum(axis=0)[order].tolist()
     columns = {"awake": [f"{each:,}" for each in awake]}
     columns |= measured(found, found.means[order].tolist(), awake)
+    if found.some_slept:
+        columns["regret"] = aligned(regrets[order].tolist(), counted_decimals(found))
     columns |= {"weight": [f"{each:.4f}" for each in weights[order].tolist()]}
     lines = table(columns, "expert", [names[k] for k in order])
     if len(names) > len(order):
         lines.append(f"(and {len(names) - len(order):,} more: --top {len(names)})")
         heavy = [k for k in np.argsort(-np.abs(weights), kind="stable")[:HEAVIEST] if abs(weights[k]) >= 5e-4]
         lines.append(f"most weight by {found.best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
+    if found.some_slept:
+        lines.append(
+            f"(experts were awake in different rounds, so their means cannot be compared: they are ranked by the regret"
+            f" of {found.best.rule}\n to each over that expert's own rounds, the hardest to beat first)"
+        )
     return lines
 
 
@@ -107,8 +135,8 @@ def of_rules(found: Standings) -> list[str]:
     columns = measured(found, means, [found.advice.rounds] * len(means))
     if any(expected(each) is not None for each in rules):
         columns["expected"] = aligned([*map(expected, rules), None], 2)
-    regrets = [leader.regret(losses) for losses in (*(each.losses for each in rules), found.plain)]
-    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    regrets = [found.regret(leader, losses) for losses in (*(each.losses for each in rules), found.plain)]
+    columns["regret"] = aligned(regrets, counted_decimals(found))
     columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
     columns["status"] = [*(each.status for each in rules), "–"]
     columns["seconds"] = [*(f"{each.seconds:.3f}" for each in rules), "–"]
@@ -131,8 +159,8 @@ def of_hindsight(found: Standings) -> list[str]:
     rounds = [oracle.rounds for _, oracle in known]
     columns = {"rounds": [f"{count:,}" for count in rounds]}
     columns |= measured(found, [oracle.mean for _, oracle in known], rounds)
-    regrets = [each.regret(found.best.losses) for each, _ in known]
-    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    regrets = [found.regret(each, found.best.losses) for each, _ in known]
+    columns["regret"] = aligned(regrets, counted_decimals(found))
     lines = table(columns, f"in hindsight (regret: of {found.best.rule})", [each.name for each, _ in known])
     return lines + [f"not known: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
 
@@ -169,6 +197,11 @@ def aligned(values: Sequence[float | None], decimals: int | None = None) -> list
     digits = decimals if decimals is not None else 5 - math.floor(math.log10(largest)) if largest > 0 else 0
     form = f",.{max(digits, 0)}f" if -10 < digits < 12 else ".5g"
     return ["–" if value is None or not math.isfinite(value) else f"{value:{form}}" for value in values]
+
+
+def counted_decimals(found: Standings) -> int | None:
+    """Mistakes are whole; other numbers have as many decimals as they need."""
+    return 0 if found.of_labels else None
 
 
 def expected(played: Played) -> float | None:
