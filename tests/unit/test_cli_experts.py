@@ -340,10 +340,16 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     drawn = mb.experts.RandomizedWeightedMajority(seed=3)
     ledger = drawn.run(A, y)
     rule = next(each for each in told["rules"] if each["rule"].startswith("randomized"))
-    assert rule["total_loss"] == ledger.mistakes
+    assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
+    assert rule["drawn_mistakes"] == ledger.mistakes
+    assert ledger.mistakes != round(ledger.expected_mistakes)
+    assert rule["regrets"]["expert"] == pytest.approx(ledger.expected_mistakes - ledger.expert_mistakes.min())
+    assert [each["total_loss"] for each in told["rules"]] == sorted(each["total_loss"] for each in told["rules"])
     shown = call("experts", path, "--outcome", "truth", "--rule", "all", "--seed", 3)
     row = next(line for line in shown.splitlines() if line.endswith("  randomized-weighted-majority")).split()
-    assert row[2] == f"{ledger.expected_mistakes:.2f}"
+    assert row[0] == f"{ledger.expected_mistakes:.2f}"
+    assert row[2] == f"{ledger.expected_mistakes - ledger.expert_mistakes.min():.2f}"
+    assert f"what was drawn with --seed 3 made {ledger.mistakes})" in shown
     mixed = found(path, "--outcome", "truth", "--rule", "ml-poly")
     assert mixed["rules"][0]["total_loss"] == pytest.approx(mb.experts.MLPoly().run(A, y).total_loss)
     assert found(path, "--outcome", "truth", "--loss", "absolute")["rules"][0]["rule"] == "ml-poly"
@@ -352,6 +358,21 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     out = tmp_path / "p.csv"
     call("experts", grades, "--outcome", "y", "--rule", "weighted-majority", "--predictions", out)
     assert out.read_text() == "y,weighted-majority\n3,2\n3,3\n2,10\n"
+
+
+@pytest.mark.parametrize("asleep", [0.0, 0.3])
+def test_draws_are_the_same_each_time_and_judged_by_what_is_expected(asleep: float, tmp_path: Path) -> None:
+    A, y = votes(asleep=asleep)
+    path = tmp_path / "votes.csv"
+    path.write_text(text_of([[x if x != x else int(x) for x in row] for row in A], y, outcome="truth"))  # noqa: PLR0124
+    words = (path, "--outcome", "truth", "--rule", "randomized-weighted-majority", "--beta", 0.8)
+    out = tmp_path / "p.csv"
+    (rule,) = found(*words, "--predictions", out)["rules"]
+    ledger = mb.experts.RandomizedWeightedMajority(beta=0.8, seed=0).run(A, y)
+    assert [row.split(",")[1] for row in out.read_text().splitlines()[1:]] == [f"{x:g}" for x in ledger.predictions]
+    assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
+    assert list(rule["expert_regrets"].values()) == pytest.approx(ledger.expected_mistakes - ledger.expert_losses)
+    assert rule["drawn_mistakes"] == ledger.mistakes
 
 
 def test_true_and_false_and_a_positive_word(tmp_path: Path) -> None:

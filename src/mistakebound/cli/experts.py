@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--beta", type=float, metavar="X", help="Factor for who errs, of weighted-majority.  [default: 0.5]")
 @click.option("--rates", type=click.Choice(["observed", "proved"]), help="Of boa and ml-prod; 'proved' has a theorem.")
 @click.option("--penalty", type=float, metavar="X", help="Of ridge.")
-@click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.")
+@click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.  [default: 0]")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(1), metavar="N", help="Experts to show.")
 @click.option(
     "--switches",

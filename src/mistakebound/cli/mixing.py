@@ -66,6 +66,8 @@ def made(rule: str, advice: Advice, parameters: dict[str, Any]) -> Any:
     kind = kind_of(rule)
     takes = inspect.signature(kind).parameters
     given = {name: value for name, value in parameters.items() if name in takes and value is not None}
+    if "seed" in takes:
+        given.setdefault("seed", 0)  # the same command gives the same answer
     if "keep_bytes" in takes or "more" in takes:
         given["keep_bytes"] = advice.known.nbytes + advice.outcomes.nbytes
     try:
@@ -99,6 +101,11 @@ class Played:
     error: Exception | None = None
 
     @property
+    def drawn(self) -> int | None:
+        """Mistakes in what a randomized rule drew; its losses are what was to be expected of any draw."""
+        return int(self.learner.ledger_.mistakes) if self.rule.startswith("randomized") else None
+
+    @property
     def mean(self) -> float:
         """Loss a round."""
         return float(self.losses.mean())
@@ -128,6 +135,8 @@ def play(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Played:
         raise mb.StreamError(message) from None
     played.seconds = time.perf_counter() - start
     played.losses = losses_of(ledger, advice)
+    if played.drawn is not None:
+        played.losses = expected_losses(advice, ledger.beta)
     played.predictions = ledger.predictions.tolist()
     played.predictions += [np.asarray(learner.predict_one(advice.row(t))).tolist() for t in range(*ahead(advice))]
     if advice.kind == LABELS:
@@ -149,6 +158,17 @@ def losses_of(ledger: Any, advice: Advice) -> FloatArray:
     losses = np.zeros(advice.rounds)
     losses[ledger.mistake_rounds] = 1.0
     return losses
+
+
+def expected_losses(advice: Advice, beta: float) -> FloatArray:
+    """The share of the awake weight that is wrong, by round: the probability of a mistake of who draws by weight."""
+    awake, wrong = advice.awake, advice.awake & (advice.known != advice.outcomes[:, None])
+    lost, expected = np.zeros(len(advice.names)), np.zeros(advice.rounds)
+    for t, (up, errs) in enumerate(zip(awake, wrong, strict=True)):
+        weights = np.where(up, np.power(beta, np.where(up, lost - lost[up].min(), 0.0)), 0.0)
+        expected[t] = weights[errs].sum() / weights.sum()
+        lost += np.where(up, errs, expected[t])  # who sleeps loses what the learner does
+    return expected
 
 
 # ---------------------------------------------------------------------- for a picture

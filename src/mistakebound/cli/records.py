@@ -51,6 +51,7 @@ def rule_as_object(played: Played, found: Standings) -> dict[str, Any]:
     return {
         "rule": played.rule,
         "mean_loss": played.mean,
+        "drawn_mistakes": played.drawn,
         "total_loss": float(played.losses.sum()),
         "rmse": math.sqrt(played.mean) if found.rooted else None,
         "regrets": {each.kind: found.regret(each, played.losses) for each in found.hindsight},

@@ -133,8 +133,6 @@ def of_rules(found: Standings) -> list[str]:
     rules, leader = found.played, found.hindsight[0]
     means = [*(each.mean for each in rules), float(found.plain.mean())]
     columns = measured(found, means, [found.advice.rounds] * len(means))
-    if any(expected(each) is not None for each in rules):
-        columns["expected"] = aligned([*map(expected, rules), None], 2)
     regrets = [found.regret(leader, losses) for losses in (*(each.losses for each in rules), found.plain)]
     columns["regret"] = aligned(regrets, counted_decimals(found))
     columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
@@ -148,6 +146,12 @@ def of_rules(found: Standings) -> list[str]:
     linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
     what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
     lines.append(f"(regret: to the {leader.name}; bound: on {what})")
+    for each in rules:
+        if each.drawn is not None:
+            seed = each.learner.seed
+            lines.append(
+                f"({each.rule}: mistakes to be expected; what was drawn with --seed {seed} made {each.drawn:,})"
+            )
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
     return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
@@ -171,8 +175,9 @@ def of_hindsight(found: Standings) -> list[str]:
 def measured(found: Standings, means: Sequence[float], rounds: Sequence[int]) -> dict[str, list[str]]:
     """Mistakes and their rate; or the mean loss, with its root for the square loss of numbers."""
     if found.of_labels:
-        counts = [f"{mean * count:,.0f}" if count else "–" for mean, count in zip(means, rounds, strict=True)]
-        return {"mistakes": counts, "rate": [f"{mean:.4f}" for mean in means]}
+        totals = [mean * count if count else None for mean, count in zip(means, rounds, strict=True)]
+        whole = all(total is None or abs(total - round(total)) < 1e-6 for total in totals)  # or some are expected
+        return {"mistakes": aligned(totals, 0 if whole else 2), "rate": [f"{mean:.4f}" for mean in means]}
     columns = {"mean loss": aligned(means)}
     return columns | ({"RMSE": aligned([math.sqrt(mean) for mean in means])} if found.rooted else {})
 
@@ -200,13 +205,10 @@ def aligned(values: Sequence[float | None], decimals: int | None = None) -> list
 
 
 def counted_decimals(found: Standings) -> int | None:
-    """Mistakes are whole; other numbers have as many decimals as they need."""
-    return 0 if found.of_labels else None
-
-
-def expected(played: Played) -> float | None:
-    """Mistakes that a randomized rule expected to make."""
-    return played.learner.ledger_.expected_mistakes if played.rule.startswith("randomized") else None
+    """Mistakes are whole, unless expected ones are among them; other numbers have as many decimals as they need."""
+    if not found.of_labels:
+        return None
+    return 0 if all(each.drawn is None for each in found.played) else 2
 
 
 def said(value: Any, advice: Advice) -> str:
