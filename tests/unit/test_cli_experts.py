@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -657,6 +659,39 @@ def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.Monke
     assert "--certify does so" in shown
     assert "not known: best convex combination: too many numbers to search among" in shown
     assert "holds" in call("experts", load, "--outcome", "load", "--certify")
+
+
+@pytest.mark.parametrize(
+    ("on_a_terminal", "at_once", "more", "shown"),
+    [
+        (True, 0, [], True),
+        (True, 0, ["--json"], False),
+        (False, 0, [], False),
+        (True, 10**9, [], False),
+    ],
+)
+def test_a_terminal_is_told_which_rule_is_at_work(
+    on_a_terminal: bool, at_once: int, more: list[str], shown: bool, load: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mistakebound.cli import experts
+
+    class Stream(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return on_a_terminal
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(experts, "MOST_AT_ONCE", at_once)
+    err, out = Stream(io.BytesIO(), write_through=True), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setattr(sys, "stdout", out)
+    words = ["experts", str(load), "--outcome", "load", "--rule", "ml-poly", "--rule", "hedge", *more]
+    main(words, standalone_mode=False)
+    seen = err.buffer.getvalue().decode()
+    for step in ("0/3 ml-poly", "1/3 hedge", "2/3 the best in hindsight"):
+        assert (step in click.unstyle(seen)) == shown
+    assert "hedge" in out.getvalue()
+    assert "/3 " not in out.getvalue()
 
 
 def test_the_best_sequence_is_told_by_its_turns(tmp_path: Path) -> None:

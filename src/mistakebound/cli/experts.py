@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from mistakebound.columns import Frame
     from mistakebound.losses import Loss
 
+MOST_AT_ONCE = 50_000
+"""Numbers, times rules, that are over before anybody asks how far it is."""
+
 
 @click.command(cls=Manual, short_help="Mix the forecasts of experts, with a guarantee.")
 @FILES
@@ -114,6 +117,7 @@ def experts(
     from mistakebound.cli.records import write_predictions  # noqa: PLC0415
     from mistakebound.cli.run import refuse_to_overwrite  # noqa: PLC0415
     from mistakebound.cli.standings import in_words  # noqa: PLC0415
+    from mistakebound.cli.waiting import waiting  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot)
     with told():
@@ -130,7 +134,9 @@ def experts(
         if wanted[0] in FOLLOWING:
             refuse_loss(wanted[0], loss)
             advice = advice.as_labels(wanted[0])
-        found = compared(advice, wanted, parameters, switches, certify=certify)
+        takes_a_while = advice.said.size * len(wanted) >= MOST_AT_ONCE
+        with waiting(len(wanted) + 1, wanted=takes_a_while and not as_json) as next_step:
+            found = compared(advice, wanted, parameters, switches, certify=certify, next_step=next_step)
         with written(predictions) as out:
             if out is not None:
                 write_predictions(found, out)

@@ -20,6 +20,8 @@ from mistakebound.losses import ZeroOne, loss_named
 from mistakebound.oracles import expert_losses
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mistakebound.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.certificate import Certificate
     from mistakebound.cli.advice import Advice
@@ -35,13 +37,23 @@ BOUNDED = ("holds", "vacuous", "violated")
 
 
 def compared(
-    advice: Advice, rules: list[str], parameters: dict[str, Any], switches: int, *, certify: bool
+    advice: Advice,
+    rules: list[str],
+    parameters: dict[str, Any],
+    switches: int,
+    *,
+    certify: bool,
+    next_step: Callable[[str], None] = lambda _: None,
 ) -> Standings:
-    """Every rule on the same advice, and what would have been best."""
+    """Every rule on the same advice, and what would have been best; ``next_step`` hears what is worked on."""
     loss: Loss = ZeroOne() if rules[0] in FOLLOWING else loss_named(parameters["loss"] or "square")
     advice.check(loss)
     refuse_parameters(rules, parameters)
-    tried = [attempt(rule, advice, loss, parameters, certify=certify) for rule in rules]
+    tried = []
+    for rule in rules:
+        next_step(rule)
+        tried.append(attempt(rule, advice, loss, parameters, certify=certify))
+    next_step("the best in hindsight")
     played = sorted((each for each in tried if not each.reason), key=lambda each: each.mean)
     if not played:
         raise tried[0].error or ValueError(tried[0].reason)
