@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.parts import Part
+
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
 
 @dataclass
@@ -60,6 +63,20 @@ class Frame:
             message = f"{self.where(row)}: column {name!r}: {word!r} is no number"
             raise StreamError(message)
         return self.numbers[name]
+
+    def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
+        """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
+        for name in names:
+            words = self.words.get(name, [])
+            with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
+            if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
+                row = with_comma[0]
+                point = words[row].replace(",", ".")
+                message = (
+                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read with "
+                    f"a point: write {point} (if no comma separates columns, sed 's/,/./g' does so), or {otherwise}"
+                )
+                raise StreamError(message)
 
 
 @dataclass(frozen=True)

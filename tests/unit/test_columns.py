@@ -168,3 +168,28 @@ def test_zeros_are_kept_only_if_asked_for() -> None:
     assert kept.different_names()[0] == [b"a", b"b", b"d.e"]
     assert kept.value.tolist() == [0, 0, 1]
     assert _core.Reader.json("").parse(lines, True).different_names()[0] == [b"d.e"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "refused"),
+    [
+        (["1,5", "2", ""], True),
+        (["1", "-,5e3"], True),
+        (["1", "2"], False),
+        (["1,5", "maybe"], False),
+        (["1,5,2"], False),
+        (["1,234.5"], False),
+        ([","], False),
+    ],
+)
+def test_decimal_commas_are_seen(cells: list[str], refused: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a;b\n" + "".join(f"{cell};1\n" for cell in cells))
+    frame = read_columns(path, table={"header": True, "separator": ";"})
+    frame.refuse_decimal_commas(["b"], "")
+    if refused:
+        row = next(row for row, cell in enumerate(cells) if "," in cell)
+        with pytest.raises(StreamError, match=f"x.csv:{row + 2}: column 'a': '{cells[row]}' has a decimal comma"):
+            frame.refuse_decimal_commas(["b", "a"], "")
+    else:
+        frame.refuse_decimal_commas(["b", "a"], "")

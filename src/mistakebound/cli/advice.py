@@ -151,6 +151,9 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     ignored = {frame.name(each) for each in wanted.ignore}
     others = [name for name in frame.names if name != outcome and name not in ignored]
     experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
+    used = others if wanted.classes or not experts else experts
+    frame.refuse_decimal_commas([outcome], "choose another --outcome")
+    frame.refuse_decimal_commas(used, "leave the column out: --ignore")
     texts = texts_of(frame, outcome)
     rounds = rounds_with_outcomes(frame, outcome, texts, ahead=wanted.ahead)
     if wanted.classes:

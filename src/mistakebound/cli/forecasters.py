@@ -9,7 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, printable, told
-from mistakebound.cli.reading import FILES, columns_of, reading_columns
+from mistakebound.cli.reading import FILES, reading_columns
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -76,12 +76,17 @@ def forecasters(
       mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob --plot rain.png
       mistakebound forecasters games.parquet --outcome winner --positive home --json
     """
+    from mistakebound.cli.experts import columns_named, listed  # noqa: PLC0415 - of the same family
+
     with told():
         draw = picture_maker("forecasters") if plot else None
-        frame = columns_of(files, **options)
+        frame = columns_named(files, outcome, **options)
         if not frame.rows:
             message = f"{', '.join(files)}: there are no rows"
             raise click.ClickException(message)
+        used = listed(names) or frame.names
+        frame.refuse_decimal_commas([frame.name(outcome)], "choose another --outcome")
+        frame.refuse_decimal_commas([frame.name(each) for each in used], "choose others: --forecasters")
         y = outcomes_of(frame, outcome, positive_outcome)
         chosen, left = forecasts_of(frame, frame.name(outcome), names)
         report = compared(frame, chosen, y, failing)
