@@ -73,8 +73,9 @@ class Frame:
                 row = with_comma[0]
                 point = words[row].replace(",", ".")
                 message = (
-                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read with "
-                    f"a point: write {point} (if no comma separates columns, sed 's/,/./g' does so), or {otherwise}"
+                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
+                    f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
+                    + otherwise
                 )
                 raise StreamError(message)
 

@@ -97,18 +97,28 @@ def test_the_tables_say_the_same(load: Path) -> None:
     (rule,) = told["rules"]
     row = next(line.split() for line in lines if line.endswith("  ml-poly"))
     assert float(row[1].replace(",", "")) == pytest.approx(rule["rmse"], rel=1e-4)
-    assert float(row[3].replace(",", "")) == pytest.approx(rule["bound"], rel=1e-4)
-    assert row[4] == "holds"
+    assert float(row[3].replace(",", "")) == pytest.approx(rule["certificate"]["regret"], rel=1e-4)
+    assert float(row[4].replace(",", "")) == pytest.approx(rule["bound"], rel=1e-4)
+    assert row[5] == "holds"
     first = lines[3].split()
     assert (first[0], first[-1]) == ("120", "Alice")
     assert float(first[3]) == pytest.approx(rule["weights"]["Alice"], abs=5e-5)
     assert lines[5] == "(and 2 more: --top 4)"
     assert lines[6].startswith("most weight by ml-poly: ")
-    assert "(regret: to the best expert: Alice; bound: on the regret to any mix of experts)" in lines
+    assert "(regret: to the best expert: Alice; a total, where losses are means)" in lines
+    assert any(line.startswith("(linear regret: ") and "to any mix of experts is no larger" in line for line in lines)
+    assert "(bound: what a theorem allows the linear regret to be)" in lines
     assert "✓ ml-poly: linear regret " in shown
     assert lines[-1] == "(words, not experts: day)"
     assert "✓" not in call("experts", load, "--outcome", "load")
-    assert "bound: on that to any expert)" in call("experts", load, "--outcome", "load", "--no-gradient")
+    plain = call("experts", load, "--outcome", "load", "--no-gradient")
+    assert "(bound: what a theorem allows the regret to be to any expert)" in plain
+    assert "linear" not in plain.replace("best linear", "")
+    assert "(weight:" not in shown
+    several = call("experts", load, "--outcome", "load", "--rule", "ridge", "--rule", "ml-poly")
+    best = found(load, "--outcome", "load", "--rule", "ridge", "--rule", "ml-poly")["rules"][0]["rule"]
+    assert f"(weight: in the end, by {best}, the rule with the least loss)" in several
+    assert "allows the linear regret to be, or the regret of rules that have none)" in several
 
 
 def test_rules_are_ranked(tmp_path: Path) -> None:
@@ -175,7 +185,8 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert rule["regrets"]["linear"] == pytest.approx(ledger.losses[full].sum() - linear.total)
     shown = call("experts", path, "--outcome", "load")
     assert "best linear combination, over the rounds in which all experts are awake" in shown
-    assert "bound: on that to any expert)" in shown
+    assert "over the expert's own rounds: ml-poly Alice; a total" in shown
+    assert "the regret to any expert is no larger)" in shown
 
 
 def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
@@ -705,6 +716,12 @@ def test_the_best_sequence_is_told_by_its_turns(tmp_path: Path) -> None:
     assert told["hindsight"][-1]["total_loss"] == pytest.approx(7 / 4)
     assert "switching" not in {each["kind"] for each in found(path, "--outcome", "y", "--switches", 0)["hindsight"]}
     assert "with at most 1 switch\n" in call("experts", path, "--outcome", "y", "--switches", 1)
+
+
+def test_the_words_of_the_tables_are_explained() -> None:
+    told = call("experts", "--help")
+    for word in ("regret", "linear regret", "bound", "holds", "vacuous", "does not apply"):
+        assert f"\n    {word}  " in told
 
 
 def test_completion_knows_losses_and_rules() -> None:

@@ -92,13 +92,23 @@ def experts(
     r"""Mix the forecasts of the experts of FILE, a column each, a round a row, learning whom to trust as rows come.
 
     FILE is a table, JSON lines, Parquet or Arrow. Each forecast is made before its outcome is known. An empty field is
-    an expert who sleeps. What is shown: the experts, the rules with their regret (loss less that of the best expert)
-    and what a theorem allows it to be, and what would have been best in hindsight.
+    an expert who sleeps. What is shown: the experts, the rules with their regret and what a theorem allows it to be,
+    and what would have been best in hindsight.
 
     \b
       numbers        all columns of numbers are experts; --loss tells what is to be small
       probabilities  of an outcome 0 or 1, the same; of several outcomes, --classes
       labels         columns that say what the outcome may be: mistakes are counted
+
+    \b
+      regret          total loss of a rule less that of the best expert; other losses are means
+      linear regret   the same by the tangents of the loss, from which rules learn unless
+                      --no-gradient; the largest to an expert, and at least the regret to any mix
+      bound           what a theorem allows, whatever comes: of the linear regret; without it, of
+                      the regret to any expert; of rules for labels, of their mistakes
+      holds           the premises were checked, and the rule is within the bound
+      vacuous         so it is, but the bound is so large that no rule could exceed it
+      does not apply  a premise fails, or no theorem on such a rule is known: there is no bound
 
     \b
     Rules for numbers: ml-poly (nothing to tune, any unit), boa, ml-prod, ml-ewa, adahedge, hedge, squint, ogd, ridge

@@ -129,6 +129,14 @@ class Played:
         return told.bound if told is not None and told.status in BOUNDED else None
 
     @property
+    def linear_regret(self) -> float | None:
+        """The largest, of a rule that learns from losses made linear: it is this that the bound is on."""
+        if not getattr(self.learner, "uses_gradient", False):
+            return None
+        told = self.certificate
+        return float(self.learner.ledger_.linear_regrets.max()) if told is None else getattr(told, "regret", None)
+
+    @property
     def status(self) -> str:
         """Of the certificate."""
         return "not derived" if self.certificate is None else self.certificate.status

@@ -57,6 +57,7 @@ def rule_as_object(played: Played, found: Standings) -> dict[str, Any]:
         "regrets": {each.kind: found.regret(each, played.losses) for each in found.hindsight},
         "against": found.against(played.losses),
         "expert_regrets": dict(zip(found.advice.names, found.regrets(played.losses).tolist(), strict=True)),
+        "linear_regret": played.linear_regret,
         "bound": played.bound,
         "status": played.status,
         "seconds": played.seconds,

@@ -120,6 +120,8 @@ def of_experts(found: Standings, top: int) -> list[str]:
         lines.append(f"(and {len(names) - len(order):,} more: --top {len(names)})")
         heavy = [k for k in np.argsort(-np.abs(weights), kind="stable")[:HEAVIEST] if abs(weights[k]) >= 5e-4]
         lines.append(f"most weight by {found.best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
+    if len(found.played) > 1:
+        lines.append(f"(weight: in the end, by {found.best.rule}, the rule with the least loss)")
     if found.some_slept:
         lines.append(
             f"(experts were awake in different rounds, so their means cannot be compared: they are ranked by the regret"
@@ -135,6 +137,9 @@ def of_rules(found: Standings) -> list[str]:
     columns = measured(found, means, [found.advice.rounds] * len(means))
     regrets = [found.regret(leader, losses) for losses in (*(each.losses for each in rules), found.plain)]
     columns["regret"] = aligned(regrets, counted_decimals(found))
+    linear = [*(each.linear_regret for each in rules), None]
+    if any(value is not None for value in linear):
+        columns["linear regret"] = aligned(linear)
     columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
     columns["status"] = [*(each.status for each in rules), "–"]
     columns["seconds"] = [*(f"{each.seconds:.3f}" for each in rules), "–"]
@@ -142,10 +147,7 @@ def of_rules(found: Standings) -> list[str]:
     order = sorted(range(len(means)), key=means.__getitem__)
     rows = {head: [cells[k] for k in order] for head, cells in columns.items()}
     lines = table(rows, "rule", [names[k] for k in order])
-    # Made linear, the regret to each expert bounds that to their mixes; where some sleep, there is no one mix.
-    linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
-    what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
-    lines.append(f"(regret: to the {leader.name}; bound: on {what})")
+    lines += what_regrets_are(found)
     for each in rules:
         if each.drawn is not None:
             seed = each.learner.seed
@@ -155,6 +157,27 @@ def of_rules(found: Standings) -> list[str]:
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
     return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
+
+
+def what_regrets_are(found: Standings) -> list[str]:
+    """To whom, and which of them the theorem bounds."""
+    means = "" if found.of_labels else "; a total, where losses are means"
+    if found.some_slept:
+        rivals = ", ".join(f"{each.rule} {found.against(each.losses)}" for each in found.played)
+        lines = [f"(regret: to the expert each rule is furthest behind, over the expert's own rounds: {rivals}{means})"]
+    else:
+        lines = [f"(regret: to the {found.hindsight[0].name}{means})"]
+    if found.of_labels:
+        return [*lines, "(bound: what a theorem allows the mistakes to be)"]
+    linear = [each.linear_regret is not None for each in found.played]
+    if not any(linear):
+        return [*lines, "(bound: what a theorem allows the regret to be to any expert)"]
+    whom = "any expert" if found.some_slept else "any mix of experts"
+    rest = "" if all(linear) else ", or the regret of rules that have none"
+    lines.append(
+        f"(linear regret: by tangents of the losses, the largest to an expert; the regret to {whom} is no larger)"
+    )
+    return [*lines, f"(bound: what a theorem allows the linear regret to be{rest})"]
 
 
 def of_hindsight(found: Standings) -> list[str]:
