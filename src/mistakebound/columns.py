@@ -64,6 +64,31 @@ class Frame:
             raise StreamError(message)
         return self.numbers[name]
 
+    def without(self, rows: list[int], why: str, most: int) -> Frame:
+        """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
+        needed = len(self.skipped) + len(rows)
+        if needed > most:
+            message = f"{self.where(rows[0])}: {why}; leave the row out, or --skip-bad {needed} does so"
+            raise StreamError(message)
+        kept = np.ones(self.rows, bool)
+        kept[rows] = False
+        places, first = [], 0
+        for each in self.places:
+            here = kept[each.first : each.first + len(each.lines)]
+            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            first += int(here.sum())
+        return Frame(
+            self.names,
+            {name: values[kept] for name, values in self.numbers.items()},
+            {
+                name: [word for word, stays in zip(words, kept, strict=True) if stays]
+                for name, words in self.words.items()
+            },
+            first,
+            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            places,
+        )
+
     def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
         """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
         for name in names:

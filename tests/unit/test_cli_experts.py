@@ -285,6 +285,48 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
     assert float(written[-1][1]) == pytest.approx(expected[1])
 
 
+def test_rows_without_an_outcome_may_be_skipped(load: Path) -> None:
+    A, y = forecasts(30)
+    said, told = [*A[:5], A[0], [NAN] * 4, *A[5:], A[1]], [*y[:5], "", 50, *y[5:], ""]
+    load.write_text(text_of(said, told))
+    words = (load, "--outcome", "load")
+    assert "--skip-bad 2 does" in call("experts", *words, fails=1)
+    assert ":8: every expert is asleep" in call("experts", *words, "--skip-bad", 2, fails=1)
+    result = CliRunner().invoke(main, ["experts", *map(str, words), "--skip-bad", "3", "--json"])
+    assert result.stderr.splitlines() == [
+        f"skipped: {load}:7: column 'load': there is no outcome",
+        f"skipped: {load}:34: column 'load': there is no outcome",
+        f"skipped: {load}:8: every expert is asleep (an expert who always speaks would help)",
+    ]
+    assert json.loads(result.stdout)["rules"][0]["total_loss"] == pytest.approx(
+        mb.experts.MLPoly().run(A, y).total_loss
+    )
+    shown = call("experts", *words, "--skip-bad", 2, "--ahead")
+    mixer = mb.experts.MLPoly()
+    mixer.run(A, y)
+    assert f"  {load}:34: {mixer.predict_one(A[1]):.6g}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "cells"),
+    [
+        ("a,b,y\n1,2,1.5\n1,3,2\n,,\n1,1,\n", [], ["", "1.0"]),
+        ("a,b,y\nu,v,u\nv,v,v\n,,\nu,u,\n", ["--header"], ["", "u"]),
+        ("a_H,a_D,y\n.5,.5,H\n,,\n.25,.75,\n", ["--classes", "H,D"], [",", "0.25,0.75"]),
+    ],
+)
+def test_a_row_ahead_in_which_all_sleep_has_no_forecast(
+    text: str, more: list[str], cells: list[str], load: Path
+) -> None:
+    load.write_text(text)
+    out = load.with_name("p.csv")
+    shown = call("experts", load, "--outcome", "y", "--ahead", *more, "--predictions", out)
+    asleep = next(number for number, line in enumerate(text.splitlines(), 1) if not line.strip(","))
+    assert f"  {load}:{asleep}: no forecast, since every expert is asleep\n" in shown
+    assert out.read_text().splitlines()[-2:] == [f",{cell}" for cell in cells]
+    assert found(load, "--outcome", "y", "--ahead", *more)["ahead"][0] is None
+
+
 def test_predictions_can_be_read_again(load: Path) -> None:
     path = load.with_name("predictions.csv")
     told = found(load, "--outcome", "load", "--rule", "ml-poly", "--rule", "boa", "--predictions", path)
@@ -570,11 +612,20 @@ def test_what_a_picture_shows() -> None:
 @pytest.mark.parametrize(
     ("text", "more", "words"),
     [
-        ("a,y\n1,1\n2,\n3,3\n", [], "x.csv:3: column 'y': there is no outcome; leave the row out"),
+        (
+            "a,y\n1,1\n2,\n3,3\n",
+            [],
+            "x.csv:3: column 'y': there is no outcome; leave the row out, or --skip-bad 1 does",
+        ),
+        (
+            "a,y\n1,1\n2,\n3,\n3,3\n",
+            ["--skip-bad", "1"],
+            "x.csv:3: column 'y': there is no outcome; leave the row out, or",
+        ),
         ("a,y\n1,1\n2,\n", [], "x.csv:3: column 'y': there is no outcome; --ahead forecasts the last rows"),
         ("a,y\n1,1\n2,\n3,3\n4,\n", ["--ahead"], "x.csv:3: column 'y': there is no outcome; leave the row out"),
         ("a,y\n1,\n2,\n", ["--ahead"], "column 'y' has no outcome at all"),
-        ("a,b,y\n1,2,1\n,,2\n", [], "x.csv:3: every expert is asleep; leave the row out, or add"),
+        ("a,b,y\n1,2,1\n,,2\n", [], "x.csv:3: every expert is asleep (an expert who"),
         ("a,y\n1.5,1\nmaybe,1\n2.5,3\n", [], "x.csv:3: column 'a': 'maybe' is no number; leave the field empty"),
         ("a,y\nu,1\nv,2\n", ["--experts", "a"], "x.csv:2: column 'a': 'u' is no number; leave the field empty"),
         ("a,y\nu,1\nv,2\n", [], "no column but 'y' holds numbers; there are: a, y"),

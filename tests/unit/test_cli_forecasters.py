@@ -181,6 +181,17 @@ def test_bad_lines_may_be_skipped_and_control_characters_are_not_shown(tmp_path:
     assert "\x1b" not in shown
 
 
+def test_rows_without_an_outcome_may_be_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,rain\n0.5,1\n0.7,\n0.25,0\n")
+    whole = tmp_path / "y.csv"
+    whole.write_text("a,rain\n0.5,1\n0.25,0\n")
+    assert "or --skip-bad 1 does so" in call("forecasters", path, "--outcome", "rain", fails=1)
+    shown = call("forecasters", path, "--outcome", "rain", "--skip-bad", 1)
+    assert shown.startswith(f"skipped: {path}:3: column 'rain': there is no outcome\n")
+    assert shown.endswith(call("forecasters", whole, "--outcome", "rain"))
+
+
 def test_usage() -> None:
     assert "Missing option '--outcome'" in call("forecasters", "x.csv", fails=2)
     assert "--alpha" in call("forecasters", "x.csv", "--outcome", "rain", "--alpha", 1, fails=2)

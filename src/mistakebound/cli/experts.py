@@ -19,7 +19,7 @@ from mistakebound.cli.choosing import (
 )
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, told, written
-from mistakebound.cli.reading import FILES, columns_of, reading_columns
+from mistakebound.cli.reading import FILES, columns_of, reading_columns, tell_skipped
 
 if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
@@ -159,7 +159,9 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
     """The advice in the files; the options that say where it stands are taken out of the others."""
     from mistakebound.cli.advice import Wanted, advice_of  # noqa: PLC0415
 
-    frame = columns_named(files, outcome, **{name: options.pop(name) for name in ("separator", "header", "skip_bad")})
+    skip_bad = options.pop("skip_bad")
+    reading = {name: options.pop(name) for name in ("separator", "header")}
+    frame = columns_named(files, outcome, skip_bad=skip_bad, **reading)
     if not frame.rows:
         message = f"{', '.join(files)}: there are no rows"
         raise click.ClickException(message)
@@ -169,8 +171,11 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
         classes=listed(options.pop("class_names")),
         positive=options.pop("positive_outcome"),
         ahead=options.pop("ahead"),
+        skip_bad=skip_bad,
     )
-    return advice_of(frame, outcome, wanted)
+    advice = advice_of(frame, outcome, wanted)
+    tell_skipped(advice.frame.skipped[len(frame.skipped) :])
+    return advice
 
 
 def columns_named(files: tuple[str, ...], outcome: str, **reading: Any) -> Frame:

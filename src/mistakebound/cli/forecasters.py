@@ -9,7 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, printable, told
-from mistakebound.cli.reading import FILES, reading_columns
+from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -87,6 +87,7 @@ def forecasters(
         used = listed(names) or frame.names
         frame.refuse_decimal_commas([frame.name(outcome)], "choose another --outcome")
         frame.refuse_decimal_commas([frame.name(each) for each in used], "choose others: --forecasters")
+        frame = frame_with_outcomes(frame, frame.name(outcome), options["skip_bad"])
         y = outcomes_of(frame, outcome, positive_outcome)
         chosen, left = forecasts_of(frame, frame.name(outcome), names)
         report = compared(frame, chosen, y, failing)
@@ -96,6 +97,18 @@ def forecasters(
             click.echo(printable(in_words(report, left)))
         if draw and plot:
             draw(report).savefig(plot, dpi=150)
+
+
+def frame_with_outcomes(frame: Frame, name: str, skip_bad: int) -> Frame:
+    """The rows that have an outcome, if the others may be skipped."""
+    from mistakebound.cli.advisers import texts_of  # noqa: PLC0415
+
+    bad = [row for row, text in enumerate(texts_of(frame, name)) if not text]
+    if not bad:
+        return frame
+    rest = frame.without(bad, f"column {name!r}: there is no outcome", skip_bad)
+    tell_skipped(rest.skipped[len(frame.skipped) :])
+    return rest
 
 
 def outcomes_of(frame: Frame, column: str, positive: str | None) -> FloatArray:

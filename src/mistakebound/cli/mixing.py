@@ -158,12 +158,17 @@ def play(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Played:
     if played.drawn is not None:
         played.losses = expected_losses(advice, ledger.beta)
     played.predictions = ledger.predictions.tolist()
-    played.predictions += [np.asarray(learner.predict_one(advice.row(t))).tolist() for t in range(*ahead(advice))]
+    played.predictions += [predicted(learner, advice, t) for t in range(*ahead(advice))]
     if advice.kind == LABELS:
-        played.predictions = [advice.labels[int(code)] for code in played.predictions]
+        played.predictions = [None if code is None else advice.labels[int(code)] for code in played.predictions]
     if certify or advice.kind == LABELS or advice.rounds <= MOST_REPLAYED:
         played.certificate = learner.certify()
     return played
+
+
+def predicted(learner: Any, advice: Advice, t: int) -> Any:
+    """For a round whose outcome is to come; None if every expert is asleep."""
+    return None if np.isnan(advice.said[t]).all() else np.asarray(learner.predict_one(advice.row(t))).tolist()
 
 
 def ahead(advice: Advice) -> tuple[int, int]:

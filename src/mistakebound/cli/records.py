@@ -90,7 +90,7 @@ def write_predictions(found: Standings, file: TextIO) -> None:
     outcomes = outcomes_as_written(advice)
     for t in range(len(advice.said)):
         made = (each.predictions[t] for each in found.played)
-        cells = [cell for each in made for cell in (each if isinstance(each, list) else [each])]
+        cells = [cell for each in made for cell in (each if isinstance(each, list) else [each] * len(classes))]
         writer.writerow([outcomes[t] if t < len(outcomes) else "", *cells])
 
 

@@ -236,6 +236,8 @@ def counted_decimals(found: Standings) -> int | None:
 
 def said(value: Any, advice: Advice) -> str:
     """A prediction in words."""
+    if value is None:
+        return "no forecast, since every expert is asleep"
     if isinstance(value, list):
         return ", ".join(f"{label} {each:.4g}" for label, each in zip(advice.labels, value, strict=True))
     return value if isinstance(value, str) else f"{value:.6g}"
