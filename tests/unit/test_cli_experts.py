@@ -560,6 +560,8 @@ def test_pictures_change_nothing(load: Path, monkeypatch: pytest.MonkeyPatch) ->
     half.run(A[:60], y[:60])
     assert bounds[60] == pytest.approx(half.certify().bound)
     assert more["against"] == "Alice"
+    allowed = f"what a theorem allows the linear regret\nof adahedge to be: {bounds[120]:.4g} in the end"
+    assert more["allowed"] == allowed
 
 
 def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -578,7 +580,9 @@ def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monke
     ledger = learner.run(A, y)
     least = int(ledger.expert_mistakes.min())
     assert regrets["weighted-majority"][-1] == ledger.mistakes - least
-    assert more["bounds"][-1] == (60, pytest.approx(learner.certify().bound - least))
+    bound = learner.certify().bound
+    assert more["bounds"][-1] == (60, pytest.approx(bound - least))
+    assert f"{bound:.4g} mistakes in the end, less\nthe {least} of Alice: {bound - least:.4g}" in more["allowed"]
     assert weights.sum(axis=1) == pytest.approx(1)
     assert weights[0] == pytest.approx([0.25] * 4)
 
@@ -592,16 +596,19 @@ def test_what_a_picture_shows() -> None:
     regret = np.linspace(-1, 2, 20)
     names = [f"expert_{k}$" for k in range(12)]
     figure = plot.experts(rounds, weights, {"a": regret, "b": -regret}, names=names, against="x", bounds=[(20, 100.0)])
-    above, below = figure.axes
+    above, below, last = figure.axes
     assert len(above.collections) == plot.MOST_EXPERTS + 1
     assert above.get_legend().get_texts()[0].get_text() == "4 others"
-    assert len(below.lines) == 2 + 1 + 1
-    assert below.get_ylim()[1] > 100  # the bound is in the picture,
-    middle = below.transData.inverted().transform(below.transAxes.transform((0, 0.6)))[1]
-    assert middle <= 2.2  # and the regret has more than half of it
+    assert len(below.lines) == 2 + 1
+    assert below.get_ylim()[1] < 3  # the regret has a panel,
+    assert len(last.lines) == 1 + 1 + 1
+    assert last.get_ylim()[1] > 100  # and the bound another
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear"] * 3
+    assert last.get_xlabel() == "rounds"
     figure.canvas.draw()
-    near = plot.experts(rounds, weights, {"a": regret}, names=names, against="x", bounds=[(20, 3.0)])
-    assert near.axes[1].get_yscale() == "linear"
+    near = plot.experts(rounds, weights, {"a": regret}, names=names, against="x", bounds=[(20, 3.0)], allowed="three")
+    assert [len(axes.lines) for axes in near.axes[1:]] == [3]
+    assert near.axes[1].get_legend().get_texts()[-1].get_text() == "three"
     signed = plot.experts(rounds, weights - 0.2, {"a": regret}, names=names, against="x")
     assert len(signed.axes[0].lines) == plot.MOST_EXPERTS + 1
 

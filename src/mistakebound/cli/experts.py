@@ -23,6 +23,7 @@ from mistakebound.cli.reading import FILES, columns_of, reading_columns, tell_sk
 
 if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
+    from mistakebound.cli.mixing import Played
     from mistakebound.cli.standings import Standings
     from mistakebound.columns import Frame
     from mistakebound.losses import Loss
@@ -212,6 +213,7 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
     place = leaders[best.rule]
     lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
     past = history(best, made(best.rule, advice, parameters), advice)
+    rivals = " or ".join(dict.fromkeys(advice.names[k] for k in leaders.values()))
     # A bound on mistakes is one on the regret, once the best expert's own are taken off.
     taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
     return draw(
@@ -219,6 +221,16 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
         past.weights,
         regrets,
         names=advice.names,
-        against=advice.names[place],
+        against=f"{rivals}, while awake" if found.some_slept else rivals,
         bounds=[(t, bound - float(taken[t])) for t, bound in past.bounds],
+        allowed=what_is_allowed(best, past.bounds[-1][1], advice.names[place], taken[-1]) if past.bounds else "",
     )
+
+
+def what_is_allowed(best: Played, bound: float, rival: str, mistakes: float) -> str:
+    """The bound of the table in words; a picture of regrets has it less the mistakes of the best expert."""
+    if best.rule in FOLLOWING:
+        taken = f"{bound:.4g} mistakes in the end, less\nthe {mistakes:,.0f} of {rival}: {bound - mistakes:.4g}"
+        return f"what a theorem allows {best.rule}:\n{taken}"
+    kind = "regret" if best.linear_regret is None else "linear regret"
+    return f"what a theorem allows the {kind}\nof {best.rule} to be: {bound:.4g} in the end"
