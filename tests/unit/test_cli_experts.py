@@ -38,6 +38,7 @@ def forecasts(rounds: int = 120, seed: int = 0, asleep: float = 0.0) -> tuple[np
 
 
 NAMES = ["Alice", "Bob", "Carol", "Dave"]
+ALL_TAKEN = "every column of numbers is taken for an expert: --experts A,B chooses, --ignore A,B leaves out"
 
 
 def text_of(A: Any, y: Any, names: list[str] = NAMES, outcome: str = "load") -> str:
@@ -73,7 +74,7 @@ def test_the_default_rule_as_in_python(load: Path) -> None:
     assert (rule["bound"], rule["status"]) == (pytest.approx(certificate.bound), certificate.status)
     assert rule["certificate"]["against"] == NAMES[int(certificate.against)]
     assert [each["mean_loss"] for each in told["experts"]] == pytest.approx(((A - y[:, None]) ** 2).mean(axis=0))
-    assert told["notes"] == ["words, not experts: day"]
+    assert told["notes"] == ["words, not experts: day", ALL_TAKEN]
     assert told["plain"]["mean_loss"] == pytest.approx(((A.mean(axis=1) - y) ** 2).mean())
     bests = {
         "expert": oracles.best_expert(A, y),
@@ -109,7 +110,7 @@ def test_the_tables_say_the_same(load: Path) -> None:
     assert any(line.startswith("(linear regret: ") and "to any mix of experts is no larger" in line for line in lines)
     assert "(bound: what a theorem allows the linear regret to be)" in lines
     assert "✓ ml-poly: linear regret " in shown
-    assert lines[-1] == "(words, not experts: day)"
+    assert lines[-2:] == ["(words, not experts: day)", f"({ALL_TAKEN})"]
     assert "✓" not in call("experts", load, "--outcome", "load")
     plain = call("experts", load, "--outcome", "load", "--no-gradient")
     assert "(bound: what a theorem allows the regret to be to any expert)" in plain
@@ -139,6 +140,9 @@ def test_rules_are_ranked(tmp_path: Path) -> None:
     assert any(line.endswith("(plain average)") for line in lines[start + 1 : start + 13])
     two = found(load, "--outcome", "load", "--rule", "ewa", "--rule", "exponentially-weighted-average")
     assert [each["rule"] for each in two["rules"]] == ["exponentially-weighted-average"]
+    three = found(load, "--outcome", "load", "--rule", "ewa, boa", "--rule", "ml-poly")
+    assert {each["rule"] for each in three["rules"]} == {"exponentially-weighted-average", "boa", "ml-poly"}
+    assert "'best' is not one of" in call("experts", load, "--outcome", "load", "--rule", "boa,best", fails=2)
 
 
 @pytest.mark.parametrize(
@@ -259,13 +263,17 @@ def test_chosen_and_ignored_columns(load: Path) -> None:
     assert [each["name"] for each in two["experts"]] == ["Bob", "Alice"]
     assert two["notes"] == []
     same = found(load, "--outcome", "6", "--ignore", "Carol", "--ignore", "5")
+    assert same["experts"] == found(load, "--outcome", "6", "--ignore", "Carol, 5")["experts"]
     assert {each["name"]: each["mean_loss"] for each in same["experts"]} == {
         each["name"]: each["mean_loss"] for each in two["experts"]
     }
     assert same["notes"] == ["words, not experts: day", "ignored: Carol, Dave"]
+    path = load.with_name("comma.csv")
+    path.write_text('a,"b,c",y\n1,2,1.5\n1,3,2\n')
+    assert [each["name"] for each in found(path, "--outcome", "y", "--ignore", "b,c")["experts"]] == ["a"]
     path = load.with_name("empty.csv")
     path.write_text("a,b,y\n1,,2\n2,,2\n")
-    assert found(path, "--outcome", "y")["notes"] == ["empty, not experts: b"]
+    assert found(path, "--outcome", "y")["notes"] == ["empty, not experts: b", ALL_TAKEN]
 
 
 def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:

@@ -149,7 +149,7 @@ class Named:
 def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     """The columns that are meant, as advice."""
     outcome = frame.name(outcome)
-    ignored = {frame.name(each) for each in wanted.ignore}
+    ignored = {frame.name(each) for given in wanted.ignore for each in columns_in(given, frame)}
     others = [name for name in frame.names if name != outcome and name not in ignored]
     experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
     used = others if wanted.classes or not experts else experts
@@ -171,6 +171,9 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
             else (NUMBERS, by_numbers(frame, outcome, others, experts))
         )
     outcomes = places(texts[:rounds], said.labels) if told is None else told[:rounds]
+    if kind == NUMBERS and not experts and not ignored:
+        chooses = "--experts A,B chooses, --ignore A,B leaves out"
+        said.notes.append(f"every column of numbers is taken for an expert: {chooses}")
     if ignored:
         said.notes.append(f"ignored: {', '.join(name for name in frame.names if name in ignored)}")
     asleep = np.isnan(said.table[:rounds]).reshape(rounds, -1).all(axis=1)
@@ -178,6 +181,11 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
         why = "every expert is asleep (an expert who always speaks would help)"
         return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, wanted.skip_bad), outcome, wanted)
     return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, said.notes)
+
+
+def columns_in(given: str, frame: Frame) -> list[str]:
+    """Names between commas, unless it is one that has a comma itself."""
+    return [given] if given in frame.names else [each.strip() for each in given.split(",")]
 
 
 def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:

@@ -11,6 +11,8 @@ from mistakebound.cli.choosing import (
     FOLLOWING,
     LOSS_NAMES,
     MIXING,
+    Rules,
+    in_one_row,
     loss_of,
     losses_like,
     rate_of,
@@ -36,7 +38,7 @@ MOST_AT_ONCE = 50_000
 @FILES
 @click.option("--outcome", required=True, metavar="COLUMN", help="What happened: a number or a word.")
 @click.option("--experts", "names", metavar="A,B,...", help="Their columns; without it, all that fit.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option("--ignore", multiple=True, metavar="A,B,...", help="Leave columns out.")
 @click.option("--classes", "class_names", metavar="H,D,A", help="Probabilities of each outcome: columns b_H, b_D, b_A.")
 @click.option("--positive", "positive_outcome", metavar="WORD", help="Probabilities of this outcome, against others.")
 @click.option("--ahead", is_flag=True, help="Forecast the last rows, whose outcome is still empty.")
@@ -44,8 +46,9 @@ MOST_AT_ONCE = 50_000
     "--rule",
     "rules",
     multiple=True,
-    type=click.Choice([*MIXING, *ALIASES, *FOLLOWING, "all"]),
-    metavar="RULE",
+    type=Rules([*MIXING, *ALIASES, *FOLLOWING, "all"]),
+    callback=in_one_row,
+    metavar="A,B,...",
     help="How to mix; several are compared, or 'all'.  [default: ml-poly; of labels weighted-majority]",
 )
 @click.option(
