@@ -161,8 +161,10 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
         why = f"column {outcome!r}: there is no outcome"
         return advice_of(frame.without(bad, why, wanted.skip_bad), outcome, wanted)
     if wanted.classes:
-        kind, said = CLASSES, by_classes(frame, others, experts, distinct(wanted.classes))
-        told: FloatArray | None = one_hot(frame, outcome, texts[:rounds], wanted.classes)
+        classes = distinct(wanted.classes)
+        # Outcomes come first: if a class was forgotten, it is no use to say that the others do not sum to 1.
+        told: FloatArray | None = one_hot(frame, outcome, texts[:rounds], classes)
+        kind, said = CLASSES, by_classes(frame, others, experts, classes)
     else:
         told = truth_of(frame, outcome, texts, wanted.positive, experts or others)
         kind, said = (
@@ -241,6 +243,9 @@ def one_hot(frame: Frame, name: str, texts: list[str], classes: Sequence[str]) -
     """1 for the class that came true, 0 for the others."""
     for row, text in enumerate(texts):
         if text not in classes:
-            message = f"{frame.where(row)}: column {name!r}: the outcome {text!r} is none of {', '.join(classes)}"
+            lacking = dict.fromkeys(each for each in texts if each not in classes)
+            all_of_them = ",".join([*classes, *some(list(lacking))])
+            told = f"the outcome {text!r} is none of {', '.join(classes)}"
+            message = f"{frame.where(row)}: column {name!r}: {told}; say --classes {all_of_them}, if it is no slip"
             raise mb.StreamError(message)
     return np.array([[float(text == each) for each in classes] for text in texts])
