@@ -227,6 +227,28 @@ def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
     assert "cannot be compared" not in call("experts", path, "--outcome", "load")
 
 
+def test_each_rule_has_its_own_rival_and_who_never_speaks_is_none(tmp_path: Path) -> None:
+    """Experts err one after the other, in rounds of their own; one never speaks, and has no losses to be behind."""
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=80)
+    A = y[:, None] + rng.normal(size=(80, 3)) * np.where(np.arange(80)[:, None] < 40, [1, 2, 3], [3, 2, 1])
+    A[rng.random(A.shape) < 0.3] = NAN
+    A[np.isnan(A).all(axis=1), 1] = 0.0
+    names = ["Early", "Even", "Late", "Never"]
+    path = tmp_path / "load.csv"
+    A = np.column_stack([A, np.full(80, NAN)])
+    path.write_text(text_of(A, y, names))
+    told = found(path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint")
+    ledgers = {name: getattr(mb.experts, MIXING[name])().run(A, y) for name in ("hedge", "ml-poly", "ogd", "squint")}
+    rivals = {rule: names[int(ledger.regrets[:3].argmax())] for rule, ledger in ledgers.items()}
+    assert len({*rivals.values()}) > 1
+    assert {each["rule"]: each["against"] for each in told["rules"]} == rivals
+    regrets = {rule: ledger.regrets[:3].max() for rule, ledger in ledgers.items()}
+    assert max(regrets.values()) < 0
+    assert {each["rule"]: each["regrets"]["expert"] for each in told["rules"]} == pytest.approx(regrets)
+    assert told["rules"][0]["expert_regrets"]["Never"] is None
+
+
 @pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])
 def test_every_format(kind: str, tmp_path: Path) -> None:
     A, y = forecasts(40, asleep=0.2)
@@ -437,6 +459,9 @@ def test_draws_are_the_same_each_time_and_judged_by_what_is_expected(asleep: flo
     assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
     assert list(rule["expert_regrets"].values()) == pytest.approx(ledger.expected_mistakes - ledger.expert_losses)
     assert rule["drawn_mistakes"] == ledger.mistakes
+    path.write_text("a,b,truth\n" + "0,0,1\n" * 200 + "1,0,1\n")  # weights below all numbers
+    (rule,) = found(*words[:-1], 0.01)["rules"]
+    assert rule["total_loss"] == pytest.approx(200.5)
 
 
 def test_true_and_false_and_a_positive_word(tmp_path: Path) -> None:

@@ -110,6 +110,17 @@ def test_a_column_that_is_left_out_for_one_cell_is_told_by_its_line(tmp_path: Pa
     assert "percent" not in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "percent"),
+    [("20,50\n0,100\n", True), ("0.5,50\n0.5,100\n", False), ("1.2,0.5\n0.5,1.5\n", False), ("20,101\n0,1\n", False)],
+)
+def test_percentages_are_told_from_slips(text: str, percent: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,rain\n" + text.replace("\n", ",1\n"))
+    told = call("forecasters", path, "--outcome", "rain", "--forecasters", "a,b", fails=1)
+    assert ("divide them by 100" in told) == percent
+
+
 def test_several_pairs_hold_together(forecasts: Path) -> None:
     text = forecasts.read_text().splitlines()
     more = "\n".join([text[0] + ",Carol", *(f"{line},0.5" for line in text[1:])])

@@ -179,11 +179,11 @@ def fault_of(frame: Frame, name: str) -> str:
 
 
 def hint_of_percent(columns: list[FloatArray]) -> str:
-    """A hint, if all columns lie between 0 and 100 and none between 0 and 1."""
+    """A hint, if all columns lie between 0 and 100 and are no probabilities with a slip."""
     import numpy as np  # noqa: PLC0415
 
     told = [values[~np.isnan(values)] for values in columns if not np.isnan(values).all()]
-    percent = told and all(values.min() >= 0 and 1 < values.max() <= 100 for values in told)
+    percent = told and all(values.min() >= 0 and values.mean() > 1 and 2 <= values.max() <= 100 for values in told)
     return "; if these are percentages, divide them by 100" if percent else ""
 
 
