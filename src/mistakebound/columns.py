@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.parts import Part
+
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
 
 @dataclass
@@ -60,6 +63,46 @@ class Frame:
             message = f"{self.where(row)}: column {name!r}: {word!r} is no number"
             raise StreamError(message)
         return self.numbers[name]
+
+    def without(self, rows: list[int], why: str, most: int) -> Frame:
+        """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
+        needed = len(self.skipped) + len(rows)
+        if needed > most:
+            message = f"{self.where(rows[0])}: {why}; leave the row out, or --skip-bad {needed} does so"
+            raise StreamError(message)
+        kept = np.ones(self.rows, bool)
+        kept[rows] = False
+        places, first = [], 0
+        for each in self.places:
+            here = kept[each.first : each.first + len(each.lines)]
+            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            first += int(here.sum())
+        return Frame(
+            self.names,
+            {name: values[kept] for name, values in self.numbers.items()},
+            {
+                name: [word for word, stays in zip(words, kept, strict=True) if stays]
+                for name, words in self.words.items()
+            },
+            first,
+            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            places,
+        )
+
+    def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
+        """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
+        for name in names:
+            words = self.words.get(name, [])
+            with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
+            if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
+                row = with_comma[0]
+                point = words[row].replace(",", ".")
+                message = (
+                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
+                    f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
+                    + otherwise
+                )
+                raise StreamError(message)
 
 
 @dataclass(frozen=True)

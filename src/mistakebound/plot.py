@@ -151,7 +151,7 @@ def _late(bounds: Bounds) -> Any:
 MOST_EXPERTS = 8
 """Whose weights are drawn; the others are drawn together."""
 FAR = 3
-"""So many times the largest regret is far above it."""
+"""So many times the largest regret is far above it: drawn together, nothing of the regret would be seen."""
 
 
 def experts(
@@ -162,8 +162,11 @@ def experts(
     names: Sequence[str],
     against: str,
     bounds: Sequence[tuple[int, float]] = (),
+    allowed: str = "",
 ) -> Any:
     """Draw the weights of experts over time, and below it how much more than the best expert each rule has lost.
+
+    All axes are linear. A bound far above the regrets has a panel of its own, with the first rule's regret beside it.
 
     Parameters
     ----------
@@ -177,6 +180,8 @@ def experts(
         The expert whose losses were taken off.
     bounds : sequence of (rounds, bound)
         What a theorem allows the regret to be after so many rounds.
+    allowed : str
+        What the bounds are, for the legend.
 
     Returns
     -------
@@ -185,24 +190,37 @@ def experts(
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 
-    figure = Figure(figsize=(10, 7.5), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True)
+    largest = max(float(max(regret.max(), np.ptp(regret) / 4)) for regret in regrets.values())
+    far = bool(bounds) and max(bound for _, bound in bounds) > FAR * largest
+    figure = Figure(figsize=(10, 11 if far else 7.5), layout="constrained")
+    above, below, *last = figure.subplots(3 if far else 2, 1, sharex=True)
     _weights(above, rounds, weights, names)
     first = next(iter(regrets))
     above.set(ylabel="weight", title=f"Weights of the experts by {_plain(first)}")
+    _regrets(below, regrets)
+    below.set(ylabel="regret", title=f"Losses so far, less those of the best expert, {_plain(against)}")
+    for axes in last:
+        _regrets(axes, {first: regrets[first]})
+        axes.set(ylabel="regret", title="The same, with what a theorem allows")
+    if bounds:
+        at, values = zip(*bounds, strict=True)
+        label = _plain(allowed) if allowed else f"what a theorem allows {_plain(first)}:\n{values[-1]:.4g} in the end"
+        axes = last[0] if far else below
+        axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
+    for axes in (below, *last):
+        axes.set_xlim(0, len(regrets[first]))
+        axes.grid(visible=True, alpha=0.3)
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
+    (below, *last)[-1].set_xlabel("rounds")
+    return figure
+
+
+def _regrets(axes: Any, regrets: Mapping[str, FloatArray]) -> None:
+    """A line for each rule, and one for no regret."""
     for number, (rule, regret) in enumerate(regrets.items()):
         at = np.unique(np.linspace(0, len(regret) - 1, MOST_POINTS).astype(np.int64))
-        below.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=_plain(rule))
-    below.axhline(0, color="grey", linewidth=0.8)
-    if bounds:
-        _bounds(below, bounds, first)
-    below.set(
-        xlabel="rounds", ylabel="regret", title=f"Losses so far, less those of the best expert, {_plain(against)}"
-    )
-    below.set_xlim(0, len(regrets[first]))
-    below.grid(visible=True, alpha=0.3)
-    below.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-    return figure
+        axes.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=_plain(rule))
+    axes.axhline(0, color="grey", linewidth=0.8)
 
 
 def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[str]) -> None:
@@ -222,32 +240,3 @@ def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[s
         axes.set_ylim(0, 1)
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(handles[::-1], labels[::-1], fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
-
-
-def _bounds(axes: Any, bounds: Sequence[tuple[int, float]], rule: str) -> None:
-    """The bound where it is known. Far above the regret it is drawn in logarithms, which leaves the regret its room."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator  # noqa: PLC0415 - optional
-
-    at, values = zip(*bounds, strict=True)
-    label = f"what a theorem allows {_plain(rule)}:\n{values[-1]:.4g} in the end"
-    low, high = axes.get_ylim()
-    room, most = max(high, (high - low) / 4), 1.5 * max(values)
-    axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
-    if most > FAR * room:
-        height = (room - low) / 2 / np.log(most / room)
-        axes.set_yscale("function", functions=(lambda y: _bent(y, room, height), lambda y: _unbent(y, room, height)))
-        decades = 10.0 ** np.arange(np.floor(np.log10(room)), np.log10(most))
-        above = [tick for tick in np.outer(decades, (1, 2, 5)).ravel() if 1.2 * room < tick < most]
-        plain = [tick for tick in MaxNLocator(6).tick_values(low, high) if low <= tick <= room]
-        axes.yaxis.set_major_locator(FixedLocator([*plain, *above[:: 1 + len(above) // 6]]))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
-    axes.set_ylim(low, max(high, most))
-
-
-def _bent(y: Any, room: float, height: float) -> Any:
-    """As it is, but logarithmic above ``room``."""
-    return np.where(y <= room, y, room + height * np.log(np.maximum(y, room) / room))
-
-
-def _unbent(y: Any, room: float, height: float) -> Any:
-    return np.where(y <= room, y, room * np.exp((np.maximum(y, room) - room) / height))

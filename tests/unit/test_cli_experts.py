@@ -7,9 +7,11 @@ import gzip
 import io
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -36,6 +38,7 @@ def forecasts(rounds: int = 120, seed: int = 0, asleep: float = 0.0) -> tuple[np
 
 
 NAMES = ["Alice", "Bob", "Carol", "Dave"]
+ALL_TAKEN = "every column of numbers is taken for an expert: --experts A,B chooses, --ignore A,B leaves out"
 
 
 def text_of(A: Any, y: Any, names: list[str] = NAMES, outcome: str = "load") -> str:
@@ -71,7 +74,7 @@ def test_the_default_rule_as_in_python(load: Path) -> None:
     assert (rule["bound"], rule["status"]) == (pytest.approx(certificate.bound), certificate.status)
     assert rule["certificate"]["against"] == NAMES[int(certificate.against)]
     assert [each["mean_loss"] for each in told["experts"]] == pytest.approx(((A - y[:, None]) ** 2).mean(axis=0))
-    assert told["notes"] == ["words, not experts: day"]
+    assert told["notes"] == ["words, not experts: day", ALL_TAKEN]
     assert told["plain"]["mean_loss"] == pytest.approx(((A.mean(axis=1) - y) ** 2).mean())
     bests = {
         "expert": oracles.best_expert(A, y),
@@ -95,18 +98,29 @@ def test_the_tables_say_the_same(load: Path) -> None:
     (rule,) = told["rules"]
     row = next(line.split() for line in lines if line.endswith("  ml-poly"))
     assert float(row[1].replace(",", "")) == pytest.approx(rule["rmse"], rel=1e-4)
-    assert float(row[3].replace(",", "")) == pytest.approx(rule["bound"], rel=1e-4)
-    assert row[4] == "holds"
+    assert float(row[3].replace(",", "")) == pytest.approx(rule["certificate"]["regret"], rel=1e-4)
+    assert float(row[4].replace(",", "")) == pytest.approx(rule["bound"], rel=1e-4)
+    assert row[5] == "holds"
     first = lines[3].split()
     assert (first[0], first[-1]) == ("120", "Alice")
     assert float(first[3]) == pytest.approx(rule["weights"]["Alice"], abs=5e-5)
     assert lines[5] == "(and 2 more: --top 4)"
     assert lines[6].startswith("most weight by ml-poly: ")
-    assert "(regret: to the best expert: Alice; bound: on the regret to any mix of experts)" in lines
+    assert "(regret: to the best expert: Alice; a total, where losses are means)" in lines
+    assert any(line.startswith("(linear regret: ") and "to any mix of experts is no larger" in line for line in lines)
+    assert "(bound: what a theorem allows the linear regret to be)" in lines
     assert "✓ ml-poly: linear regret " in shown
-    assert lines[-1] == "(words, not experts: day)"
+    assert lines[-2:] == ["(words, not experts: day)", f"({ALL_TAKEN})"]
     assert "✓" not in call("experts", load, "--outcome", "load")
-    assert "bound: on that to any expert)" in call("experts", load, "--outcome", "load", "--no-gradient")
+    plain = call("experts", load, "--outcome", "load", "--no-gradient")
+    assert "(bound: what a theorem allows the regret to be to any expert)" in plain
+    assert "linear" not in plain.replace("best linear", "")
+    assert "(weight:" not in shown
+    words = (load, "--outcome", "load", "--rule", "ridge,ml-poly", "--penalty", 3)
+    several = call("experts", *words)
+    best = found(*words)["rules"][0]["rule"]
+    assert f"(weight: in the end, by {best}, the rule with the least loss)" in several
+    assert "allows the linear regret to be, or the regret of rules that have none)" in several
 
 
 def test_rules_are_ranked(tmp_path: Path) -> None:
@@ -127,6 +141,9 @@ def test_rules_are_ranked(tmp_path: Path) -> None:
     assert any(line.endswith("(plain average)") for line in lines[start + 1 : start + 13])
     two = found(load, "--outcome", "load", "--rule", "ewa", "--rule", "exponentially-weighted-average")
     assert [each["rule"] for each in two["rules"]] == ["exponentially-weighted-average"]
+    three = found(load, "--outcome", "load", "--rule", "hedge, boa", "--rule", "ml-poly")
+    assert {each["rule"] for each in three["rules"]} == {"hedge", "boa", "ml-poly"}
+    assert "'best' is not one of" in call("experts", load, "--outcome", "load", "--rule", "boa,best", fails=2)
 
 
 @pytest.mark.parametrize(
@@ -166,13 +183,70 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert [each["rounds"] for each in told["experts"]] == (~np.isnan(A)).sum(axis=0).tolist()
     best = NAMES.index(told["hindsight"][0]["name"].removeprefix("best expert: "))
     assert rule["regrets"]["expert"] == pytest.approx(ledger.regrets[best])
+    assert rule["expert_regrets"] == pytest.approx(dict(zip(NAMES, ledger.regrets, strict=True)))
     full = ~np.isnan(A).any(axis=1)
     assert 10 < full.sum() < 100
     linear = oracles.best_linear(A, y)
     assert rule["regrets"]["linear"] == pytest.approx(ledger.losses[full].sum() - linear.total)
     shown = call("experts", path, "--outcome", "load")
     assert "best linear combination, over the rounds in which all experts are awake" in shown
-    assert "bound: on that to any expert)" in shown
+    assert "over the expert's own rounds: ml-poly Alice; a total" in shown
+    assert "the regret to any expert is no larger)" in shown
+
+
+def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
+    """Lazy has the least mean, of easy rounds; Busy is the one that the mix is furthest behind."""
+    rng = np.random.default_rng(2)
+    hard = np.arange(60) % 2 == 1
+    y = np.where(hard, 10 * rng.normal(size=60), 0.0)
+    lazy = np.where(hard, NAN, 1.0)
+    A = np.stack([lazy, np.where(hard, y + 3, 0.5), np.where(hard, y + 9, 2.0), np.full(60, NAN)], axis=1)
+    A[0, 3] = 99.0
+    path = tmp_path / "load.csv"
+    path.write_text(text_of(A, y, ["Lazy", "Busy", "Bad", "Once"]))
+    told = found(path, "--outcome", "load", "--rule", "ml-poly", "--rule", "adahedge")
+    means = {each["name"]: each["mean_loss"] for each in told["experts"]}
+    assert min(means, key=means.__getitem__) == "Lazy"
+    regrets = mb.experts.MLPoly().run(A, y).regrets
+    rules = {each["rule"]: each for each in told["rules"]}
+    assert rules["ml-poly"]["regrets"]["expert"] == pytest.approx(regrets.max())
+    assert rules["ml-poly"]["against"] == "Busy"
+    assert rules["adahedge"]["regrets"]["expert"] == pytest.approx(mb.experts.AdaHedge().run(A, y).regrets.max())
+    assert told["hindsight"][0]["name"] == "best expert: Busy"
+    assert told["hindsight"][0]["mean_loss"] == pytest.approx(means["Busy"])
+    lines = call("experts", path, "--outcome", "load").splitlines()
+    assert lines[2].split() == ["awake", "mean", "loss", "RMSE", "regret", "weight", "expert"]
+    assert [line.split()[-1] for line in lines[3:7]] == [
+        ["Lazy", "Busy", "Bad", "Once"][k] for k in np.argsort(-regrets)
+    ]
+    shown = [float(line.split()[3].replace(",", "")) for line in lines[3:7]]
+    assert shown == pytest.approx(sorted(regrets, reverse=True), rel=1e-3)
+    assert "their means cannot be compared" in lines[7]
+    A[np.isnan(A)] = 0.0
+    path.write_text(text_of(A, y))
+    assert "cannot be compared" not in call("experts", path, "--outcome", "load")
+
+
+def test_each_rule_has_its_own_rival_and_who_never_speaks_is_none(tmp_path: Path) -> None:
+    """Experts err one after the other, in rounds of their own; one never speaks, and has no losses to be behind."""
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=80)
+    A = y[:, None] + rng.normal(size=(80, 3)) * np.where(np.arange(80)[:, None] < 40, [1, 2, 3], [3, 2, 1])
+    A[rng.random(A.shape) < 0.3] = NAN
+    A[np.isnan(A).all(axis=1), 1] = 0.0
+    names = ["Early", "Even", "Late", "Never"]
+    path = tmp_path / "load.csv"
+    A = np.column_stack([A, np.full(80, NAN)])
+    path.write_text(text_of(A, y, names))
+    told = found(path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint")
+    ledgers = {name: getattr(mb.experts, MIXING[name])().run(A, y) for name in ("hedge", "ml-poly", "ogd", "squint")}
+    rivals = {rule: names[int(ledger.regrets[:3].argmax())] for rule, ledger in ledgers.items()}
+    assert len({*rivals.values()}) > 1
+    assert {each["rule"]: each["against"] for each in told["rules"]} == rivals
+    regrets = {rule: ledger.regrets[:3].max() for rule, ledger in ledgers.items()}
+    assert max(regrets.values()) < 0
+    assert {each["rule"]: each["regrets"]["expert"] for each in told["rules"]} == pytest.approx(regrets)
+    assert told["rules"][0]["expert_regrets"]["Never"] is None
 
 
 @pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])
@@ -212,13 +286,17 @@ def test_chosen_and_ignored_columns(load: Path) -> None:
     assert [each["name"] for each in two["experts"]] == ["Bob", "Alice"]
     assert two["notes"] == []
     same = found(load, "--outcome", "6", "--ignore", "Carol", "--ignore", "5")
+    assert same["experts"] == found(load, "--outcome", "6", "--ignore", "Carol, 5")["experts"]
     assert {each["name"]: each["mean_loss"] for each in same["experts"]} == {
         each["name"]: each["mean_loss"] for each in two["experts"]
     }
     assert same["notes"] == ["words, not experts: day", "ignored: Carol, Dave"]
+    path = load.with_name("comma.csv")
+    path.write_text('a,"b,c",y\n1,2,1.5\n1,3,2\n')
+    assert [each["name"] for each in found(path, "--outcome", "y", "--ignore", "b,c")["experts"]] == ["a"]
     path = load.with_name("empty.csv")
     path.write_text("a,b,y\n1,,2\n2,,2\n")
-    assert found(path, "--outcome", "y")["notes"] == ["empty, not experts: b"]
+    assert found(path, "--outcome", "y")["notes"] == ["empty, not experts: b", ALL_TAKEN]
 
 
 def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
@@ -236,6 +314,48 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
     written = list(csv.reader(io.StringIO(load.with_name("p.csv").read_text())))
     assert [row[0] for row in written[-3:]] == [f"{y[-3]:.17g}", "", ""]
     assert float(written[-1][1]) == pytest.approx(expected[1])
+
+
+def test_rows_without_an_outcome_may_be_skipped(load: Path) -> None:
+    A, y = forecasts(30)
+    said, told = [*A[:5], A[0], [NAN] * 4, *A[5:], A[1]], [*y[:5], "", 50, *y[5:], ""]
+    load.write_text(text_of(said, told))
+    words = (load, "--outcome", "load")
+    assert "--skip-bad 2 does" in call("experts", *words, fails=1)
+    assert ":8: every expert is asleep" in call("experts", *words, "--skip-bad", 2, fails=1)
+    result = CliRunner().invoke(main, ["experts", *map(str, words), "--skip-bad", "3", "--json"])
+    assert result.stderr.splitlines() == [
+        f"skipped: {load}:7: column 'load': there is no outcome",
+        f"skipped: {load}:34: column 'load': there is no outcome",
+        f"skipped: {load}:8: every expert is asleep (an expert who always speaks would help)",
+    ]
+    assert json.loads(result.stdout)["rules"][0]["total_loss"] == pytest.approx(
+        mb.experts.MLPoly().run(A, y).total_loss
+    )
+    shown = call("experts", *words, "--skip-bad", 2, "--ahead")
+    mixer = mb.experts.MLPoly()
+    mixer.run(A, y)
+    assert f"  {load}:34: {mixer.predict_one(A[1]):.6g}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "cells"),
+    [
+        ("a,b,y\n1,2,1.5\n1,3,2\n,,\n1,1,\n", [], ["", "1.0"]),
+        ("a,b,y\nu,v,u\nv,v,v\n,,\nu,u,\n", ["--header"], ["", "u"]),
+        ("a_H,a_D,y\n.5,.5,H\n,,\n.25,.75,\n", ["--classes", "H,D"], [",", "0.25,0.75"]),
+    ],
+)
+def test_a_row_ahead_in_which_all_sleep_has_no_forecast(
+    text: str, more: list[str], cells: list[str], load: Path
+) -> None:
+    load.write_text(text)
+    out = load.with_name("p.csv")
+    shown = call("experts", load, "--outcome", "y", "--ahead", *more, "--predictions", out)
+    asleep = next(number for number, line in enumerate(text.splitlines(), 1) if not line.strip(","))
+    assert f"  {load}:{asleep}: no forecast, since every expert is asleep\n" in shown
+    assert out.read_text().splitlines()[-2:] == [f",{cell}" for cell in cells]
+    assert found(load, "--outcome", "y", "--ahead", *more)["ahead"][0] is None
 
 
 def test_predictions_can_be_read_again(load: Path) -> None:
@@ -306,10 +426,16 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     drawn = mb.experts.RandomizedWeightedMajority(seed=3)
     ledger = drawn.run(A, y)
     rule = next(each for each in told["rules"] if each["rule"].startswith("randomized"))
-    assert rule["total_loss"] == ledger.mistakes
+    assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
+    assert rule["drawn_mistakes"] == ledger.mistakes
+    assert ledger.mistakes != round(ledger.expected_mistakes)
+    assert rule["regrets"]["expert"] == pytest.approx(ledger.expected_mistakes - ledger.expert_mistakes.min())
+    assert [each["total_loss"] for each in told["rules"]] == sorted(each["total_loss"] for each in told["rules"])
     shown = call("experts", path, "--outcome", "truth", "--rule", "all", "--seed", 3)
     row = next(line for line in shown.splitlines() if line.endswith("  randomized-weighted-majority")).split()
-    assert row[2] == f"{ledger.expected_mistakes:.2f}"
+    assert row[0] == f"{ledger.expected_mistakes:.2f}"
+    assert row[2] == f"{ledger.expected_mistakes - ledger.expert_mistakes.min():.2f}"
+    assert f"what was drawn with --seed 3 made {ledger.mistakes})" in shown
     mixed = found(path, "--outcome", "truth", "--rule", "ml-poly")
     assert mixed["rules"][0]["total_loss"] == pytest.approx(mb.experts.MLPoly().run(A, y).total_loss)
     assert found(path, "--outcome", "truth", "--loss", "absolute")["rules"][0]["rule"] == "ml-poly"
@@ -318,6 +444,24 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     out = tmp_path / "p.csv"
     call("experts", grades, "--outcome", "y", "--rule", "weighted-majority", "--predictions", out)
     assert out.read_text() == "y,weighted-majority\n3,2\n3,3\n2,10\n"
+
+
+@pytest.mark.parametrize("asleep", [0.0, 0.3])
+def test_draws_are_the_same_each_time_and_judged_by_what_is_expected(asleep: float, tmp_path: Path) -> None:
+    A, y = votes(asleep=asleep)
+    path = tmp_path / "votes.csv"
+    path.write_text(text_of([[x if x != x else int(x) for x in row] for row in A], y, outcome="truth"))  # noqa: PLR0124
+    words = (path, "--outcome", "truth", "--rule", "randomized-weighted-majority", "--beta", 0.8)
+    out = tmp_path / "p.csv"
+    (rule,) = found(*words, "--predictions", out)["rules"]
+    ledger = mb.experts.RandomizedWeightedMajority(beta=0.8, seed=0).run(A, y)
+    assert [row.split(",")[1] for row in out.read_text().splitlines()[1:]] == [f"{x:g}" for x in ledger.predictions]
+    assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
+    assert list(rule["expert_regrets"].values()) == pytest.approx(ledger.expected_mistakes - ledger.expert_losses)
+    assert rule["drawn_mistakes"] == ledger.mistakes
+    path.write_text("a,b,truth\n" + "0,0,1\n" * 200 + "1,0,1\n")  # weights below all numbers
+    (rule,) = found(*words[:-1], 0.01)["rules"]
+    assert rule["total_loss"] == pytest.approx(200.5)
 
 
 def test_true_and_false_and_a_positive_word(tmp_path: Path) -> None:
@@ -450,6 +594,8 @@ def test_pictures_change_nothing(load: Path, monkeypatch: pytest.MonkeyPatch) ->
     half.run(A[:60], y[:60])
     assert bounds[60] == pytest.approx(half.certify().bound)
     assert more["against"] == "Alice"
+    allowed = f"what a theorem allows the linear regret\nof adahedge to be: {bounds[120]:.4g} in the end"
+    assert more["allowed"] == allowed
 
 
 def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,7 +614,9 @@ def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monke
     ledger = learner.run(A, y)
     least = int(ledger.expert_mistakes.min())
     assert regrets["weighted-majority"][-1] == ledger.mistakes - least
-    assert more["bounds"][-1] == (60, pytest.approx(learner.certify().bound - least))
+    bound = learner.certify().bound
+    assert more["bounds"][-1] == (60, pytest.approx(bound - least))
+    assert f"{bound:.4g} mistakes in the end, less\nthe {least} of Alice: {bound - least:.4g}" in more["allowed"]
     assert weights.sum(axis=1) == pytest.approx(1)
     assert weights[0] == pytest.approx([0.25] * 4)
 
@@ -482,16 +630,19 @@ def test_what_a_picture_shows() -> None:
     regret = np.linspace(-1, 2, 20)
     names = [f"expert_{k}$" for k in range(12)]
     figure = plot.experts(rounds, weights, {"a": regret, "b": -regret}, names=names, against="x", bounds=[(20, 100.0)])
-    above, below = figure.axes
+    above, below, last = figure.axes
     assert len(above.collections) == plot.MOST_EXPERTS + 1
     assert above.get_legend().get_texts()[0].get_text() == "4 others"
-    assert len(below.lines) == 2 + 1 + 1
-    assert below.get_ylim()[1] > 100  # the bound is in the picture,
-    middle = below.transData.inverted().transform(below.transAxes.transform((0, 0.6)))[1]
-    assert middle <= 2.2  # and the regret has more than half of it
+    assert len(below.lines) == 2 + 1
+    assert below.get_ylim()[1] < 3  # the regret has a panel,
+    assert len(last.lines) == 1 + 1 + 1
+    assert last.get_ylim()[1] > 100  # and the bound another
+    assert [axes.get_yscale() for axes in figure.axes] == ["linear"] * 3
+    assert last.get_xlabel() == "rounds"
     figure.canvas.draw()
-    near = plot.experts(rounds, weights, {"a": regret}, names=names, against="x", bounds=[(20, 3.0)])
-    assert near.axes[1].get_yscale() == "linear"
+    near = plot.experts(rounds, weights, {"a": regret}, names=names, against="x", bounds=[(20, 3.0)], allowed="three")
+    assert [len(axes.lines) for axes in near.axes[1:]] == [3]
+    assert near.axes[1].get_legend().get_texts()[-1].get_text() == "three"
     signed = plot.experts(rounds, weights - 0.2, {"a": regret}, names=names, against="x")
     assert len(signed.axes[0].lines) == plot.MOST_EXPERTS + 1
 
@@ -502,11 +653,20 @@ def test_what_a_picture_shows() -> None:
 @pytest.mark.parametrize(
     ("text", "more", "words"),
     [
-        ("a,y\n1,1\n2,\n3,3\n", [], "x.csv:3: column 'y': there is no outcome; leave the row out"),
+        (
+            "a,y\n1,1\n2,\n3,3\n",
+            [],
+            "x.csv:3: column 'y': there is no outcome; leave the row out, or --skip-bad 1 does",
+        ),
+        (
+            "a,y\n1,1\n2,\n3,\n3,3\n",
+            ["--skip-bad", "1"],
+            "x.csv:3: column 'y': there is no outcome; leave the row out, or",
+        ),
         ("a,y\n1,1\n2,\n", [], "x.csv:3: column 'y': there is no outcome; --ahead forecasts the last rows"),
         ("a,y\n1,1\n2,\n3,3\n4,\n", ["--ahead"], "x.csv:3: column 'y': there is no outcome; leave the row out"),
         ("a,y\n1,\n2,\n", ["--ahead"], "column 'y' has no outcome at all"),
-        ("a,b,y\n1,2,1\n,,2\n", [], "x.csv:3: every expert is asleep; leave the row out, or add"),
+        ("a,b,y\n1,2,1\n,,2\n", [], "x.csv:3: every expert is asleep (an expert who"),
         ("a,y\n1.5,1\nmaybe,1\n2.5,3\n", [], "x.csv:3: column 'a': 'maybe' is no number; leave the field empty"),
         ("a,y\nu,1\nv,2\n", ["--experts", "a"], "x.csv:2: column 'a': 'u' is no number; leave the field empty"),
         ("a,y\nu,1\nv,2\n", [], "no column but 'y' holds numbers; there are: a, y"),
@@ -524,6 +684,11 @@ def test_what_a_picture_shows() -> None:
         ("a,y\n0.5,sun\n0.5,rain\n", [], "column 'y' holds words (rain, sun), and no other column says such"),
         ("a,y\n0.5,sun\n0.5,rain\n", ["--positive", "fog"], "'fog' is never the outcome: column 'y' has rain, sun"),
         ("a_H,a_D,y\n.5,.5,H\n.5,.5,X\n", ["--classes", "H,D"], "x.csv:3: column 'y': the outcome 'X' is none of H, D"),
+        (
+            "a_H,a_D,a_A,y\n.5,.25,.25,H\n.5,.25,.25,D\n.5,.25,.25,A\n",
+            ["--classes", "H,D"],
+            "x.csv:4: column 'y': the outcome 'A' is none of H, D; say --classes H,D,A, if it is no slip",
+        ),
         ("a_H,a_D,y\n.5,.5,H\n.5,,D\n", ["--classes", "H,D"], "x.csv:3: columns a_H, a_D say 0.5, –: one is missing"),
         ("a_H,a_D,y\n.5,.5,H\n.5,.6,D\n", ["--classes", "H,D"], "x.csv:3: columns a_H, a_D say 0.5, 0.6: they do not"),
         (
@@ -539,6 +704,9 @@ def test_what_a_picture_shows() -> None:
         ("a_H,a_D,y\n.5,.5,H\n", ["--classes", "H,D", "--experts", "b"], "expert 'b' has no column 'b_H'; with all"),
         ("a_H,a_D,y\n.5,.5,H\n", ["--classes", "H,H"], "'H' is named twice"),
         ("a,y\n1,1\n2\n", [], "x.csv:3:2: 1 fields, but 2 columns"),
+        ("a;b;y\n1,5;2,5;1,5\n1,2;3;2\n2;3;2\n", [], "x.csv:2: column 'y': '1,5' has a decimal comma, and numbers"),
+        ("a;b;y\n1;2,5;1\n1;;2\n2;3;2\n", [], "x.csv:2: column 'b': '2,5' has a decimal comma"),
+        ("a;b;y\n1;2,5;1\n1;;2\n2;3;2\n", ["--experts", "b"], "write 2.5 (if no comma separates columns, sed"),
         ("", [], "x.csv: there are no rows"),
         ("1 2:1\n", [], "this is svmlight, which has no columns"),
     ],
@@ -604,6 +772,39 @@ def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.Monke
     assert "holds" in call("experts", load, "--outcome", "load", "--certify")
 
 
+@pytest.mark.parametrize(
+    ("on_a_terminal", "at_once", "more", "shown"),
+    [
+        (True, 0, [], True),
+        (True, 0, ["--json"], False),
+        (False, 0, [], False),
+        (True, 10**9, [], False),
+    ],
+)
+def test_a_terminal_is_told_which_rule_is_at_work(
+    on_a_terminal: bool, at_once: int, more: list[str], shown: bool, load: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mistakebound.cli import experts
+
+    class Stream(io.TextIOWrapper):
+        def isatty(self) -> bool:
+            return on_a_terminal
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(experts, "MOST_AT_ONCE", at_once)
+    err, out = Stream(io.BytesIO(), write_through=True), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setattr(sys, "stdout", out)
+    words = ["experts", str(load), "--outcome", "load", "--rule", "ml-poly", "--rule", "hedge", *more]
+    main(words, standalone_mode=False)
+    seen = err.buffer.getvalue().decode()
+    for step in ("0/3 ml-poly", "1/3 hedge", "2/3 the best in hindsight"):
+        assert (step in click.unstyle(seen)) == shown
+    assert "hedge" in out.getvalue()
+    assert "/3 " not in out.getvalue()
+
+
 def test_the_best_sequence_is_told_by_its_turns(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b,y\n" + "1,5,1.5\n" * 3 + "5,1,1.5\n" * 4)
@@ -612,6 +813,12 @@ def test_the_best_sequence_is_told_by_its_turns(tmp_path: Path) -> None:
     assert told["hindsight"][-1]["total_loss"] == pytest.approx(7 / 4)
     assert "switching" not in {each["kind"] for each in found(path, "--outcome", "y", "--switches", 0)["hindsight"]}
     assert "with at most 1 switch\n" in call("experts", path, "--outcome", "y", "--switches", 1)
+
+
+def test_the_words_of_the_tables_are_explained() -> None:
+    told = call("experts", "--help")
+    for word in ("regret", "linear regret", "bound", "holds", "vacuous", "does not apply"):
+        assert f"\n    {word}  " in told
 
 
 def test_completion_knows_losses_and_rules() -> None:

@@ -42,7 +42,8 @@ def test_as_in_python(forecasts: Path) -> None:
     )
     assert call("forecasters", forecasts, "--outcome", "rain", "--json").strip() == report.to_json()
     shown = call("forecasters", forecasts, "--outcome", "rain")
-    assert shown == f"{report}\n(not forecasters: day, degrees)\n"
+    left = f"day: {forecasts}:2 says 'day 0', no number; degrees: {forecasts}:2 says 20, no probability"
+    assert shown == f"{report}\n(not forecasters: {left})\n"
     assert report.surely_best == "Alice"
     (pair,) = report.pairs
     assert f"Alice is better than Bob: difference {pair.difference:+.5f}, 95 % confidence sequence [" in shown
@@ -94,10 +95,30 @@ def test_silence_and_impossible_things_are_told(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b,rain\n0,0.5,1\n0.5,,0\n,0.25,0\n1,0.5,1\n0.9,0.8,0\n")
     shown = call("forecasters", path, "--outcome", "rain")
-    assert "(all gave a forecast in 3 rounds; in all there are of b 4, a 4)" in shown
+    assert "(the table is of the 3 rounds in which all gave a forecast; b gave one in 4 rounds, a in 4)" in shown
     assert "(an infinite log score: what happened had been called impossible by a)" in shown
     assert "b or a? difference" in shown
     assert "b is first, which is not yet clear" in shown
+
+
+def test_a_column_that_is_left_out_for_one_cell_is_told_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("A,B,C,rain\n0.5,0.5,0.1,1\n0.5,0.5,,0\n1.2,0.25,0.1,0\n1,0.5,maybe,1\n")
+    shown = call("forecasters", path, "--outcome", "rain")
+    why = f"A: {path}:4 says 1.2, no probability; C: {path}:5 says 'maybe', no number"
+    assert f"(not forecasters: {why})" in shown
+    assert "percent" not in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "percent"),
+    [("20,50\n0,100\n", True), ("0.5,50\n0.5,100\n", False), ("1.2,0.5\n0.5,1.5\n", False), ("20,101\n0,1\n", False)],
+)
+def test_percentages_are_told_from_slips(text: str, percent: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,rain\n" + text.replace("\n", ",1\n"))
+    told = call("forecasters", path, "--outcome", "rain", "--forecasters", "a,b", fails=1)
+    assert ("divide them by 100" in told) == percent
 
 
 def test_several_pairs_hold_together(forecasts: Path) -> None:
@@ -136,11 +157,18 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("a,rain\n0.5,wet\n", [], "x.csv:2: column 'rain': 'wet' is neither 0 nor 1; --positive tells which"),
         ("a,rain\n0.5,wet\n", ["--positive", "dry"], "'dry' is never the outcome: column 'rain' has wet"),
         ("a,rain\n0.5,1\n1.5,1\n", ["--forecasters", "a"], "x.csv:3: forecaster 'a' said 1.5, which is no probability"),
-        ("a,rain\n0.5,1\n1.5,1\n", [], "no column but 'rain' holds probabilities; there are: a"),
+        ("a,rain\n0.5,1\n1.5,1\n", [], "no column but 'rain' holds probabilities; a: "),
+        ("a,b,rain\n50,20,1\n0,100,0\n", [], "x.csv:2 says 20, no probability; if these are percentages, divide"),
+        (
+            "a,rain\n50,1\n",
+            ["--forecasters", "a"],
+            "which is no probability; if these are percentages, divide",
+        ),
         ("a,rain\n0.5,1\nmaybe,1\n", ["--forecasters", "a"], "x.csv:3: column 'a': 'maybe' is no number"),
         ("a,rain\n0.5,1\n", ["--forecasters", "b"], "'b' is no column; there are: a, rain"),
         ("a,b,rain\n0.5,,1\n,0.5,0\n", [], "there is no round in which every forecaster gave a forecast"),
         ("a,rain\n0.5,1\n0.5\n", [], "x.csv:3:4: 1 fields, but 2 columns"),
+        ("a;rain\n0,5;1\n1;0\n", [], "x.csv:2: column 'a': '0,5' has a decimal comma, and numbers are read with a"),
         ("", [], "x.csv: there are no rows"),
         ("1 2:1\n", [], "this is svmlight, which has no columns"),
     ],
@@ -164,12 +192,24 @@ def test_bad_lines_may_be_skipped_and_control_characters_are_not_shown(tmp_path:
     assert "\x1b" not in shown
 
 
+def test_rows_without_an_outcome_may_be_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,rain\n0.5,1\n0.7,\n0.25,0\n")
+    whole = tmp_path / "y.csv"
+    whole.write_text("a,rain\n0.5,1\n0.25,0\n")
+    assert "or --skip-bad 1 does so" in call("forecasters", path, "--outcome", "rain", fails=1)
+    shown = call("forecasters", path, "--outcome", "rain", "--skip-bad", 1)
+    assert shown.startswith(f"skipped: {path}:3: column 'rain': there is no outcome\n")
+    assert shown.endswith(call("forecasters", whole, "--outcome", "rain"))
+
+
 def test_usage() -> None:
     assert "Missing option '--outcome'" in call("forecasters", "x.csv", fails=2)
     assert "--alpha" in call("forecasters", "x.csv", "--outcome", "rain", "--alpha", 1, fails=2)
     told = call("forecasters", "--help")
     assert "    mistakebound forecasters rain.csv --outcome rain\n" in told
     assert "The forecasts:" in told
+    assert "(evidence 0.8 of 120)" in told
     assert "The forecasts:" not in call("run", "--help")
 
 

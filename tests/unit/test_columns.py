@@ -168,3 +168,45 @@ def test_zeros_are_kept_only_if_asked_for() -> None:
     assert kept.different_names()[0] == [b"a", b"b", b"d.e"]
     assert kept.value.tolist() == [0, 0, 1]
     assert _core.Reader.json("").parse(lines, True).different_names()[0] == [b"d.e"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "refused"),
+    [
+        (["1,5", "2", ""], True),
+        (["1", "-,5e3"], True),
+        (["1", "2"], False),
+        (["1,5", "maybe"], False),
+        (["1,5,2"], False),
+        (["1,234.5"], False),
+        ([","], False),
+    ],
+)
+def test_decimal_commas_are_seen(cells: list[str], refused: bool, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a;b\n" + "".join(f"{cell};1\n" for cell in cells))
+    frame = read_columns(path, table={"header": True, "separator": ";"})
+    frame.refuse_decimal_commas(["b"], "")
+    if refused:
+        row = next(row for row, cell in enumerate(cells) if "," in cell)
+        with pytest.raises(StreamError, match=f"x.csv:{row + 2}: column 'a': '{cells[row]}' has a decimal comma"):
+            frame.refuse_decimal_commas(["b", "a"], "")
+    else:
+        frame.refuse_decimal_commas(["b", "a"], "")
+
+
+def test_rows_that_are_left_out_leave_places_and_columns_in_step(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    one.write_text("a,b\n1,u\n2,v\n3,w\n")
+    two.write_text("a,b\n4,x\n5,y\n")
+    frame = read_columns([one, two], table={"header": True})
+    rest = frame.without([0, 3], "no good", 2)
+    assert rest.numbers["a"].tolist() == [2, 3, 5]
+    assert rest.words["b"] == ["v", "w", "y"]
+    assert [rest.where(row) for row in range(rest.rows)] == [f"{one}:3", f"{one}:4", f"{two}:3"]
+    assert rest.skipped == [f"{one}:2: no good", f"{two}:2: no good"]
+    assert frame.rows == 5
+    gone = frame.without([0, 1, 2], "no good", 3)
+    assert [gone.where(row) for row in range(gone.rows)] == [f"{two}:2", f"{two}:3"]
+    with pytest.raises(StreamError, match="one.csv:3: no good; leave the row out, or --skip-bad 4 does so"):
+        rest.without([0, 2], "no good", 3)

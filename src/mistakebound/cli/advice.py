@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.cli.advisers import Said, by_classes, by_labels, by_numbers, labelled, places, some, texts_of
+from mistakebound.cli.advisers import by_classes, by_labels, by_numbers, labelled, places, some, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ class Wanted:
     classes: Sequence[str] = ()
     positive: str | None = None
     ahead: bool = False
+    skip_bad: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,14 +149,22 @@ class Named:
 def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     """The columns that are meant, as advice."""
     outcome = frame.name(outcome)
-    ignored = {frame.name(each) for each in wanted.ignore}
+    ignored = {frame.name(each) for given in wanted.ignore for each in columns_in(given, frame)}
     others = [name for name in frame.names if name != outcome and name not in ignored]
     experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
+    used = others if wanted.classes or not experts else experts
+    frame.refuse_decimal_commas([outcome], "choose another --outcome")
+    frame.refuse_decimal_commas(used, "leave the column out: --ignore")
     texts = texts_of(frame, outcome)
-    rounds = rounds_with_outcomes(frame, outcome, texts, ahead=wanted.ahead)
+    rounds, bad = rounds_with_outcomes(frame, outcome, texts, wanted)
+    if bad:
+        why = f"column {outcome!r}: there is no outcome"
+        return advice_of(frame.without(bad, why, wanted.skip_bad), outcome, wanted)
     if wanted.classes:
-        kind, said = CLASSES, by_classes(frame, others, experts, distinct(wanted.classes))
-        told: FloatArray | None = one_hot(frame, outcome, texts[:rounds], wanted.classes)
+        classes = distinct(wanted.classes)
+        # Outcomes come first: if a class was forgotten, it is no use to say that the others do not sum to 1.
+        told: FloatArray | None = one_hot(frame, outcome, texts[:rounds], classes)
+        kind, said = CLASSES, by_classes(frame, others, experts, classes)
     else:
         told = truth_of(frame, outcome, texts, wanted.positive, experts or others)
         kind, said = (
@@ -164,10 +173,21 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
             else (NUMBERS, by_numbers(frame, outcome, others, experts))
         )
     outcomes = places(texts[:rounds], said.labels) if told is None else told[:rounds]
+    if kind == NUMBERS and not experts and not ignored:
+        chooses = "--experts A,B chooses, --ignore A,B leaves out"
+        said.notes.append(f"every column of numbers is taken for an expert: {chooses}")
     if ignored:
         said.notes.append(f"ignored: {', '.join(name for name in frame.names if name in ignored)}")
-    refuse_silence(frame, said)
+    asleep = np.isnan(said.table[:rounds]).reshape(rounds, -1).all(axis=1)
+    if asleep.any():
+        why = "every expert is asleep (an expert who always speaks would help)"
+        return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, wanted.skip_bad), outcome, wanted)
     return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, said.notes)
+
+
+def columns_in(given: str, frame: Frame) -> list[str]:
+    """Names between commas, unless it is one that has a comma itself."""
+    return [given] if given in frame.names else [each.strip() for each in given.split(",")]
 
 
 def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
@@ -188,18 +208,17 @@ def distinct(names: Sequence[str]) -> list[str]:
     return list(names)
 
 
-def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], *, ahead: bool) -> int:
-    """How many rows have an outcome; only the last ones may lack it, and only if they are to be forecast."""
+def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], wanted: Wanted) -> tuple[int, list[int]]:
+    """How many rows have an outcome, and those that lack it but for the last ones, if they are to be forecast."""
     missing = [row for row, text in enumerate(texts) if not text]
-    if not missing:
-        return len(texts)
     if len(missing) == len(texts):
         message = f"column {name!r} has no outcome at all"
         raise ValueError(message)
-    to_come = missing == list(range(len(texts) - len(missing), len(texts)))
-    if to_come and ahead:
-        return missing[0]
-    hint = "--ahead forecasts the last rows, whose outcome is to come" if to_come else "leave the row out"
+    last = max(row for row, text in enumerate(texts) if text)
+    before = [row for row in missing if row < last]
+    if before or wanted.ahead or wanted.skip_bad or not missing:
+        return last + 1, before if wanted.ahead else missing
+    hint = "--ahead forecasts the last rows, whose outcome is to come"
     message = f"{frame.where(missing[0])}: column {name!r}: there is no outcome; {hint}"
     raise mb.StreamError(message)
 
@@ -224,15 +243,9 @@ def one_hot(frame: Frame, name: str, texts: list[str], classes: Sequence[str]) -
     """1 for the class that came true, 0 for the others."""
     for row, text in enumerate(texts):
         if text not in classes:
-            message = f"{frame.where(row)}: column {name!r}: the outcome {text!r} is none of {', '.join(classes)}"
+            lacking = dict.fromkeys(each for each in texts if each not in classes)
+            all_of_them = ",".join([*classes, *some(list(lacking))])
+            told = f"the outcome {text!r} is none of {', '.join(classes)}"
+            message = f"{frame.where(row)}: column {name!r}: {told}; say --classes {all_of_them}, if it is no slip"
             raise mb.StreamError(message)
     return np.array([[float(text == each) for each in classes] for text in texts])
-
-
-def refuse_silence(frame: Frame, said: Said) -> None:
-    """Refuse a row in which no expert speaks."""
-    asleep = np.isnan(said.table).reshape(len(said.table), -1).all(axis=1)
-    if asleep.any():
-        row = int(np.argmax(asleep))
-        message = f"{frame.where(row)}: every expert is asleep; leave the row out, or add an expert who always speaks"
-        raise mb.StreamError(message)

@@ -35,6 +35,20 @@ ALIASES = {"ewa": "exponentially-weighted-average"}
 LOSS_NAMES = ("square", "absolute", "percentage", "pinball:TAU", "log")
 
 
+class Rules(click.Choice):  # type: ignore[type-arg]  # older versions of click have no argument there
+    """Names between commas, each of which must be one of the choices."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """All of them."""
+        convert = super().convert
+        return [convert(each.strip(), param, ctx) for each in value.split(",")] if isinstance(value, str) else value
+
+
+def in_one_row(_: click.Context, __: click.Parameter, value: tuple[list[str], ...]) -> tuple[str, ...]:
+    """What was given in several options, and between commas."""
+    return tuple(each for some in value for each in some)
+
+
 def loss_of(_: click.Context, __: click.Parameter, value: str | None) -> Loss | None:
     """A loss by its name; refuse what is no loss of numbers."""
     if value is None:

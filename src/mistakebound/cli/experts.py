@@ -11,6 +11,8 @@ from mistakebound.cli.choosing import (
     FOLLOWING,
     LOSS_NAMES,
     MIXING,
+    Rules,
+    in_one_row,
     loss_of,
     losses_like,
     rate_of,
@@ -19,20 +21,24 @@ from mistakebound.cli.choosing import (
 )
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, told, written
-from mistakebound.cli.reading import FILES, columns_of, reading_columns
+from mistakebound.cli.reading import FILES, columns_of, reading_columns, tell_skipped
 
 if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
+    from mistakebound.cli.mixing import Played
     from mistakebound.cli.standings import Standings
     from mistakebound.columns import Frame
     from mistakebound.losses import Loss
+
+MOST_AT_ONCE = 50_000
+"""Numbers, times rules, that are over before anybody asks how far it is."""
 
 
 @click.command(cls=Manual, short_help="Mix the forecasts of experts, with a guarantee.")
 @FILES
 @click.option("--outcome", required=True, metavar="COLUMN", help="What happened: a number or a word.")
 @click.option("--experts", "names", metavar="A,B,...", help="Their columns; without it, all that fit.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option("--ignore", multiple=True, metavar="A,B,...", help="Leave columns out.")
 @click.option("--classes", "class_names", metavar="H,D,A", help="Probabilities of each outcome: columns b_H, b_D, b_A.")
 @click.option("--positive", "positive_outcome", metavar="WORD", help="Probabilities of this outcome, against others.")
 @click.option("--ahead", is_flag=True, help="Forecast the last rows, whose outcome is still empty.")
@@ -40,8 +46,9 @@ if TYPE_CHECKING:
     "--rule",
     "rules",
     multiple=True,
-    type=click.Choice([*MIXING, *ALIASES, *FOLLOWING, "all"]),
-    metavar="RULE",
+    type=Rules([*MIXING, *ALIASES, *FOLLOWING, "all"]),
+    callback=in_one_row,
+    metavar="A,B,...",
     help="How to mix; several are compared, or 'all'.  [default: ml-poly; of labels weighted-majority]",
 )
 @click.option(
@@ -57,7 +64,7 @@ if TYPE_CHECKING:
 @click.option("--beta", type=float, metavar="X", help="Factor for who errs, of weighted-majority.  [default: 0.5]")
 @click.option("--rates", type=click.Choice(["observed", "proved"]), help="Of boa and ml-prod; 'proved' has a theorem.")
 @click.option("--penalty", type=float, metavar="X", help="Of ridge.")
-@click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.")
+@click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.  [default: 0]")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(1), metavar="N", help="Experts to show.")
 @click.option(
     "--switches",
@@ -89,13 +96,23 @@ def experts(
     r"""Mix the forecasts of the experts of FILE, a column each, a round a row, learning whom to trust as rows come.
 
     FILE is a table, JSON lines, Parquet or Arrow. Each forecast is made before its outcome is known. An empty field is
-    an expert who sleeps. What is shown: the experts, the rules with their regret (loss less that of the best expert)
-    and what a theorem allows it to be, and what would have been best in hindsight.
+    an expert who sleeps. What is shown: the experts, the rules with their regret and what a theorem allows it to be,
+    and what would have been best in hindsight.
 
     \b
       numbers        all columns of numbers are experts; --loss tells what is to be small
       probabilities  of an outcome 0 or 1, the same; of several outcomes, --classes
       labels         columns that say what the outcome may be: mistakes are counted
+
+    \b
+      regret          total loss of a rule less that of the best expert; other losses are means
+      linear regret   the same by the tangents of the loss, from which rules learn unless
+                      --no-gradient; the largest to an expert, and at least the regret to any mix
+      bound           what a theorem allows, whatever comes: of the linear regret; without it, of
+                      the regret to any expert; of rules for labels, of their mistakes
+      holds           the premises were checked, and the rule is within the bound
+      vacuous         so it is, but the bound is so large that no rule could exceed it
+      does not apply  a premise fails, or no theorem on such a rule is known: there is no bound
 
     \b
     Rules for numbers: ml-poly (nothing to tune, any unit), boa, ml-prod, ml-ewa, adahedge, hedge, squint, ogd, ridge
@@ -114,6 +131,7 @@ def experts(
     from mistakebound.cli.records import write_predictions  # noqa: PLC0415
     from mistakebound.cli.run import refuse_to_overwrite  # noqa: PLC0415
     from mistakebound.cli.standings import in_words  # noqa: PLC0415
+    from mistakebound.cli.waiting import waiting  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot)
     with told():
@@ -130,7 +148,9 @@ def experts(
         if wanted[0] in FOLLOWING:
             refuse_loss(wanted[0], loss)
             advice = advice.as_labels(wanted[0])
-        found = compared(advice, wanted, parameters, switches, certify=certify)
+        takes_a_while = advice.said.size * len(wanted) >= MOST_AT_ONCE
+        with waiting(len(wanted) + 1, wanted=takes_a_while and not as_json) as next_step:
+            found = compared(advice, wanted, parameters, switches, certify=certify, next_step=next_step)
         with written(predictions) as out:
             if out is not None:
                 write_predictions(found, out)
@@ -143,7 +163,9 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
     """The advice in the files; the options that say where it stands are taken out of the others."""
     from mistakebound.cli.advice import Wanted, advice_of  # noqa: PLC0415
 
-    frame = columns_named(files, outcome, **{name: options.pop(name) for name in ("separator", "header", "skip_bad")})
+    skip_bad = options.pop("skip_bad")
+    reading = {name: options.pop(name) for name in ("separator", "header")}
+    frame = columns_named(files, outcome, skip_bad=skip_bad, **reading)
     if not frame.rows:
         message = f"{', '.join(files)}: there are no rows"
         raise click.ClickException(message)
@@ -153,8 +175,11 @@ def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advic
         classes=listed(options.pop("class_names")),
         positive=options.pop("positive_outcome"),
         ahead=options.pop("ahead"),
+        skip_bad=skip_bad,
     )
-    return advice_of(frame, outcome, wanted)
+    advice = advice_of(frame, outcome, wanted)
+    tell_skipped(advice.frame.skipped[len(frame.skipped) :])
+    return advice
 
 
 def columns_named(files: tuple[str, ...], outcome: str, **reading: Any) -> Frame:
@@ -182,11 +207,16 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
 
     from mistakebound.cli.mixing import history, made  # noqa: PLC0415
 
-    advice, best, leader = found.advice, found.best, found.hindsight[0]
-    place = advice.names.index(leader.name.removeprefix("best expert: "))
-    lost = np.where(leader.counted, found.expert_losses[:, place], 0.0)
-    regrets = {each.rule: np.cumsum(np.where(leader.counted, each.losses, 0.0) - lost) for each in found.played}
+    advice, best = found.advice, found.best
+    leaders = {each.rule: int(np.argmax(found.regrets(each.losses))) for each in found.played}
+    regrets = {}
+    for each in found.played:
+        counted, theirs = advice.awake[:, leaders[each.rule]], found.expert_losses[:, leaders[each.rule]]
+        regrets[each.rule] = np.cumsum(np.where(counted, each.losses - theirs, 0.0))
+    place = leaders[best.rule]
+    lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
     past = history(best, made(best.rule, advice, parameters), advice)
+    rivals = " or ".join(dict.fromkeys(advice.names[k] for k in leaders.values()))
     # A bound on mistakes is one on the regret, once the best expert's own are taken off.
     taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
     return draw(
@@ -194,6 +224,16 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
         past.weights,
         regrets,
         names=advice.names,
-        against=advice.names[place],
+        against=f"{rivals}, while awake" if found.some_slept else rivals,
         bounds=[(t, bound - float(taken[t])) for t, bound in past.bounds],
+        allowed=what_is_allowed(best, past.bounds[-1][1], advice.names[place], taken[-1]) if past.bounds else "",
     )
+
+
+def what_is_allowed(best: Played, bound: float, rival: str, mistakes: float) -> str:
+    """The bound of the table in words; a picture of regrets has it less the mistakes of the best expert."""
+    if best.rule in FOLLOWING:
+        taken = f"{bound:.4g} mistakes in the end, less\nthe {mistakes:,.0f} of {rival}: {bound - mistakes:.4g}"
+        return f"what a theorem allows {best.rule}:\n{taken}"
+    kind = "regret" if best.linear_regret is None else "linear regret"
+    return f"what a theorem allows the {kind}\nof {best.rule} to be: {bound:.4g} in the end"

@@ -9,7 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, printable, told
-from mistakebound.cli.reading import FILES, columns_of, reading_columns
+from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -65,18 +65,29 @@ def forecasters(
     difference of two at every moment: you may look after every row, and stop when it is clear. All pairs together hold
     with probability 1 − ALPHA, whatever the weather is like; rows need not be independent.
 
+    "not yet clear (evidence 0.8 of 120)": a coin is bet, half of it on each of the two being better, at odds that are
+    fair if they are equally good. Evidence is what the half on the better one has become. If they are equally good,
+    either half ever grows to 120 with probability 1/120 at most; so when one has, the pair is clear. Of several pairs,
+    each needs 1/ALPHA times their number.
+
     \b
     Examples:
       mistakebound forecasters rain.csv --outcome rain
       mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob --plot rain.png
       mistakebound forecasters games.parquet --outcome winner --positive home --json
     """
+    from mistakebound.cli.experts import columns_named, listed  # noqa: PLC0415 - of the same family
+
     with told():
         draw = picture_maker("forecasters") if plot else None
-        frame = columns_of(files, **options)
+        frame = columns_named(files, outcome, **options)
         if not frame.rows:
             message = f"{', '.join(files)}: there are no rows"
             raise click.ClickException(message)
+        used = listed(names) or frame.names
+        frame.refuse_decimal_commas([frame.name(outcome)], "choose another --outcome")
+        frame.refuse_decimal_commas([frame.name(each) for each in used], "choose others: --forecasters")
+        frame = frame_with_outcomes(frame, frame.name(outcome), options["skip_bad"])
         y = outcomes_of(frame, outcome, positive_outcome)
         chosen, left = forecasts_of(frame, frame.name(outcome), names)
         report = compared(frame, chosen, y, failing)
@@ -86,6 +97,18 @@ def forecasters(
             click.echo(printable(in_words(report, left)))
         if draw and plot:
             draw(report).savefig(plot, dpi=150)
+
+
+def frame_with_outcomes(frame: Frame, name: str, skip_bad: int) -> Frame:
+    """The rows that have an outcome, if the others may be skipped."""
+    from mistakebound.cli.advisers import texts_of  # noqa: PLC0415
+
+    bad = [row for row, text in enumerate(texts_of(frame, name)) if not text]
+    if not bad:
+        return frame
+    rest = frame.without(bad, f"column {name!r}: there is no outcome", skip_bad)
+    tell_skipped(rest.skipped[len(frame.skipped) :])
+    return rest
 
 
 def outcomes_of(frame: Frame, column: str, positive: str | None) -> FloatArray:
@@ -121,23 +144,47 @@ def require(frame: Frame, name: str, good: list[bool], texts: list[str]) -> None
 
 
 def forecasts_of(frame: Frame, outcome: str, names: str | None) -> tuple[dict[str, FloatArray], list[str]]:
-    """The columns of the forecasters, and those that were left out since they hold no probabilities."""
-    import numpy as np  # noqa: PLC0415
-
+    """The columns of the forecasters, and why the others were left out: they hold no probabilities."""
     if names is not None:
         return {frame.name(each.strip()): frame.column(each.strip()) for each in names.split(",")}, []
     others = [name for name in frame.names if name != outcome]
-    chosen = {
-        name: frame.numbers[name]
-        for name in others
-        if name in frame.numbers
-        and not np.isnan(frame.numbers[name]).all()
-        and not np.any((frame.numbers[name] < 0) | (frame.numbers[name] > 1))
-    }
+    faults = {name: fault_of(frame, name) for name in others}
+    chosen = {name: frame.numbers[name] for name, fault in faults.items() if not fault}
+    left = [f"{name}: {fault}" for name, fault in faults.items() if fault]
     if not chosen:
-        message = f"no column but {outcome!r} holds probabilities; there are: {', '.join(others)}"
+        numbers = [frame.numbers[name] for name in others if name in frame.numbers]
+        there = f"; {'; '.join(left)}" if left else ""
+        message = f"no column but {outcome!r} holds probabilities{there}{hint_of_percent(numbers)}"
         raise ValueError(message)
-    return chosen, [name for name in others if name not in chosen]
+    return chosen, left
+
+
+def fault_of(frame: Frame, name: str) -> str:
+    """Why a column holds no probabilities, by the first row that shows it; "" if it does."""
+    import numpy as np  # noqa: PLC0415
+
+    from mistakebound.columns import is_number  # noqa: PLC0415
+
+    if name in frame.words:
+        row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))
+        return f"{frame.where(row)} says {word!r}, no number"
+    values = frame.numbers[name]
+    if np.isnan(values).all():
+        return "it is empty"
+    outside = (values < 0) | (values > 1)
+    if not outside.any():
+        return ""
+    row = int(np.argmax(outside))
+    return f"{frame.where(row)} says {values[row]:g}, no probability"
+
+
+def hint_of_percent(columns: list[FloatArray]) -> str:
+    """A hint, if all columns lie between 0 and 100 and are no probabilities with a slip."""
+    import numpy as np  # noqa: PLC0415
+
+    told = [values[~np.isnan(values)] for values in columns if not np.isnan(values).all()]
+    percent = told and all(values.min() >= 0 and values.mean() > 1 and 2 <= values.max() <= 100 for values in told)
+    return "; if these are percentages, divide them by 100" if percent else ""
 
 
 def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: float) -> Report:
@@ -147,22 +194,28 @@ def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: 
     except mb.StreamError as error:
         if error.round is None:
             raise
-        message = f"{frame.where(error.round)}: {str(error).removeprefix(f'round {error.round}: ')}"
+        words = str(error).removeprefix(f"round {error.round}: ")
+        message = f"{frame.where(error.round)}: {words}{hint_of_percent(list(chosen.values()))}"
         raise mb.StreamError(message) from None
 
 
 def in_words(report: Report, left: list[str]) -> str:
     """What a person sees."""
+    from mistakebound.cli.summary import many  # noqa: PLC0415
+
     lines = [str(report)]
     if len(report.pairs) > 1:
         lines.append(f"({report.confidence}: all {len(report.pairs)} pairs together, at every moment)")
     infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
     fewer = [each for each in report.scores.values() if each.forecasts > report.rounds]
     if fewer:
-        counts = ", ".join(f"{each.name} {each.forecasts:,}" for each in fewer)
-        lines.append(f"(all gave a forecast in {report.rounds:,} rounds; in all there are of {counts})")
+        table = f"the table is of the {many(report.rounds, 'round')} in which all gave a forecast"
+        first, *others = fewer
+        counts = [f"{first.name} gave one in {many(first.forecasts, 'round')}"]
+        counts += [f"{each.name} in {each.forecasts:,}" for each in others]
+        lines.append(f"({table}; {', '.join(counts)})")
     if infinite:
         lines.append(f"(an infinite log score: what happened had been called impossible by {', '.join(infinite)})")
     if left:
-        lines.append(f"(not forecasters: {', '.join(left)})")
+        lines.append(f"(not forecasters: {'; '.join(left)})")
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mistakebound.cli.advice import LABELS
-from mistakebound.oracles import best_convex, best_expert, best_linear, best_switching
+from mistakebound.oracles import Oracle, best_convex, best_linear, best_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.cli.advice import Advice
     from mistakebound.losses import Loss
-    from mistakebound.oracles import Oracle
 
 MOST_CELLS = 2_000_000
 """Numbers for which a programme is solved to find the best combination."""
@@ -37,12 +36,14 @@ class Hindsight:
         return None if self.oracle is None else float(losses[self.counted].sum()) - self.oracle.total
 
 
-def in_hindsight(advice: Advice, loss: Loss, switches: int, losses: FloatArray) -> list[Hindsight]:
+def in_hindsight(
+    advice: Advice, loss: Loss, switches: int, losses: FloatArray, learner_losses: FloatArray
+) -> list[Hindsight]:
     """The best expert (first), combinations, and sequence; ``losses`` are those of the experts."""
     A, y, awake = advice.known, advice.outcomes, advice.awake
-    best = best_expert(A, y, loss)
-    assert best.weights is not None  # noqa: S101 - mypy cannot know that it is an expert
-    leader = int(np.argmax(best.weights))
+    leader = int(np.argmax(regrets_to_each(awake, losses, learner_losses)))
+    total, rounds = float(losses[awake[:, leader], leader].sum()), int(awake[:, leader].sum())
+    best = Oracle(f"best expert ({leader})", total, total / rounds, rounds, np.eye(len(advice.names))[leader])
     found = [Hindsight("expert", f"best expert: {advice.names[leader]}", best, awake[:, leader])]
     everywhere, all_awake = np.ones(advice.rounds, bool), np.asarray(awake.all(axis=1))
     if advice.kind != LABELS:
@@ -56,6 +57,16 @@ def in_hindsight(advice: Advice, loss: Loss, switches: int, losses: FloatArray) 
         name = f"best sequence of experts with at most {times}"
         found.append(tried("switching", name, everywhere, lambda: best_switching(losses, switches), few=True))
     return found
+
+
+def regrets_to_each(awake: BoolArray, losses: FloatArray, learner_losses: FloatArray) -> FloatArray:
+    """The learner's losses less each expert's, over the rounds in which that expert was awake; −∞ if there are none.
+
+    Experts who were awake in different rounds cannot be ranked by their means: who sleeps through hard rounds looks
+    good. The one to whom the regret is the largest is the hardest to beat; where nobody sleeps, that is the best one.
+    """
+    totals = np.where(awake, learner_losses[:, None] - losses, 0.0).sum(axis=0)
+    return np.where(awake.any(axis=0), totals, -np.inf)
 
 
 def tried(kind: str, name: str, counted: BoolArray, search: Callable[[], Oracle], *, few: bool) -> Hindsight:

@@ -20,6 +20,8 @@ from mistakebound.losses import ZeroOne, loss_named
 from mistakebound.oracles import expert_losses
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mistakebound.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.certificate import Certificate
     from mistakebound.cli.advice import Advice
@@ -35,18 +37,28 @@ BOUNDED = ("holds", "vacuous", "violated")
 
 
 def compared(
-    advice: Advice, rules: list[str], parameters: dict[str, Any], switches: int, *, certify: bool
+    advice: Advice,
+    rules: list[str],
+    parameters: dict[str, Any],
+    switches: int,
+    *,
+    certify: bool,
+    next_step: Callable[[str], None] = lambda _: None,
 ) -> Standings:
-    """Every rule on the same advice, and what would have been best."""
+    """Every rule on the same advice, and what would have been best; ``next_step`` hears what is worked on."""
     loss: Loss = ZeroOne() if rules[0] in FOLLOWING else loss_named(parameters["loss"] or "square")
     advice.check(loss)
     refuse_parameters(rules, parameters)
-    tried = [attempt(rule, advice, loss, parameters, certify=certify) for rule in rules]
+    tried = []
+    for rule in rules:
+        next_step(rule)
+        tried.append(attempt(rule, advice, loss, parameters, certify=certify))
+    next_step("the best in hindsight")
     played = sorted((each for each in tried if not each.reason), key=lambda each: each.mean)
     if not played:
         raise tried[0].error or ValueError(tried[0].reason)
     losses = expert_losses(advice.known, advice.outcomes, loss)
-    hindsight = in_hindsight(advice, loss, switches, losses)
+    hindsight = in_hindsight(advice, loss, switches, losses, played[0].losses)
     refused = [each for each in tried if each.reason]
     return Standings(advice, loss, losses, played, refused, hindsight, plain_losses(advice, loss))
 
@@ -66,6 +78,8 @@ def made(rule: str, advice: Advice, parameters: dict[str, Any]) -> Any:
     kind = kind_of(rule)
     takes = inspect.signature(kind).parameters
     given = {name: value for name, value in parameters.items() if name in takes and value is not None}
+    if "seed" in takes:
+        given.setdefault("seed", 0)  # the same command gives the same answer
     if "keep_bytes" in takes or "more" in takes:
         given["keep_bytes"] = advice.known.nbytes + advice.outcomes.nbytes
     try:
@@ -99,6 +113,11 @@ class Played:
     error: Exception | None = None
 
     @property
+    def drawn(self) -> int | None:
+        """Mistakes in what a randomized rule drew; its losses are what was to be expected of any draw."""
+        return int(self.learner.ledger_.mistakes) if self.rule.startswith("randomized") else None
+
+    @property
     def mean(self) -> float:
         """Loss a round."""
         return float(self.losses.mean())
@@ -108,6 +127,14 @@ class Played:
         """What a theorem allows, if one applies."""
         told = self.certificate
         return told.bound if told is not None and told.status in BOUNDED else None
+
+    @property
+    def linear_regret(self) -> float | None:
+        """The largest, of a rule that learns from losses made linear: it is this that the bound is on."""
+        if not getattr(self.learner, "uses_gradient", False):
+            return None
+        told = self.certificate
+        return float(self.learner.ledger_.linear_regrets.max()) if told is None else getattr(told, "regret", None)
 
     @property
     def status(self) -> str:
@@ -128,13 +155,20 @@ def play(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Played:
         raise mb.StreamError(message) from None
     played.seconds = time.perf_counter() - start
     played.losses = losses_of(ledger, advice)
+    if played.drawn is not None:
+        played.losses = expected_losses(advice, ledger.beta)
     played.predictions = ledger.predictions.tolist()
-    played.predictions += [np.asarray(learner.predict_one(advice.row(t))).tolist() for t in range(*ahead(advice))]
+    played.predictions += [predicted(learner, advice, t) for t in range(*ahead(advice))]
     if advice.kind == LABELS:
-        played.predictions = [advice.labels[int(code)] for code in played.predictions]
+        played.predictions = [None if code is None else advice.labels[int(code)] for code in played.predictions]
     if certify or advice.kind == LABELS or advice.rounds <= MOST_REPLAYED:
         played.certificate = learner.certify()
     return played
+
+
+def predicted(learner: Any, advice: Advice, t: int) -> Any:
+    """For a round whose outcome is to come; None if every expert is asleep."""
+    return None if np.isnan(advice.said[t]).all() else np.asarray(learner.predict_one(advice.row(t))).tolist()
 
 
 def ahead(advice: Advice) -> tuple[int, int]:
@@ -149,6 +183,17 @@ def losses_of(ledger: Any, advice: Advice) -> FloatArray:
     losses = np.zeros(advice.rounds)
     losses[ledger.mistake_rounds] = 1.0
     return losses
+
+
+def expected_losses(advice: Advice, beta: float) -> FloatArray:
+    """The share of the awake weight that is wrong, by round: the probability of a mistake of who draws by weight."""
+    awake, wrong = advice.awake, advice.awake & (advice.known != advice.outcomes[:, None])
+    lost, expected = np.zeros(len(advice.names)), np.zeros(advice.rounds)
+    for t, (up, errs) in enumerate(zip(awake, wrong, strict=True)):
+        weights = np.where(up, np.power(beta, np.where(up, lost - lost[up].min(), 0.0)), 0.0)
+        expected[t] = weights[errs].sum() / weights.sum()
+        lost += np.where(up, errs, expected[t])  # who sleeps loses what the learner does
+    return expected
 
 
 # ---------------------------------------------------------------------- for a picture

@@ -85,9 +85,14 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
     table = {"separator": separator, "header": header}
     told = {name: value for name, value in table.items() if value is not None}
     frame = read_columns(files, skip_bad=skip_bad, table=told)
-    for line in frame.skipped:
-        click.echo(f"skipped: {printable(line)}", err=True)
+    tell_skipped(frame.skipped)
     return frame
+
+
+def tell_skipped(lines: list[str]) -> None:
+    """List bad lines that were left out."""
+    for line in lines:
+        click.echo(f"skipped: {printable(line)}", err=True)
 
 
 def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None = None) -> mb.Source:

@@ -51,9 +51,13 @@ def rule_as_object(played: Played, found: Standings) -> dict[str, Any]:
     return {
         "rule": played.rule,
         "mean_loss": played.mean,
+        "drawn_mistakes": played.drawn,
         "total_loss": float(played.losses.sum()),
         "rmse": math.sqrt(played.mean) if found.rooted else None,
-        "regrets": {each.kind: each.regret(played.losses) for each in found.hindsight},
+        "regrets": {each.kind: found.regret(each, played.losses) for each in found.hindsight},
+        "against": found.against(played.losses),
+        "expert_regrets": dict(zip(found.advice.names, found.regrets(played.losses).tolist(), strict=True)),
+        "linear_regret": played.linear_regret,
         "bound": played.bound,
         "status": played.status,
         "seconds": played.seconds,
@@ -86,7 +90,7 @@ def write_predictions(found: Standings, file: TextIO) -> None:
     outcomes = outcomes_as_written(advice)
     for t in range(len(advice.said)):
         made = (each.predictions[t] for each in found.played)
-        cells = [cell for each in made for cell in (each if isinstance(each, list) else [each])]
+        cells = [cell for each in made for cell in (each if isinstance(each, list) else [each] * len(classes))]
         writer.writerow([outcomes[t] if t < len(outcomes) else "", *cells])
 
 

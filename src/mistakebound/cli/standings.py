@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from mistakebound.cli.advice import CLASSES, LABELS
+from mistakebound.cli.hindsight import regrets_to_each
 from mistakebound.cli.output import printable
 from mistakebound.cli.summary import many
 
@@ -67,6 +68,25 @@ class Standings:
         totals = np.where(self.advice.awake, self.expert_losses, 0.0).sum(axis=0)
         return np.asarray(np.where(awake > 0, totals / np.maximum(awake, 1), np.inf))
 
+    @property
+    def some_slept(self) -> bool:
+        """Whether experts were awake in different rounds, so that their means cannot be compared."""
+        return not self.advice.awake.all()
+
+    def regrets(self, losses: FloatArray) -> FloatArray:
+        """To each expert, over its rounds."""
+        return regrets_to_each(self.advice.awake, self.expert_losses, losses)
+
+    def against(self, losses: FloatArray) -> str:
+        """The expert to whom the regret is the largest."""
+        return self.advice.names[int(np.argmax(self.regrets(losses)))]
+
+    def regret(self, known: Hindsight, losses: FloatArray) -> float | None:
+        """To what would have been best; to experts, if some slept, the largest."""
+        if known.kind == "expert" and self.some_slept:
+            return float(self.regrets(losses).max())
+        return known.regret(losses)
+
 
 def in_words(found: Standings, top: int, *, certify: bool) -> str:
     """What a person sees."""
@@ -85,18 +105,28 @@ def in_words(found: Standings, top: int, *, certify: bool) -> str:
 
 
 def of_experts(found: Standings, top: int) -> list[str]:
-    """The experts with the least losses, and those with the most weight."""
+    """The experts that are hardest to beat, and those with the most weight."""
     names, weights = found.advice.names, found.best.learner.weights_
-    order = np.argsort(found.means, kind="stable")[:top]
+    regrets = found.regrets(found.best.losses)
+    order = np.argsort(-regrets if found.some_slept else found.means, kind="stable")[:top]
     awake = found.advice.awake.sum(axis=0)[order].tolist()
     columns = {"awake": [f"{each:,}" for each in awake]}
     columns |= measured(found, found.means[order].tolist(), awake)
+    if found.some_slept:
+        columns["regret"] = aligned(regrets[order].tolist(), counted_decimals(found))
     columns |= {"weight": [f"{each:.4f}" for each in weights[order].tolist()]}
     lines = table(columns, "expert", [names[k] for k in order])
     if len(names) > len(order):
         lines.append(f"(and {len(names) - len(order):,} more: --top {len(names)})")
         heavy = [k for k in np.argsort(-np.abs(weights), kind="stable")[:HEAVIEST] if abs(weights[k]) >= 5e-4]
         lines.append(f"most weight by {found.best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
+    if len(found.played) > 1:
+        lines.append(f"(weight: in the end, by {found.best.rule}, the rule with the least loss)")
+    if found.some_slept:
+        lines.append(
+            f"(experts were awake in different rounds, so their means cannot be compared: they are ranked by the regret"
+            f" of {found.best.rule}\n to each over that expert's own rounds, the hardest to beat first)"
+        )
     return lines
 
 
@@ -105,10 +135,11 @@ def of_rules(found: Standings) -> list[str]:
     rules, leader = found.played, found.hindsight[0]
     means = [*(each.mean for each in rules), float(found.plain.mean())]
     columns = measured(found, means, [found.advice.rounds] * len(means))
-    if any(expected(each) is not None for each in rules):
-        columns["expected"] = aligned([*map(expected, rules), None], 2)
-    regrets = [leader.regret(losses) for losses in (*(each.losses for each in rules), found.plain)]
-    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    regrets = [found.regret(leader, losses) for losses in (*(each.losses for each in rules), found.plain)]
+    columns["regret"] = aligned(regrets, counted_decimals(found))
+    linear = [*(each.linear_regret for each in rules), None]
+    if any(value is not None for value in linear):
+        columns["linear regret"] = aligned(linear)
     columns["bound"] = aligned([*(each.bound for each in rules), None], 2 if found.of_labels else None)
     columns["status"] = [*(each.status for each in rules), "–"]
     columns["seconds"] = [*(f"{each.seconds:.3f}" for each in rules), "–"]
@@ -116,13 +147,37 @@ def of_rules(found: Standings) -> list[str]:
     order = sorted(range(len(means)), key=means.__getitem__)
     rows = {head: [cells[k] for k in order] for head, cells in columns.items()}
     lines = table(rows, "rule", [names[k] for k in order])
-    # Made linear, the regret to each expert bounds that to their mixes; where some sleep, there is no one mix.
-    linear = found.advice.awake.all() and any(getattr(each.learner, "uses_gradient", False) for each in rules)
-    what = "the mistakes" if found.of_labels else "the regret to any mix of experts" if linear else "that to any expert"
-    lines.append(f"(regret: to the {leader.name}; bound: on {what})")
+    lines += what_regrets_are(found)
+    for each in rules:
+        if each.drawn is not None:
+            seed = each.learner.seed
+            lines.append(
+                f"({each.rule}: mistakes to be expected; what was drawn with --seed {seed} made {each.drawn:,})"
+            )
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
     return lines + [f"not played: {each.rule}: {each.reason}" for each in found.refused]
+
+
+def what_regrets_are(found: Standings) -> list[str]:
+    """To whom, and which of them the theorem bounds."""
+    means = "" if found.of_labels else "; a total, where losses are means"
+    if found.some_slept:
+        rivals = ", ".join(f"{each.rule} {found.against(each.losses)}" for each in found.played)
+        lines = [f"(regret: to the expert each rule is furthest behind, over the expert's own rounds: {rivals}{means})"]
+    else:
+        lines = [f"(regret: to the {found.hindsight[0].name}{means})"]
+    if found.of_labels:
+        return [*lines, "(bound: what a theorem allows the mistakes to be)"]
+    linear = [each.linear_regret is not None for each in found.played]
+    if not any(linear):
+        return [*lines, "(bound: what a theorem allows the regret to be to any expert)"]
+    whom = "any expert" if found.some_slept else "any mix of experts"
+    rest = "" if all(linear) else ", or the regret of rules that have none"
+    lines.append(
+        f"(linear regret: by tangents of the losses, the largest to an expert; the regret to {whom} is no larger)"
+    )
+    return [*lines, f"(bound: what a theorem allows the linear regret to be{rest})"]
 
 
 def of_hindsight(found: Standings) -> list[str]:
@@ -131,8 +186,8 @@ def of_hindsight(found: Standings) -> list[str]:
     rounds = [oracle.rounds for _, oracle in known]
     columns = {"rounds": [f"{count:,}" for count in rounds]}
     columns |= measured(found, [oracle.mean for _, oracle in known], rounds)
-    regrets = [each.regret(found.best.losses) for each, _ in known]
-    columns["regret"] = aligned(regrets, 0 if found.of_labels else None)
+    regrets = [found.regret(each, found.best.losses) for each, _ in known]
+    columns["regret"] = aligned(regrets, counted_decimals(found))
     lines = table(columns, f"in hindsight (regret: of {found.best.rule})", [each.name for each, _ in known])
     return lines + [f"not known: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
 
@@ -143,8 +198,9 @@ def of_hindsight(found: Standings) -> list[str]:
 def measured(found: Standings, means: Sequence[float], rounds: Sequence[int]) -> dict[str, list[str]]:
     """Mistakes and their rate; or the mean loss, with its root for the square loss of numbers."""
     if found.of_labels:
-        counts = [f"{mean * count:,.0f}" if count else "–" for mean, count in zip(means, rounds, strict=True)]
-        return {"mistakes": counts, "rate": [f"{mean:.4f}" for mean in means]}
+        totals = [mean * count if count else None for mean, count in zip(means, rounds, strict=True)]
+        whole = all(total is None or abs(total - round(total)) < 1e-6 for total in totals)  # or some are expected
+        return {"mistakes": aligned(totals, 0 if whole else 2), "rate": [f"{mean:.4f}" for mean in means]}
     columns = {"mean loss": aligned(means)}
     return columns | ({"RMSE": aligned([math.sqrt(mean) for mean in means])} if found.rooted else {})
 
@@ -171,13 +227,17 @@ def aligned(values: Sequence[float | None], decimals: int | None = None) -> list
     return ["–" if value is None or not math.isfinite(value) else f"{value:{form}}" for value in values]
 
 
-def expected(played: Played) -> float | None:
-    """Mistakes that a randomized rule expected to make."""
-    return played.learner.ledger_.expected_mistakes if played.rule.startswith("randomized") else None
+def counted_decimals(found: Standings) -> int | None:
+    """Mistakes are whole, unless expected ones are among them; other numbers have as many decimals as they need."""
+    if not found.of_labels:
+        return None
+    return 0 if all(each.drawn is None for each in found.played) else 2
 
 
 def said(value: Any, advice: Advice) -> str:
     """A prediction in words."""
+    if value is None:
+        return "no forecast, since every expert is asleep"
     if isinstance(value, list):
         return ", ".join(f"{label} {each:.4g}" for label, each in zip(advice.labels, value, strict=True))
     return value if isinstance(value, str) else f"{value:.6g}"
