@@ -16,30 +16,18 @@ from mistakebound.aggregation.mixture import widened
 from mistakebound.errors import StreamError
 from mistakebound.experts.reading import read_row, read_table, refuse_parts, refuse_shapes, words_of
 from mistakebound.experts.roster import Roster, names_of
+from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mistakebound.aggregation.engine import Engine
-    from mistakebound.aggregation.mixture import Served
     from mistakebound.arrays import FloatArray
     from mistakebound.losses import LossLike
     from mistakebound.regret import RegretCertificate
 
 KEEP_BYTES = 16 * 2**20
-
-
-class Asked:
-    """A forecast whose outcome will be told later."""
-
-    def __init__(self, served: Served, row: FloatArray, number: int) -> None:
-        self.served, self.row, self.number = served, row, number
-
-    @property
-    def prediction(self) -> Any:
-        """What was forecast."""
-        return plain(self.served.forecast)
 
 
 class Aggregation:
@@ -74,6 +62,7 @@ class Aggregation:
         self._forecasts = array("d")  # of all classes, one round after the other
         self._losses = array("d")
         self._kept = Kept(keep_bytes)
+        self._open = Open()
         self._learned = self._late = 0
         self._shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
 
@@ -94,12 +83,22 @@ class Aggregation:
         """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
         roster, engine = self._roster, self._engine
         try:
-            return self.ask(advice).prediction
+            return self._serve(advice).prediction
         finally:
             self._roster, self._engine = roster, engine
 
     def ask(self, advice: Any) -> Asked:
-        """Mix what the experts say, for an outcome that comes later: `tell` it."""
+        """Mix what the experts say, for an outcome that comes later: `tell` it, once."""
+        return self._open.add(self._serve(advice))
+
+    def tell(self, asked: Asked, outcome: Any) -> None:
+        """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
+        number = len(self._losses)
+        self._open.refuse(asked, type(self).__name__, number)
+        self._learn(asked, outcome, number)
+        self._open.close(asked)
+
+    def _serve(self, advice: Any) -> Asked:
         roster, engine = self._roster, self._engine
         row = read_row(roster, advice, self._shape)
         try:
@@ -108,10 +107,6 @@ class Aggregation:
             self._roster, self._engine = roster, engine
             raise
         return Asked(served, row, self._learned)
-
-    def tell(self, asked: Asked, outcome: Any) -> None:
-        """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
-        self._learn(asked, outcome, len(self._losses))
 
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Mix, be told the outcome, and learn."""
@@ -122,8 +117,7 @@ class Aggregation:
         roster, engine = self._roster, self._engine
         number = len(self._losses)
         try:
-            asked = self.ask(advice)
-            self._learn(asked, outcome, number)
+            self._learn(self._serve(advice), outcome, number)
         except ValueError as error:
             raise StreamError(words_of(error), round=number) from None
         finally:
@@ -296,8 +290,3 @@ class Aggregation:
             kept=self._kept,
             make=self._make,
         )
-
-
-def plain(forecast: FloatArray) -> Any:
-    """A number, or an array of them."""
-    return forecast if forecast.ndim else float(forecast)
