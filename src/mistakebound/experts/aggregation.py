@@ -13,9 +13,11 @@ from mistakebound.aggregation.choice import quickest
 from mistakebound.aggregation.compiled import CompiledEngine
 from mistakebound.aggregation.ledger import AggregationLedger, Kept
 from mistakebound.aggregation.mixture import widened
+from mistakebound.aggregation.weighing import stacked, watched
 from mistakebound.errors import StreamError
 from mistakebound.experts.reading import read_row, read_table, refuse_parts, refuse_shapes, words_of
 from mistakebound.experts.roster import Roster, names_of
+from mistakebound.experts.showing import shown, told
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
 
@@ -66,6 +68,9 @@ class Aggregation:
         self._learned = self._late = 0
         self._shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
 
+    def __repr__(self) -> str:
+        return shown(self, told(self, keep_bytes=KEEP_BYTES), len(self._losses), self._roster.n)
+
     def parameters(self) -> dict[str, Any]:
         """What the rule was told, for a ledger."""
         return {}
@@ -84,6 +89,14 @@ class Aggregation:
         roster, engine = self._roster, self._engine
         try:
             return self._serve(advice).prediction
+        finally:
+            self._roster, self._engine = roster, engine
+
+    def weights_for(self, advice: Any) -> FloatArray:
+        """Weights that this advice would be mixed with: 0 for who sleeps, and who is new comes last."""
+        roster, engine = self._roster, self._engine
+        try:
+            return self._serve(advice).served.p.copy()
         finally:
             self._roster, self._engine = roster, engine
 
@@ -113,27 +126,54 @@ class Aggregation:
         self._on_forecasts()
         self._one(advice, outcome)
 
-    def _one(self, advice: Any, outcome: Any) -> None:
+    def _one(self, advice: Any, outcome: Any) -> Asked:
         roster, engine = self._roster, self._engine
         number = len(self._losses)
         try:
-            self._learn(self._serve(advice), outcome, number)
+            asked = self._serve(advice)
+            self._learn(asked, outcome, number)
         except ValueError as error:
             raise StreamError(words_of(error), round=number) from None
         finally:
             if len(self._losses) == number:  # who came with a refused round has not come
                 self._roster, self._engine = roster, engine
+        return asked
 
-    def run(self, A: Any, y: Any) -> AggregationLedger:
-        """Predict, then learn, over a whole stream: rounds × experts (× classes), NaN asleep; or rounds of any kind."""
+    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
+        """Predict, then learn, over a whole stream.
+
+        Parameters
+        ----------
+        A : array, DataFrame, dict of columns, or sequence of rounds
+            Rounds × experts (× classes), NaN asleep; or rounds as `learn_one` takes them.
+        y : sequence
+            An outcome for each round.
+        keep_weights : bool
+            Keep the weights of each round, rounds × experts. The rounds are then played one by one, which is slower.
+
+        Returns
+        -------
+        AggregationLedger
+            Of these rounds ``predictions``, ``losses``, ``total_loss``, ``mean_loss`` and, if asked for, ``weights``.
+            Of each expert, since the learner began: ``names``, ``expert_losses`` and the learner's ``regrets``, both
+            over its ``expert_rounds``, in which it was awake; ``linear_regrets``, which the rule learned from; and the
+            ``best_expert``, by loss a round.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> ledger = mb.experts.MLPoly().run([[20.0, 25.0], [21.0, 26.0]], [21.0, 22.0], keep_weights=True)
+        >>> ledger.weights.tolist(), ledger.predictions.tolist()
+        ([[0.5, 0.5], [1.0, 0.0]], [22.5, 21.0])
+        """
         self._on_forecasts()
-        return self._stream(A, y)
+        return self._stream(A, y, keep_weights=keep_weights)
 
-    def _stream(self, A: Any, y: Any) -> AggregationLedger:
+    def _stream(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
         table, outcomes, names = read_table(A, y)
         if isinstance(table, np.ndarray):
-            return self._many(table, outcomes, names)
-        return self._one_by_one(table, outcomes)
+            return self._many(table, outcomes, names, keep_weights=keep_weights)
+        return self._one_by_one(table, outcomes, keep_weights=keep_weights)
 
     def learn_losses(self, losses: Any) -> None:
         """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
@@ -162,21 +202,26 @@ class Aggregation:
             raise ValueError(message)
         self._loss = loss_named("given")
 
-    def _one_by_one(self, A: Iterable[Any], y: Iterable[Any]) -> AggregationLedger:
+    def _one_by_one(self, A: Iterable[Any], y: Iterable[Any], *, keep_weights: bool) -> AggregationLedger:
         rows, outcomes = list(A), list(y)
         if len(rows) != len(outcomes):
             message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
             raise ValueError(message)
         before = len(self._losses)
+        weights: list[FloatArray] | None = [] if keep_weights else None
         for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
             try:
-                self._one(advice, outcome)
-            except StreamError as error:  # noqa: PERF203 - the round is named
-                ledger: Any = self._since(before)
+                asked = self._one(advice, outcome)
+            except StreamError as error:
+                ledger: Any = self._since(before, weights)
                 raise StreamError(words_of(error), round=number, ledger=ledger) from None
-        return self._since(before)
+            if weights is not None:
+                weights.append(asked.served.p)
+        return self._since(before, weights)
 
-    def _many(self, table: FloatArray, outcomes: FloatArray, names: list[str] | None) -> AggregationLedger:
+    def _many(
+        self, table: FloatArray, outcomes: FloatArray, names: list[str] | None, *, keep_weights: bool
+    ) -> AggregationLedger:
         before, roster, engine = len(self._losses), self._roster, self._engine
         if names is None:
             roster.positional(table.shape[1])
@@ -192,7 +237,11 @@ class Aggregation:
         player = self._engine_with(width, names, vectors=table.ndim > 2)
         # The core looks at what it reads; what Python plays is looked at before.
         sound, fault = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
-        forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
+        weights = None
+        if keep_weights:
+            forecasts, losses, refused, weights = watched(player, table[:sound], outcomes[:sound])
+        else:
+            forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
         fault = refused or fault
         if len(losses):
             self._shape = table.shape[2:]
@@ -202,7 +251,7 @@ class Aggregation:
         self._losses.frombytes(np.asarray(losses, float).tobytes())
         self._learned += len(losses)
         self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
-        ledger: Any = self._since(before)
+        ledger: Any = self._since(before, weights)
         if fault is not None:
             raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
         return ledger  # type: ignore[no-any-return]
@@ -246,10 +295,10 @@ class Aggregation:
         served = widened(asked.served, new) if new else asked.served
         row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
         try:
-            told = np.asarray(outcome, float)
-            refuse_shapes(row.shape[1:], told.shape, self._shape)
-            self._loss.check(row[None], told[None])
-            loss = self._engine.learn(served, told)  # type: ignore[union-attr]
+            truth = np.asarray(outcome, float)
+            refuse_shapes(row.shape[1:], truth.shape, self._shape)
+            self._loss.check(row[None], truth[None])
+            loss = self._engine.learn(served, truth)  # type: ignore[union-attr]
         except (TypeError, ValueError) as error:
             raise StreamError(words_of(error), round=number) from None
         self._late += asked.number != self._learned
@@ -257,7 +306,7 @@ class Aggregation:
         self._shape = row.shape[1:]
         self._forecasts.extend(served.forecast.ravel().tolist())
         self._losses.append(loss)
-        self._kept.add(row[None], told[None], self._roster.prior)
+        self._kept.add(row[None], truth[None], self._roster.prior)
 
     def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
@@ -273,7 +322,7 @@ class Aggregation:
             self._engine.join(self._roster.prior())
         return self._engine
 
-    def _since(self, before: int) -> AggregationLedger:
+    def _since(self, before: int, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         sums = {} if self._engine is None else {name: values.copy() for name, values in self._engine.sums.items()}
         return AggregationLedger(
             rule=self.id,
@@ -289,4 +338,5 @@ class Aggregation:
             late=self._late,
             kept=self._kept,
             make=self._make,
+            weights=None if weights is None else stacked(weights, self._roster.n),
         )

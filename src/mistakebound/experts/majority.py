@@ -18,6 +18,7 @@ import numpy as np
 from mistakebound._core import Majority
 from mistakebound.errors import StreamError
 from mistakebound.experts.roster import Roster, is_missing, names_of
+from mistakebound.experts.showing import shown, told
 from mistakebound.ledger import ExpertLedger
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import AnyArray, FloatArray
     from mistakebound.certificate import Certificate
+
+HALF = 0.5
+"""β, unless it is told."""
 
 
 class WeightedMajority:
@@ -36,8 +40,8 @@ class WeightedMajority:
 
     Parameters
     ----------
-    beta : float
-        0 ≤ β < 1.
+    beta : float, optional
+        0 ≤ β < 1; ½ if neither it nor eta is given.
     eta : float, optional
         Instead of β: 1 − β.
     prior : sequence or dict, optional
@@ -57,12 +61,15 @@ class WeightedMajority:
 
     def __init__(
         self,
-        beta: float = 0.5,
+        beta: float | None = None,
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
     ) -> None:
+        if beta is not None and eta is not None:
+            message = f"beta and eta say the same thing, eta = 1 - beta: give one of them, got {beta!r} and {eta!r}"
+            raise ValueError(message)
         self.eta, self.prior = eta, prior
-        self.beta = beta if eta is None else 1 - eta
+        self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
         if not 0 <= self.beta < 1:
             message = f"beta must be at least 0 and below 1, got {self.beta!r}"
             raise ValueError(message)
@@ -78,6 +85,12 @@ class WeightedMajority:
         self._wrong: list[AnyArray] = []
         self._rounds = 0
         self._expected = 0.0
+
+    def __repr__(self) -> str:
+        parameters = told(self)
+        if self.eta is not None or self.beta == HALF:
+            parameters.pop("beta", None)
+        return shown(self, parameters, self._rounds, self._roster.n)
 
     def predict_one(self, advice: Any) -> Any:
         """Return the outcome with the most weight behind it."""
@@ -264,8 +277,8 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     Parameters
     ----------
-    beta : float
-        0 ≤ β < 1.
+    beta : float, optional
+        0 ≤ β < 1; ½ if neither it nor eta is given.
     seed : int, optional
         Of the draws.
     eta, prior
@@ -283,7 +296,7 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     def __init__(
         self,
-        beta: float = 0.5,
+        beta: float | None = None,
         seed: int | None = None,
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
