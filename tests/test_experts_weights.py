@@ -67,3 +67,25 @@ def test_weights_before_a_refused_round(rows: Any) -> None:
         plain.run(rows, [0.1, 0.2, 0.3])
     assert str(caught.value) == str(without.value)
     assert learner.ledger_.losses == pytest.approx(plain.ledger_.losses)
+
+
+@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving])
+def test_weights_of_votes(rule: Any) -> None:
+    rows = [{"Ann": 1, "Bob": 0}, {"Ann": 1, "Bob": 0}, {"Bob": 0}, {"Ann": 1, "Bob": 0, "Cid": 1}]
+    y = [1, 1, 1, 0]
+    kept, plain = rule(), rule()
+    ledger = kept.run(rows, y, keep_weights=True)
+    assert plain.run(rows, y).weights is None
+    assert ledger.predictions.tolist() == plain.ledger_.predictions.tolist()
+    assert ledger.weights.shape == (4, 3)
+    beta = kept.beta
+    assert ledger.weights[:3].tolist() == [
+        [0.5, 0.5, 0],
+        pytest.approx([1 / (1 + beta), beta / (1 + beta), 0]),
+        [0, 1, 0],
+    ]
+    assert ledger.weights.sum(axis=1) == pytest.approx(np.ones(4))
+    columns = rule().run({"Ann": [1, 1], "Bob": [0, 0]}, [1, 1], keep_weights=True)
+    assert columns.weights.tolist() == ledger.weights[:2, :2].tolist()
+    with pytest.raises(mb.StreamError, match="^round 4: every expert is asleep"):
+        kept.run([{"Ann": None}], [1], keep_weights=True)

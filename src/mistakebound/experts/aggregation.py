@@ -20,6 +20,7 @@ from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.showing import shown, told
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
+from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -116,6 +117,9 @@ class Aggregation:
         row = read_row(roster, advice, self._shape)
         try:
             served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
+        except StreamError as error:
+            self._roster, self._engine = roster, engine
+            raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
         except ValueError:
             self._roster, self._engine = roster, engine
             raise
@@ -237,6 +241,8 @@ class Aggregation:
         player = self._engine_with(width, names, vectors=table.ndim > 2)
         # The core looks at what it reads; what Python plays is looked at before.
         sound, fault = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
+        forecasts: Any
+        losses: Any
         weights = None
         if keep_weights:
             forecasts, losses, refused, weights = watched(player, table[:sound], outcomes[:sound])
@@ -253,7 +259,8 @@ class Aggregation:
         self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
         ledger: Any = self._since(before, weights)
         if fault is not None:
-            raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
+            words = by_name(words_of(fault), self._roster.known(names))
+            raise StreamError(words, round=fault.round, ledger=ledger)
         return ledger  # type: ignore[no-any-return]
 
     def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
@@ -300,7 +307,7 @@ class Aggregation:
             self._loss.check(row[None], truth[None])
             loss = self._engine.learn(served, truth)  # type: ignore[union-attr]
         except (TypeError, ValueError) as error:
-            raise StreamError(words_of(error), round=number) from None
+            raise StreamError(by_name(words_of(error), self._roster.known(None)), round=number) from None
         self._late += asked.number != self._learned
         self._learned += 1
         self._shape = row.shape[1:]

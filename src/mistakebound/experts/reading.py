@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from mistakebound.errors import StreamError
 from mistakebound.experts.roster import is_missing, names_of
+from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -19,23 +21,36 @@ if TYPE_CHECKING:
 def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> FloatArray:
     """What each expert forecasts, NaN for those who sleep; ``shape`` is that of the forecasts so far."""
     said = roster.row(advice)
+    names = roster.known(names_of(advice))
     awake = next((np.shape(each) for each in said if not is_missing(each)), shape or ())
     nothing = np.full(awake, np.nan)
     try:
         row = np.array([nothing if is_missing(each) else each for each in said], float)
     except (TypeError, ValueError):
-        message = "advice is not made of numbers"
+        message = f"advice is not made of numbers{_culprit(said, names)}"
         raise StreamError(message) from None
     if np.isinf(row).any():
         place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
-        message = f"the forecast of expert {place} is infinite"
-        raise StreamError(message)
+        raise StreamError(by_name(f"the forecast of expert {place} is infinite", names))
     if row.ndim > 2:
         message = f"a forecast is a number, or one for each class, but here it has the shape {row.shape[1:]}"
         raise StreamError(message)
     refuse_shapes(row.shape[1:], row.shape[1:], shape)
-    refuse_parts(row[None])
+    try:
+        refuse_parts(row[None])
+    except StreamError as error:
+        raise StreamError(by_name(words_of(error), names)) from None
     return row
+
+
+def _culprit(said: list[Any], names: list[str]) -> str:
+    """Who said what is no number."""
+    for place, each in enumerate(said):
+        try:
+            np.asarray(np.nan if is_missing(each) else each, float)
+        except (TypeError, ValueError):  # noqa: PERF203 - the first of them is looked for
+            return f": expert {repr(names[place]) if names else place} says {reprlib.repr(each)}"
+    return ""
 
 
 def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:

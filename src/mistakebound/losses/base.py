@@ -6,12 +6,15 @@ Everything is elementwise, broadcasts and is float64. With several classes the l
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
 from mistakebound.lazy import np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from mistakebound.arrays import BoolArray, FloatArray
@@ -117,3 +120,17 @@ def refuse(values: Any, bad: BoolArray, what: str, why: str, first_round: int) -
     which = f" for class {at[-1]}" if len(at) > (2 if what == "forecast" else 1) else ""
     message = f"{whose}{which} is {values[at]}; {why}"
     raise StreamError(message, round=first_round + int(at[0]))
+
+
+def by_name(words: str, names: Sequence[str]) -> str:
+    """What is wrong with the forecast of a numbered expert, said of its name; as it was if there are no names.
+
+    Examples
+    --------
+    >>> by_name("expert 1's forecast is inf; it must be finite", ["Ann", "Bob"])
+    "the forecast of expert 'Bob' is inf; it must be finite"
+    """
+    if not names:
+        return words
+    words = re.sub(r"\bexpert (\d+)'s forecast", r"the forecast of expert \1", words, count=1)
+    return re.sub(r"\bexpert (\d+)\b", lambda found: f"expert {names[int(found[1])]!r}", words, count=1)
