@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from typing import Any
 
 import numpy as np
@@ -178,3 +180,34 @@ def test_unhashable_votes_change_nothing() -> None:
     with pytest.raises(mb.StreamError, match="^round 0: "):
         master.learn_one([[1], [0]], 1)
     assert master.names_ == []
+
+
+# ---------------------------------------------------------------------- what help() says
+
+
+@pytest.mark.parametrize("name", [name for name in experts.__all__ if name not in ("Asked", "Halving")])
+def test_every_parameter_is_described(name: str) -> None:
+    kind = getattr(experts, name)
+    told = (kind.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("Examples\n")[0]
+    described = {
+        each.strip()
+        for line in told.splitlines()
+        if line.startswith("    ") and not line.startswith("     ")
+        for each in line.partition(" : ")[0].split(",")
+    }
+    takes = set(inspect.signature(kind).parameters)
+    assert described - {""} == (takes - {"more"}) | ({"keep_bytes"} if "more" in takes else set())
+    referred = set(re.findall(r"[Aa]s in `(\w+)`", told))
+    assert not any(
+        re.search(r"[Aa]s in `", getattr(experts, each).__doc__.partition("rates :")[0]) for each in referred
+    )
+    assert name != "MLPoly" or not referred
+
+
+@pytest.mark.parametrize("kind", [experts.MLPoly, experts.WeightedMajority])
+def test_what_run_says_of_its_ledger_is_there(kind: Any) -> None:
+    told = kind.run.__doc__.partition("Returns\n")[2].partition("Examples\n")[0]
+    ledger = kind().run([[1, 0]], [1], keep_weights=True)
+    named = re.findall(r"``(\w+)``", told)
+    assert len(named) > 8
+    assert all(getattr(ledger, each) is not None for each in named)
