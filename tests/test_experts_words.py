@@ -75,7 +75,7 @@ def test_beta_and_eta_say_the_same(rule: Any) -> None:
 @pytest.mark.parametrize(
     ("advice", "outcome", "words"),
     [
-        ({"Ann": 0.1, "Bob": "n/a"}, 0.5, "advice is not made of numbers: expert 'Bob' says 'n/a'"),
+        ({"Ann": 0.1, "Bob": "n/a"}, 0.5, "expert 'Bob' says 'n/a': advice is not made of numbers"),
         ({"Ann": 0.1, "expert 7": "expert 9"}, 0.5, "expert 'expert 7' says 'expert 9'"),
         ({"Bob": 0.1, "Dee": np.inf}, 0.5, "the forecast of expert 'Dee' is infinite"),
         ({"Ann": 0.1, "Bob": [0.2, 0.3]}, 0.5, "advice is not made of numbers"),

@@ -21,35 +21,39 @@ if TYPE_CHECKING:
 def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> FloatArray:
     """What each expert forecasts, NaN for those who sleep; ``shape`` is that of the forecasts so far."""
     said = roster.row(advice)
-    names = roster.known(names_of(advice))
+    try:
+        return _numbers(said, shape)
+    except StreamError as error:
+        raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
+
+
+def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
     awake = next((np.shape(each) for each in said if not is_missing(each)), shape or ())
     nothing = np.full(awake, np.nan)
     try:
         row = np.array([nothing if is_missing(each) else each for each in said], float)
     except (TypeError, ValueError):
-        message = f"advice is not made of numbers{_culprit(said, names)}"
+        message = f"{_culprit(said)}advice is not made of numbers"
         raise StreamError(message) from None
     if np.isinf(row).any():
         place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
-        raise StreamError(by_name(f"the forecast of expert {place} is infinite", names))
+        message = f"the forecast of expert {place} is infinite"
+        raise StreamError(message)
     if row.ndim > 2:
         message = f"a forecast is a number, or one for each class, but here it has the shape {row.shape[1:]}"
         raise StreamError(message)
     refuse_shapes(row.shape[1:], row.shape[1:], shape)
-    try:
-        refuse_parts(row[None])
-    except StreamError as error:
-        raise StreamError(by_name(words_of(error), names)) from None
+    refuse_parts(row[None])
     return row
 
 
-def _culprit(said: list[Any], names: list[str]) -> str:
+def _culprit(said: list[Any]) -> str:
     """Who said what is no number."""
     for place, each in enumerate(said):
         try:
             np.asarray(np.nan if is_missing(each) else each, float)
         except (TypeError, ValueError):  # noqa: PERF203 - the first of them is looked for
-            return f": expert {repr(names[place]) if names else place} says {reprlib.repr(each)}"
+            return f"expert {place} says {reprlib.repr(each)}: "
     return ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
@@ -62,8 +62,8 @@ class Open:
 
     def add(self, asked: Asked) -> Asked:
         """Let it wait."""
-        self._whose = self._whose or secrets.token_hex(8)
-        asked.key = self._whose, secrets.token_hex(8)
+        self._whose = self._whose or os.urandom(8).hex()
+        asked.key = self._whose, os.urandom(8).hex()
         self._waiting.add(asked.key[1])
         return asked
 

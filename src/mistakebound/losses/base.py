@@ -97,7 +97,11 @@ def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
         rows = values if isinstance(values, (list, tuple, np.ndarray)) else ()
         for number, row in enumerate(rows):
             if not _is_numeric(row):
-                message = f"{what} {row!r} is not made of numbers"
+                cells = row if what == "forecast" and isinstance(row, (list, tuple, np.ndarray)) else ()
+                place = next((k for k, cell in enumerate(cells) if not _is_numeric(cell)), None)
+                said = "" if place is None else f": expert {place} says {cells[place]!r}"
+                shown = row.tolist() if isinstance(row, np.ndarray) else row
+                message = f"{what} {shown!r} is not made of numbers{said}"
                 raise StreamError(message, round=first_round + number) from None
         message = f"{what}s are not an array of numbers: {error}"
         raise StreamError(message) from None
@@ -133,4 +137,9 @@ def by_name(words: str, names: Sequence[str]) -> str:
     if not names:
         return words
     words = re.sub(r"\bexpert (\d+)'s forecast", r"the forecast of expert \1", words, count=1)
-    return re.sub(r"\bexpert (\d+)\b", lambda found: f"expert {names[int(found[1])]!r}", words, count=1)
+
+    def named(found: re.Match[str]) -> str:
+        place = int(found[1])
+        return f"expert {names[place]!r}" if place < len(names) else found[0]
+
+    return re.sub(r"\bexpert (\d+)\b", named, words, count=1)
