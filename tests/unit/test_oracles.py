@@ -120,6 +120,16 @@ def test_who_is_absent_by_name_sleeps():
     assert sleepy.totals.tolist() == [2, 0]
 
 
+def test_missing_values_of_pandas_sleep():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"Ann": [1.0, None], "Bob": [3, 3]}).convert_dtypes()
+    best = oracles.best_expert(frame, [2.0, 2.0])
+    assert best.awake.tolist() == [1, 2]
+    assert best.totals.tolist() == [1, 2]
+    labels = pandas.DataFrame({"Ann": ["sun", None], "Bob": ["sun", "rain"]})
+    assert oracles.best_expert(labels, ["sun", "sun"], "zero-one").awake.tolist() == [1, 2]
+
+
 def test_errors_say_the_name():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(StreamError, match="round 1: the forecast of expert 'Bob' is inf"):

@@ -11,8 +11,9 @@ import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import Roster, is_missing, names_of
+from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.votes import is_bit, named_outcomes, refuse_probabilities
+from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,10 +17,11 @@ import numpy as np
 
 from mistakebound.aggregation.weighing import stacked
 from mistakebound.experts.counting import Counting
-from mistakebound.experts.roster import is_missing, names_of
+from mistakebound.experts.roster import names_of
 from mistakebound.experts.showing import shown, told
 from mistakebound.experts.votes import is_bit, named_outcomes, rows_of, two_sided
 from mistakebound.ledger import ExpertLedger
+from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

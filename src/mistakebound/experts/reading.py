@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import is_missing, names_of
-from mistakebound.losses.base import by_name
+from mistakebound.experts.roster import names_of
+from mistakebound.losses.base import by_name, is_missing
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray

@@ -123,14 +123,6 @@ class Roster:
         return self.names[place] if self.names is not None else str(place)
 
 
-def is_missing(value: Any) -> bool:
-    """Whether an expert says nothing: None, NaN, or pandas' NA, which does not even say whether it equals itself."""
-    try:
-        return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
-    except TypeError:
-        return True
-
-
 def names_of(advice: Any) -> list[str] | None:
     """The names in a round of advice or in a table of it; None if there are none."""
     if hasattr(advice, "columns"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import is_missing
+from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -107,6 +107,14 @@ def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
         raise StreamError(message) from None
 
 
+def is_missing(value: Any) -> bool:
+    """Whether an expert says nothing: None, NaN, or pandas' NA, which does not even say whether it equals itself."""
+    try:
+        return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
+    except TypeError:
+        return True
+
+
 def _is_numeric(row: Any) -> bool:
     try:
         floats(row)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
 from mistakebound.lazy import np
-from mistakebound.losses.base import Loss, floats, refuse
+from mistakebound.losses.base import Loss, floats, is_missing, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -109,10 +109,10 @@ def _zero_times(factor: FloatArray, values: FloatArray, forecast: FloatArray) ->
 
 
 def asleep(forecasts: Any) -> BoolArray:
-    """Who gave no label: NaN; among objects None, too."""
+    """Who gave no label: NaN; among objects None and pandas' NA, too."""
     if np.issubdtype(forecasts.dtype, np.floating):
         return np.asarray(np.isnan(forecasts), bool)
     if forecasts.dtype != object:
         return np.zeros(forecasts.shape, bool)
-    missing = [each is None or (isinstance(each, float) and each != each) for each in forecasts.ravel()]  # noqa: PLR0124
+    missing = [is_missing(each) for each in forecasts.ravel()]
     return np.array(missing, bool).reshape(forecasts.shape)

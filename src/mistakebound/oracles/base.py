@@ -148,7 +148,10 @@ def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
 def _table(A: Any) -> tuple[Any, tuple[str, ...]]:
     """Forecasts as they are, and names: those of a DataFrame, of a dict of columns, or of rounds that are dicts."""
     if hasattr(A, "columns"):
-        return A.to_numpy(), tuple(str(name) for name in A.columns)
+        table = A.to_numpy()
+        if table.dtype == object:  # pandas' NA is no number
+            table = np.where(asleep(table), np.nan, table)
+        return table, tuple(str(name) for name in A.columns)
     if isinstance(A, Mapping):
         columns = [np.asarray(column) for column in A.values()]
         if len({column.shape for column in columns}) != 1:
