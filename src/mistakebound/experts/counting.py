@@ -12,7 +12,7 @@ import numpy as np
 from mistakebound._core import Majority
 from mistakebound.errors import StreamError
 from mistakebound.experts.roster import Roster, names_of
-from mistakebound.experts.votes import is_bit, named_outcomes, refuse_probabilities
+from mistakebound.experts.votes import is_bit, is_fraction, named_outcomes, refuse_probabilities
 from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class Counting:
             if is_missing(outcome):
                 message = f"the outcome is {outcome!r}"
                 raise StreamError(message)
-            if bits:
-                refuse_probabilities(said, lambda place: self._roster.called(place, names))
             outcomes = named_outcomes([*said, outcome])
+            if bits and any(map(is_fraction, outcomes)):
+                refuse_probabilities(said, lambda place: self._roster.called(place, names))
         except (ValueError, TypeError) as error:
             raise StreamError(str(error), round=self._rounds) from None
         self._join(len(said), names)
