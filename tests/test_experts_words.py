@@ -175,6 +175,17 @@ def test_a_prediction_brings_nobody_in() -> None:
     assert master.names_ == ["Ann", "Bob", "Cid"]
 
 
+def test_the_round_of_a_batch_is_named() -> None:
+    master = experts.WeightedMajority()
+    master.run([[1, 0]] * 5, [1] * 5)
+    with pytest.raises(mb.StreamError, match="^round 1: every expert is asleep") as caught:
+        master.run([[1, 0], [None, None]], [1, 1])
+    assert caught.value.round == 1
+    assert caught.value.ledger.rounds == master.ledger_.rounds == 6
+    with pytest.raises(mb.StreamError, match="^round 6: every expert is asleep"):  # in its life
+        master.learn_one([None, None], 1)
+
+
 def test_unhashable_votes_change_nothing() -> None:
     master = experts.WeightedMajority()
     with pytest.raises(mb.StreamError, match="^round 0: "):

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound.aggregation.weighing import stacked
+from mistakebound.errors import StreamError
 from mistakebound.experts.counting import Counting
+from mistakebound.experts.reading import words_of
 from mistakebound.experts.roster import names_of
 from mistakebound.experts.showing import shown, told
 from mistakebound.experts.votes import is_bit, named_outcomes, rows_of, two_sided
@@ -146,8 +148,12 @@ class WeightedMajority(Counting):
             raise ValueError(message)
         bits = self._bits and all(map(is_bit, outcomes))
         weights: list[FloatArray] | None = [] if keep_weights else None
-        for advice, outcome in zip(rows, outcomes, strict=True):
-            self._one(advice, outcome, bits=bits, weights=weights)
+        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+            try:
+                self._one(advice, outcome, bits=bits, weights=weights)
+            except StreamError as error:  # noqa: PERF203 - the round is that of the batch
+                ledger: Any = self.ledger_
+                raise StreamError(words_of(error), round=number, ledger=ledger) from None
         return self.ledger_ if weights is None else replace(self.ledger_, weights=stacked(weights, self._roster.n))
 
     @property
