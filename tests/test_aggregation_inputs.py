@@ -146,7 +146,9 @@ def test_tables_that_are_no_tables() -> None:
     pandas = pytest.importorskip("pandas")
     learner = experts.MLPoly()
     frame = pandas.DataFrame({"Ann": [0.1, 0.2, "?"], "Bob": [0.2, 0.3, 0.4]})
-    with pytest.raises(mb.StreamError, match="round 2: advice is not made of numbers") as caught:
+    with pytest.raises(
+        mb.StreamError, match=r"round 2: expert 'Ann' says '\?': advice is not made of numbers"
+    ) as caught:
         learner.run(frame, [0.1, 0.2, 0.3])
     assert learner.names_ == ["Ann", "Bob"]
     assert caught.value.ledger.rounds == 2

@@ -284,6 +284,12 @@ class ExpertLedger:
 
     ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
     answers, which is what the theorem on the randomized rule speaks of.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mb.experts.WeightedMajority().run([[0, 1, 1], [0, 1, 1]], [0, 0])
+    <ExpertLedger: 2 mistakes in 2 rounds, weighted-majority; experts: 3, the best '0' with 0 mistakes in 2 rounds>
     """
 
     rule: str
@@ -301,6 +307,19 @@ class ExpertLedger:
     names: tuple[str, ...]
     from_start: bool = True
     """Whether the learner began with these rounds."""
+    weights: FloatArray | None = None
+    """Rounds × experts, if ``run`` was asked for them: what each of its rounds was voted with, 0 for sleepers."""
+
+    def __repr__(self) -> str:
+        """What a person asks first; the arrays may be long."""
+        told = (
+            f"<ExpertLedger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule}; experts: {len(self.names)}"
+        )
+        if not self.rounds:
+            return told + ">"
+        best = self.best_expert
+        mistakes, awake = self.expert_mistakes[best], self.expert_rounds[best]
+        return f"{told}, the best {self.names[best]!r} with {mistakes} mistakes in {awake} rounds>"
 
     @property
     def mistakes(self) -> int:

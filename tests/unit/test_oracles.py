@@ -85,6 +85,61 @@ def test_the_best_expert_of_labels():
     assert best.name == "best expert (1)"
 
 
+ROWS = [{"Ann": 1.0, "Bob": 2.0}, {"Bob": 2.5, "Ann": 3.0}, {"Ann": 0.5, "Bob": 2.0}]
+
+
+def test_names_are_kept():
+    pandas = pytest.importorskip("pandas")
+    y = [2.0, 2.0, 2.0]
+    for A in (ROWS, pandas.DataFrame(ROWS), {"Ann": [1.0, 3.0, 0.5], "Bob": [2.0, 2.5, 2.0]}):
+        best = oracles.best_expert(A, y)
+        assert best.name == "best expert (Bob)"
+        assert best.totals.tolist() == [1 + 1 + 1.5**2, 0.25]
+        for found in (
+            best,
+            oracles.best_convex(A, y),
+            oracles.best_convex(A, y, "absolute"),
+            oracles.best_linear(A, y),
+        ):
+            assert found.names == ("Ann", "Bob")
+        assert oracles.expert_losses(A, y, "absolute").tolist() == [[1, 0], [1, 0.5], [1.5, 0]]
+    assert oracles.best_expert([[1.0, 2.0]], [2.0]).names == ()
+
+
+def test_who_is_absent_by_name_sleeps():
+    best = oracles.best_expert([{"Ann": 1.0}, {"Bob": 2.0, "Ann": 2.0}], [2.0, 2.0])
+    assert best.awake.tolist() == [2, 1]
+    assert best.name.startswith("best expert (Bob), by mean loss")
+    assert oracles.best_convex([{"Ann": 1.0}, {"Bob": 2.0, "Ann": 2.0}], [2.0, 2.0]).names == ("Ann", "Bob")
+    classes = oracles.best_expert([{"Ann": [0.5, 0.5]}, {"Ann": [0.5, 0.5], "Bob": [1.0, 0.0]}], [[1, 0], [1, 0]])
+    assert classes.name.startswith("best expert (Bob)")
+    labels = [{"Ann": "sun", "Bob": "rain"}, {"Ann": "sun", "Bob": "sun"}]
+    assert oracles.best_expert(labels, ["rain", "sun"], "zero-one").name == "best expert (Bob)"
+    sleepy = oracles.best_expert([labels[0], {"Ann": "sun"}], ["rain", "nan"], "zero-one")  # who sleeps says no "nan"
+    assert sleepy.awake.tolist() == [2, 1]
+    assert sleepy.totals.tolist() == [2, 0]
+
+
+def test_missing_values_of_pandas_sleep():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"Ann": [1.0, None], "Bob": [3, 3]}).convert_dtypes()
+    best = oracles.best_expert(frame, [2.0, 2.0])
+    assert best.awake.tolist() == [1, 2]
+    assert best.totals.tolist() == [1, 2]
+    labels = pandas.DataFrame({"Ann": ["sun", None], "Bob": ["sun", "rain"]})
+    assert oracles.best_expert(labels, ["sun", "sun"], "zero-one").awake.tolist() == [1, 2]
+
+
+def test_errors_say_the_name():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(StreamError, match="round 1: the forecast of expert 'Bob' is inf"):
+        oracles.best_expert([{"Ann": 1, "Bob": 2}, {"Ann": 1, "Bob": float("inf")}], [1, 1])
+    with pytest.raises(StreamError, match="round 0: .* is not made of numbers: expert 'who' says 'x'"):
+        oracles.best_expert(pandas.DataFrame({"low": [1.0, 2.0], "who": ["x", "y"]}), [1, 1])
+    with pytest.raises(StreamError, match="as many forecasts"):
+        oracles.best_expert({"Ann": [1, 2], "Bob": [1]}, [1, 1])
+
+
 # Convex combinations.
 
 

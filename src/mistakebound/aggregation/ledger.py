@@ -62,6 +62,16 @@ class AggregationLedger:
 
     ``regrets`` are the learner's losses less the expert's over those rounds. With the gradient trick the rule learns
     from ``linear_regrets``, of losses made linear at its forecasts; they are at least the regrets.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mixer = mb.experts.MLPoly()
+    >>> mixer.run({"Ann": [20.0, 21.0], "Bob": [25.0, 26.0]}, [21.0, 22.0])  # doctest: +NORMALIZE_WHITESPACE
+    <AggregationLedger: ml-poly; 2 rounds, 2 experts; square loss 3.25;
+    best expert: 'Ann' with 2 in 2 rounds; largest regret: 1.25 to 'Ann'>
+    >>> mixer
+    <MLPoly(): 2 rounds, 2 experts>
     """
 
     rule: str
@@ -77,6 +87,24 @@ class AggregationLedger:
     late: int
     kept: Kept
     make: Callable[[FloatArray], Engine] = field(compare=False)
+    weights: FloatArray | None = field(default=None, compare=False)
+    """Rounds × experts, if they were asked for (``keep_weights``): what each round was mixed with, 0 for sleepers."""
+
+    def __repr__(self) -> str:
+        """What a person asks first; the arrays may be long."""
+        told = f"<AggregationLedger: {self.rule}; {_many(self.rounds, 'round')}, {_many(len(self.names), 'expert')}"
+        awake = self.expert_rounds > 0
+        if not awake.any():
+            return told + ">"
+        best = self.names.index(self.best_expert)
+        most = int(np.argmax(np.where(awake, self.regrets, -np.inf)))
+        lost = f"{self.expert_losses[best]:.6g} in {_many(int(self.expert_rounds[best]), 'round')}"
+        since = "" if self.from_start else " since the learner began"
+        return (
+            f"{told}; {self.loss.name} {self.total_loss:.6g}{since and ' here'}; "
+            f"best expert{since}: {self.names[best]!r} with {lost}; "
+            f"largest regret{since}: {self.regrets[most]:.6g} to {self.names[most]!r}>"
+        )
 
     @property
     def rounds(self) -> int:
@@ -148,3 +176,7 @@ def as_told(served: Served, forecast: FloatArray) -> Served:
         return served
     near = np.abs(said - forecast) <= 1e-9 * float(np.abs(x).max())
     return Served(x, served.awake, served.p, np.asarray(forecast)) if near.all() else served
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -10,6 +10,7 @@ import numpy as np
 
 import mistakebound as mb
 from mistakebound.cli.advisers import by_classes, by_labels, by_numbers, labelled, places, some, texts_of
+from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +117,8 @@ class Advice:
         if number is None:
             return error
         words = str(error).removeprefix(f"round {number}: ")
-        words = re.sub(r"\bexpert (\d+)'s forecast", r"the forecast of expert \1", words)
-        words = re.sub(r"\bexpert (\d+)\b", lambda found: f"expert {self.names[int(found[1])]!r}", words)
+        if not re.search(r"\bexpert ['\"]", words):  # a learner has not named it yet
+            words = by_name(words, self.names)
         words = re.sub(r"\bfor class (\d+)\b", lambda found: f"for class {self.labels[int(found[1])]!r}", words)
         return mb.StreamError(f"{self.frame.where(number)}: {words}")
 

@@ -22,7 +22,7 @@ from mistakebound.oracles import expert_losses
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.arrays import AnyArray, FloatArray, IntArray
+    from mistakebound.arrays import FloatArray, IntArray
     from mistakebound.certificate import Certificate
     from mistakebound.cli.advice import Advice
     from mistakebound.losses import Loss
@@ -220,18 +220,10 @@ def history(played: Played, learner: Any, advice: Advice) -> History:
     starts = sorted({0, *drawn, *halves})
     weights, bounds = [], []
     for begin, end in pairwise([*starts, T]):
-        weights.append(weights_before(learner, advice, begin))
+        weights.append(learner.weights_for(advice.row(begin)))
         learner.run(advice.table(begin, end), advice.outcomes[begin:end])
         if end in halves:
             bounds.append((end, learner.certify()))
     bounds.append((T, played.certificate))
     known = [(t, told.bound) for t, told in bounds if told is not None and told.status in BOUNDED]
     return History(np.array(starts), np.array(weights), known)
-
-
-def weights_before(learner: Any, advice: Advice, number: int) -> AnyArray:
-    """With which the experts are mixed in a round."""
-    if advice.kind == LABELS:
-        weights: AnyArray = learner.weights_
-        return weights if len(weights) else np.full(len(advice.names), 1 / len(advice.names))
-    return np.asarray(learner.ask(advice.row(number)).served.p).copy()

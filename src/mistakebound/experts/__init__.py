@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from mistakebound.experts.aggregation import Aggregation, Asked
+from mistakebound.experts.aggregation import Aggregation
 from mistakebound.experts.calibrated import ExponentiallyWeightedAverage, FixedShare, Ridge
 from mistakebound.experts.majority import Halving, RandomizedWeightedMajority, WeightedMajority
 from mistakebound.experts.mixtures import (
@@ -22,6 +22,7 @@ from mistakebound.experts.mixtures import (
     MLProd,
     Squint,
 )
+from mistakebound.experts.tickets import Asked
 
 __all__ = [
     "BOA",

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import copy
-from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.aggregation.choice import quickest
-from mistakebound.aggregation.compiled import CompiledEngine
-from mistakebound.aggregation.ledger import AggregationLedger, Kept
-from mistakebound.aggregation.mixture import widened
-from mistakebound.errors import StreamError
-from mistakebound.experts.reading import read_row, read_table, refuse_parts, refuse_shapes, words_of
-from mistakebound.experts.roster import Roster, names_of
-from mistakebound.losses import loss_named
+from mistakebound.experts.playing import Playing
+from mistakebound.experts.showing import shown, told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from mistakebound.aggregation.engine import Engine
-    from mistakebound.aggregation.mixture import Served
+    from mistakebound.aggregation.ledger import AggregationLedger
     from mistakebound.arrays import FloatArray
+    from mistakebound.experts.tickets import Asked
     from mistakebound.losses import LossLike
     from mistakebound.regret import RegretCertificate
 
 KEEP_BYTES = 16 * 2**20
 
 
-class Asked:
-    """A forecast whose outcome will be told later."""
-
-    def __init__(self, served: Served, row: FloatArray, number: int) -> None:
-        self.served, self.row, self.number = served, row, number
-
-    @property
-    def prediction(self) -> Any:
-        """What was forecast."""
-        return plain(self.served.forecast)
-
-
-class Aggregation:
+class Aggregation(Playing):
     """Mix the forecasts of experts, and prove how little is lost to the best of them.
 
     Parameters
@@ -58,8 +38,6 @@ class Aggregation:
         Memory for advice and outcomes, from which a certificate is derived.
     """
 
-    id: ClassVar[str]
-
     def __init__(
         self,
         loss: LossLike = "square",
@@ -68,78 +46,72 @@ class Aggregation:
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
-        self._loss = loss_named(loss)
-        self._roster = Roster(prior)
-        self._engine: Engine | CompiledEngine | None = None
-        self._forecasts = array("d")  # of all classes, one round after the other
-        self._losses = array("d")
-        self._kept = Kept(keep_bytes)
-        self._learned = self._late = 0
-        self._shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
+        super().__init__(loss, prior, keep_bytes)
 
-    def parameters(self) -> dict[str, Any]:
-        """What the rule was told, for a ledger."""
-        return {}
-
-    def _make(self, prior: FloatArray) -> Engine:
-        """The rule at work."""
-        raise NotImplementedError
-
-    @property
-    def uses_gradient(self) -> bool:
-        """Whether losses are made linear."""
-        return self._loss.convex if self.gradient is None else self.gradient
+    def __repr__(self) -> str:
+        return shown(self, told(self, keep_bytes=KEEP_BYTES), len(self._losses), self._roster.n)
 
     def predict_one(self, advice: Any) -> Any:
         """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
         roster, engine = self._roster, self._engine
         try:
-            return self.ask(advice).prediction
+            return self._serve(advice).prediction
+        finally:
+            self._roster, self._engine = roster, engine
+
+    def weights_for(self, advice: Any) -> FloatArray:
+        """Weights that this advice would be mixed with: 0 for who sleeps, and who is new comes last."""
+        roster, engine = self._roster, self._engine
+        try:
+            return self._serve(advice).served.p.copy()
         finally:
             self._roster, self._engine = roster, engine
 
     def ask(self, advice: Any) -> Asked:
-        """Mix what the experts say, for an outcome that comes later: `tell` it."""
-        roster, engine = self._roster, self._engine
-        row = read_row(roster, advice, self._shape)
-        try:
-            served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
-        except ValueError:
-            self._roster, self._engine = roster, engine
-            raise
-        return Asked(served, row, self._learned)
+        """Mix what the experts say, for an outcome that comes later: `tell` it, once."""
+        return self._open.add(self._serve(advice))
 
     def tell(self, asked: Asked, outcome: Any) -> None:
         """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
-        self._learn(asked, outcome, len(self._losses))
+        number = len(self._losses)
+        self._open.refuse(asked, type(self).__name__, number)
+        self._learn(asked, outcome, number)
+        self._open.close(asked)
 
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Mix, be told the outcome, and learn."""
         self._on_forecasts()
         self._one(advice, outcome)
 
-    def _one(self, advice: Any, outcome: Any) -> None:
-        roster, engine = self._roster, self._engine
-        number = len(self._losses)
-        try:
-            asked = self.ask(advice)
-            self._learn(asked, outcome, number)
-        except ValueError as error:
-            raise StreamError(words_of(error), round=number) from None
-        finally:
-            if len(self._losses) == number:  # who came with a refused round has not come
-                self._roster, self._engine = roster, engine
+    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
+        """Predict, then learn, over a whole stream.
 
-    def run(self, A: Any, y: Any) -> AggregationLedger:
-        """Predict, then learn, over a whole stream: rounds × experts (× classes), NaN asleep; or rounds of any kind."""
+        Parameters
+        ----------
+        A : array, DataFrame, dict of columns, or sequence of rounds
+            Rounds × experts (× classes), NaN asleep; or rounds as `learn_one` takes them.
+        y : sequence
+            An outcome for each round.
+        keep_weights : bool
+            Keep the weights of each round, rounds × experts. The rounds are then played one by one, which is slower.
+
+        Returns
+        -------
+        AggregationLedger
+            Of these rounds ``predictions``, ``losses``, ``total_loss``, ``mean_loss`` and, if asked for, ``weights``.
+            Of each expert, since the learner began: ``names``, ``expert_losses`` and the learner's ``regrets``, both
+            over its ``expert_rounds``, in which it was awake; ``linear_regrets``, which the rule learned from; and the
+            ``best_expert``, by loss a round.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> ledger = mb.experts.MLPoly().run([[20.0, 25.0], [21.0, 26.0]], [21.0, 22.0], keep_weights=True)
+        >>> ledger.weights.tolist(), ledger.predictions.tolist()
+        ([[0.5, 0.5], [1.0, 0.0]], [22.5, 21.0])
+        """
         self._on_forecasts()
-        return self._stream(A, y)
-
-    def _stream(self, A: Any, y: Any) -> AggregationLedger:
-        table, outcomes, names = read_table(A, y)
-        if isinstance(table, np.ndarray):
-            return self._many(table, outcomes, names)
-        return self._one_by_one(table, outcomes)
+        return self._stream(A, y, keep_weights=keep_weights)
 
     def learn_losses(self, losses: Any) -> None:
         """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
@@ -153,86 +125,10 @@ class Aggregation:
         rounds = len(next(iter(L.values()), ())) if isinstance(L, Mapping) else len(L)
         return self._stream(L, np.zeros(rounds)).losses
 
-    def _on_forecasts(self) -> None:
-        if self._engine is None:
-            self._loss = loss_named(self.loss)
-        if self._loss.id == "given" and loss_named(self.loss).id != "given":
-            message = "this learner was told losses alone; forecasts cannot be mixed in"
-            raise ValueError(message)
-
-    def _on_losses(self) -> None:
-        if self._loss.id == "given":
-            return
-        if self._engine is not None:
-            message = f"this learner mixes forecasts under the {self._loss.name}; losses alone cannot be mixed in"
-            raise ValueError(message)
-        self._loss = loss_named("given")
-
-    def _one_by_one(self, A: Iterable[Any], y: Iterable[Any]) -> AggregationLedger:
-        rows, outcomes = list(A), list(y)
-        if len(rows) != len(outcomes):
-            message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
-            raise ValueError(message)
-        before = len(self._losses)
-        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
-            try:
-                self._one(advice, outcome)
-            except StreamError as error:  # noqa: PERF203 - the round is named
-                ledger: Any = self._since(before)
-                raise StreamError(words_of(error), round=number, ledger=ledger) from None
-        return self._since(before)
-
-    def _many(self, table: FloatArray, outcomes: FloatArray, names: list[str] | None) -> AggregationLedger:
-        before, roster, engine = len(self._losses), self._roster, self._engine
-        if names is None:
-            roster.positional(table.shape[1])
-            places = list(range(table.shape[1]))
-        else:
-            places = roster.columns(names)
-        refuse_shapes(table.shape[2:], outcomes.shape[1:], self._shape)
-        width = max(roster.n, max(places) + 1)
-        if places != list(range(width)):
-            spread = np.full((table.shape[0], width, *table.shape[2:]), np.nan)
-            spread[:, places] = table
-            table = spread
-        player = self._engine_with(width, names, vectors=table.ndim > 2)
-        # The core looks at what it reads; what Python plays is looked at before.
-        sound, fault = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
-        forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
-        fault = refused or fault
-        if len(losses):
-            self._shape = table.shape[2:]
-        elif fault is not None:
-            self._roster, self._engine = roster, engine
-        self._forecasts.frombytes(np.asarray(forecasts, float).tobytes())
-        self._losses.frombytes(np.asarray(losses, float).tobytes())
-        self._learned += len(losses)
-        self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
-        ledger: Any = self._since(before)
-        if fault is not None:
-            raise StreamError(words_of(fault), round=fault.round, ledger=ledger)
-        return ledger  # type: ignore[no-any-return]
-
-    def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
-        """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
-        try:
-            refuse_parts(table)
-            self._loss.check(table, outcomes)
-        except StreamError as error:
-            if error.round is None:
-                raise
-            return error.round, error
-        return len(table), None
-
     @property
     def weights_(self) -> FloatArray:
         """Weights of the experts, if all are awake."""
         return np.zeros(0) if self._engine is None else self._engine.weights()
-
-    @property
-    def names_(self) -> list[str]:
-        """What the experts are called; their numbers, if they have no names."""
-        return [self._roster.name(k) for k in range(self._roster.n)]
 
     @property
     def ledger_(self) -> AggregationLedger:
@@ -244,60 +140,3 @@ class Aggregation:
         from mistakebound.regret import certify_regret  # noqa: PLC0415 - seldom needed
 
         return certify_regret(self.ledger_)
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-
-    def _learn(self, asked: Asked, outcome: Any, number: int) -> None:
-        new = self._roster.n - len(asked.row)
-        served = widened(asked.served, new) if new else asked.served
-        row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
-        try:
-            told = np.asarray(outcome, float)
-            refuse_shapes(row.shape[1:], told.shape, self._shape)
-            self._loss.check(row[None], told[None])
-            loss = self._engine.learn(served, told)  # type: ignore[union-attr]
-        except (TypeError, ValueError) as error:
-            raise StreamError(words_of(error), round=number) from None
-        self._late += asked.number != self._learned
-        self._learned += 1
-        self._shape = row.shape[1:]
-        self._forecasts.extend(served.forecast.ravel().tolist())
-        self._losses.append(loss)
-        self._kept.add(row[None], told[None], self._roster.prior)
-
-    def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
-        """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
-        if self._engine is not None and width <= self._roster.n:
-            return self._engine
-        self._roster = copy.deepcopy(self._roster)
-        self._roster.settle(width, names)
-        if self._engine is None:
-            made, prior = self._make(self._roster.prior()), self._roster.prior()
-            self._engine = made if vectors else quickest(made, prior)
-        else:
-            self._engine = copy.deepcopy(self._engine)
-            self._engine.join(self._roster.prior())
-        return self._engine
-
-    def _since(self, before: int) -> AggregationLedger:
-        sums = {} if self._engine is None else {name: values.copy() for name, values in self._engine.sums.items()}
-        return AggregationLedger(
-            rule=self.id,
-            parameters=self.parameters(),
-            loss=self._loss,
-            gradient=self.uses_gradient,
-            names=tuple(self.names_),
-            prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            predictions=np.array(self._forecasts).reshape(len(self._losses), *(self._shape or ()))[before:],
-            losses=np.array(self._losses[before:]),
-            sums=sums,
-            from_start=before == 0,
-            late=self._late,
-            kept=self._kept,
-            make=self._make,
-        )
-
-
-def plain(forecast: FloatArray) -> Any:
-    """A number, or an array of them."""
-    return forecast if forecast.ndim else float(forecast)

@@ -10,41 +10,33 @@ stays true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expe
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound._core import Majority
+from mistakebound.aggregation.weighing import stacked
 from mistakebound.errors import StreamError
-from mistakebound.experts.guard import Guarded, guarded
+from mistakebound.experts.counting import Counting, Totals
+from mistakebound.experts.guard import guarded
 from mistakebound.experts.reading import words_of
-from mistakebound.experts.roster import Roster, is_missing, names_of
-from mistakebound.experts.votes import named_outcomes, rounds_of, together, two_sided
-from mistakebound.labels import label_array
-from mistakebound.ledger import ExpertLedger
+from mistakebound.experts.roster import names_of
+from mistakebound.experts.showing import shown, told
+from mistakebound.experts.votes import is_bit, named_outcomes, rows_of, two_sided
+from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from mistakebound.arrays import AnyArray, FloatArray
+    from mistakebound.arrays import FloatArray
     from mistakebound.certificate import Certificate
+    from mistakebound.ledger import ExpertLedger
+
+HALF = 0.5
+"""β, unless it is told."""
 
 
-@dataclass(frozen=True)
-class _Totals:
-    """How far a learner is: of the experts that there are, and of itself."""
-
-    rounds: int
-    parts: int
-    mistakes: AnyArray
-    charged: FloatArray
-    awake: AnyArray
-    expected: float
-
-
-class WeightedMajority(Guarded):
+class WeightedMajority(Counting):
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
@@ -53,8 +45,8 @@ class WeightedMajority(Guarded):
 
     Parameters
     ----------
-    beta : float
-        0 ≤ β < 1.
+    beta : float, optional
+        0 ≤ β < 1; ½ if neither it nor eta is given.
     eta : float, optional
         Instead of β: 1 − β.
     prior : sequence or dict, optional
@@ -69,93 +61,111 @@ class WeightedMajority(Guarded):
     """
 
     id: ClassVar[str] = "weighted-majority"
-    engine: ClassVar[Any] = Majority
-    """What plays: the core, or its specification in ``mistakebound.aggregation.majority``."""
 
     def __init__(
         self,
-        beta: float = 0.5,
+        beta: float | None = None,
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__()
+        if beta is not None and eta is not None:
+            message = f"beta and eta say the same thing, eta = 1 - beta: give one of them, got {beta!r} and {eta!r}"
+            raise ValueError(message)
         self.eta, self.prior = eta, prior
-        self.beta = beta if eta is None else 1 - eta
+        self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
         if not 0 <= self.beta < 1:
             message = f"beta must be at least 0 and below 1, got {self.beta!r}"
             raise ValueError(message)
         if prior is not None and self.beta == 0:
             message = "halving counts mistakes alone: it has no prior"
             raise ValueError(message)
-        self._roster = Roster(prior)
-        self._core = self.engine(float(self.beta))
-        self._mistakes = np.zeros(0, np.int64)
-        self._charged = np.zeros(0)
-        self._awake = np.zeros(0, np.int64)
-        self._predictions: list[AnyArray] = []
-        self._wrong: list[AnyArray] = []
-        self._rounds = 0
-        self._expected = 0.0
+        super().__init__(float(self.beta), prior)
+
+    def __repr__(self) -> str:
+        parameters = told(self)
+        if self.eta is not None or self.beta == HALF:
+            parameters.pop("beta", None)
+        return shown(self, parameters, self._rounds, self._roster.n)
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
-        """Return the outcome with the most weight behind it."""
+        """Return the outcome with the most weight behind it; who is new joins when the outcome is told."""
         said, names = self._read(advice)
-        self._join(len(said), names)
-        return self._choose(*self._behind(said, named_outcomes(said)))
+        with self._visitors(len(said), names):
+            return self._choose(*self._behind(said, named_outcomes(said)))
+
+    @guarded
+    def weights_for(self, advice: Any) -> FloatArray:
+        """Weights that these votes would have, which sum to 1: 0 for who sleeps, and who is new comes last."""
+        said, names = self._read(advice)
+        with self._visitors(len(said), names):
+            return self._weights_among(np.array([not is_missing(each) for each in said]))
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
-        """Predict, be told the outcome, and charge every wrong expert."""
-        try:
-            said, names = self._read(advice)
-            if is_missing(outcome):
-                message = f"the outcome is {outcome!r}"
-                raise StreamError(message)
-            outcomes = named_outcomes([*said, outcome])
-        except (ValueError, TypeError) as error:
-            raise StreamError(str(error), round=self._rounds) from None
-        self._join(len(said), names)
-        if len(outcomes) <= 2 and not any(is_missing(each) for each in said):
-            high = outcomes[-1]
-            row = np.array([[each == high for each in said]], np.uint8)
-            self._all_awake(row, np.array([outcome == high], np.uint8), (outcomes[0], high))
-        else:
-            self._any_advice(said, outcomes, outcome)
+        """Predict, be told the outcome, and charge every wrong expert.
+
+        A number such as 0.9 is no vote while all outcomes are 0 and 1: it is refused, for it is a probability.
+        """
+        self._one(advice, outcome, bits=self._bits and is_bit(outcome))
 
     @guarded
-    def run(self, A: Any, y: Any) -> ExpertLedger:
-        """Predict, then learn, over a whole stream: a row of A holds each expert's advice for a round.
+    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> ExpertLedger:
+        """Predict, then learn, over a whole stream.
 
-        Or A is a DataFrame, or a dict, with a column for each expert. Returns the ledger of these rounds; ``ledger_``
-        is that of all.
+        Parameters
+        ----------
+        A : array, DataFrame, dict of columns, or sequence of rounds
+            A row holds each expert's advice for a round.
+        y : sequence
+            An outcome for each round.
+        keep_weights : bool
+            Keep the weights of each of these rounds, rounds × experts. They are then played one by one: slower.
+
+        Returns
+        -------
+        ExpertLedger
+            Of these rounds (``ledger_`` is of all): ``rounds``, ``predictions``, ``mistakes``, ``mistake_rounds`` and
+            ``expected_mistakes``; of each expert its name in ``names``, ``expert_mistakes`` in the ``expert_rounds`` in
+            which it was awake, and the ``best_expert``, by number; ``weights``, if asked for.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> ledger = mb.experts.WeightedMajority().run([[1, 0], [1, 0]], [1, 1], keep_weights=True)
+        >>> ledger.weights.round(3).tolist()
+        [[0.5, 0.5], [0.667, 0.333]]
         """
-        before = self._now()
-        names = names_of(A)
-        table = two_sided(A, y)
+        before, names = self._now(), names_of(A)
+        ledger: Any
+        table = None if keep_weights else two_sided(A, y)
         if table is not None:
             said, outcome, sides = table
             if names is None:
                 self._roster.positional(said.shape[1])
             if names is None or self._roster.columns(names) == list(range(max(self._roster.n, said.shape[1]))):
                 self._join(said.shape[1], names)
+                self._bits = self._bits and all(map(is_bit, sides))
                 self._all_awake(said, outcome, sides)
-                ledger: Any = self._since(before)
+                ledger = self._since(before)
                 if ledger.rounds < len(outcome):
                     message = "advice is neither of two values"
                     raise StreamError(message, round=ledger.rounds, ledger=ledger)
                 return ledger  # type: ignore[no-any-return]
-        rows, outcomes = rounds_of(A, names), list(y)
+        rows, outcomes = rows_of(A), list(y)
         if len(rows) != len(outcomes):
             message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
             raise ValueError(message)
+        bits = self._bits and all(map(is_bit, outcomes))
+        weights: list[FloatArray] | None = [] if keep_weights else None
         for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
             try:
-                self.learn_one(advice, outcome)
-            except StreamError as error:  # noqa: PERF203 - the round is named
+                self._one(advice, outcome, bits=bits, weights=weights)
+            except StreamError as error:  # noqa: PERF203 - the round is that of the batch
                 ledger = self._since(before)
                 raise StreamError(words_of(error), round=number, ledger=ledger) from None
-        return self._since(before)
+        whole = self._since(before)
+        return whole if weights is None else replace(whole, weights=stacked(weights, self._roster.n))
 
     @property
     def weights_(self) -> FloatArray:
@@ -164,129 +174,21 @@ class WeightedMajority(Guarded):
         return np.asarray(w / w.sum()) if len(w) else w
 
     @property
+    def names_(self) -> list[str]:
+        """What the experts are called; their numbers, if they have no names."""
+        return [self._roster.name(k) for k in range(self._roster.n)]
+
+    @property
     def ledger_(self) -> ExpertLedger:
         """What happened so far."""
-        return self._since(_Totals(0, 0, np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), 0.0))
+        with self._lock:
+            return self._since(Totals())
 
     def certify(self) -> Certificate:
         """Mistakes beside what the rule's theorem allows."""
         from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
-
-    # -- pieces ----------------------------------------------------------------------------------------------
-
-    def _now(self) -> _Totals:
-        totals = (self._mistakes.copy(), self._charged.copy(), self._awake.copy())
-        return _Totals(self._rounds, len(self._predictions), *totals, self._expected)
-
-    @guarded
-    def _since(self, before: _Totals) -> ExpertLedger:
-        """The ledger of the rounds since then."""
-        new = self._roster.n - len(before.mistakes)  # newcomers had lost by then what the learner expected to lose
-        charged = self._charged - np.concatenate([before.charged, np.full(new, before.expected)])
-        mistakes = self._mistakes - np.concatenate([before.mistakes, np.zeros(new, np.int64)])
-        wrong = np.concatenate([np.zeros(0, np.int64), *self._wrong[before.parts :]])
-        return ExpertLedger(
-            rule=self.id,
-            beta=float(self.beta),
-            rounds=self._rounds - before.rounds,
-            predictions=together(self._predictions[before.parts :]),
-            mistake_rounds=wrong - before.rounds,
-            expert_mistakes=mistakes,
-            expected_mistakes=self._expected - before.expected,
-            expert_losses=mistakes + charged,
-            expert_rounds=self._awake - np.concatenate([before.awake, np.zeros(new, np.int64)]),
-            prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            names=tuple(self._roster.name(k) for k in range(self._roster.n)),
-            from_start=before.rounds == 0,
-        )
-
-    def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:
-        said = self._roster.row(advice)
-        if all(is_missing(each) for each in said):
-            message = "every expert is asleep" if said else "no expert gave advice"
-            raise StreamError(message)
-        return said, names_of(advice)
-
-    def _join(self, width: int, names: list[str] | None) -> None:
-        """Newcomers have lost so far what the learner expected to lose, as if they had slept."""
-        before = self._roster.n
-        if not self._roster.settle(width, names):
-            return
-        log_prior = np.log(self._roster.prior())
-        scale = -math.log(self.beta) if self.beta > 0 else math.inf
-        for log_of_one in log_prior[before:]:
-            start = float(log_prior[0] - log_of_one) / scale
-            self._core.join(1, self._expected + start)
-        grown = len(log_prior) - before
-        self._mistakes = np.concatenate([self._mistakes, np.zeros(grown, np.int64)])
-        self._charged = np.concatenate([self._charged, np.full(grown, self._expected)])
-        self._awake = np.concatenate([self._awake, np.zeros(grown, np.int64)])
-
-    def _behind(self, said: list[Any], outcomes: list[Any]) -> tuple[list[Any], FloatArray]:
-        """The outcomes that are named, and the weight behind each."""
-        if len(outcomes) == 2 and not any(is_missing(each) for each in said):
-            lean = self._core.lean(np.array([each == outcomes[1] for each in said], np.uint8))
-            total = self._core.total()
-            return outcomes, np.array([(total - lean) / 2, (total + lean) / 2])
-        return outcomes, self._shares(self._codes(said, outcomes), len(outcomes))
-
-    def _shares(self, codes: AnyArray, kinds: int) -> FloatArray:
-        """Weight behind each outcome; if all of it is asleep, that of the awake beside the best of them."""
-        shares: FloatArray = self._core.shares(codes, kinds)
-        if shares.sum() > 0:
-            return shares
-        losses = np.where(codes < 0, np.inf, self._core.losses())
-        weights = np.power(float(self.beta), losses - losses.min())
-        return np.array([weights[codes == code].sum() for code in range(kinds)])
-
-    @staticmethod
-    def _codes(said: list[Any], outcomes: list[Any]) -> AnyArray:
-        place = {outcome: code for code, outcome in enumerate(outcomes)}
-        return np.array([-1 if is_missing(each) else place[each] for each in said], np.int32)
-
-    def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
-        """The heaviest outcome; of equals, the greatest."""
-        return outcomes[len(shares) - 1 - int(np.argmax(shares[::-1]))]
-
-    def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - a draw needs it
-        """Whether the greater of two outcomes is predicted, from the weight behind it less that against it."""
-        return lean >= 0
-
-    def _all_awake(self, said: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
-        """Rounds with two outcomes and everybody awake: the core plays them at once, until one is bad."""
-        before = self._core.losses()
-        lean, total = self._core.run(said, outcome)
-        outcome = outcome[: len(lean)]
-        self._mistakes += np.rint(self._core.losses() - before).astype(np.int64)
-        self._awake += len(lean)
-        self._sum((1 - lean / total) / 2)
-        high = self._choose_sides(np.where(outcome == 1, lean, -lean), total)
-        self._record(label_array(sides)[high.astype(np.intp)], high != (outcome == 1))
-
-    def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
-        """One round with sleepers, or with more than two outcomes."""
-        codes = self._codes(said, outcomes)
-        shares = self._shares(codes, len(outcomes))
-        right = outcomes.index(outcome)
-        wrong = 1 - float(shares[right] / shares.sum())
-        named = [code for code in range(len(outcomes)) if (codes == code).any()]
-        prediction = self._choose([outcomes[code] for code in named], shares[named])
-        self._core.learn(codes, right, wrong)
-        self._mistakes += (codes >= 0) & (codes != right)
-        self._awake += codes >= 0
-        self._charged += np.where(codes < 0, wrong, 0.0)
-        self._sum(np.array([wrong]))
-        self._record(label_array([prediction]), np.array([prediction != outcome]))
-
-    def _sum(self, wrong: FloatArray) -> None:
-        self._expected = float(np.cumsum(np.concatenate([[self._expected], wrong]))[-1])  # in order, one by one
-
-    def _record(self, predictions: AnyArray, mistaken: AnyArray) -> None:
-        self._predictions.append(predictions)
-        self._wrong.append(np.flatnonzero(mistaken) + self._rounds)
-        self._rounds += len(predictions)
 
 
 class Halving(WeightedMajority):
@@ -313,8 +215,8 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     Parameters
     ----------
-    beta : float
-        0 ≤ β < 1.
+    beta : float, optional
+        0 ≤ β < 1; ½ if neither it nor eta is given.
     seed : int, optional
         Of the draws.
     eta, prior
@@ -332,7 +234,7 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     def __init__(
         self,
-        beta: float = 0.5,
+        beta: float | None = None,
         seed: int | None = None,
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,

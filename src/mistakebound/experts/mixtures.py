@@ -40,7 +40,23 @@ class _OneRule(Aggregation):
 class MLPoly(_OneRule):
     """Weights proportional to regrets, a rate for each expert, no unit and no knob: opera's default, and ours.
 
-    ``w_k ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``.
+    ``w_k ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``: R_k is the regret to expert k so far, the sum of ``r_k``, what the
+    learner lost less what k lost, over the rounds in which k was awake; V_k is the sum of their squares, and B the
+    largest ``|r|`` so far, of any expert in any round.
+
+    Parameters
+    ----------
+    loss : str, Loss or pair of functions
+        ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``; or a pair (loss, gradient) of functions of
+        (forecast, outcome), which work elementwise on arrays.
+    gradient : bool, optional
+        Learn from losses made linear at the forecast, and so compete with the best *convex combination* of the experts
+        instead of the best expert. The default is True for convex losses.
+    prior : sequence or dict by name, optional
+        A positive weight for each expert; uniform if not given. Whom a dict does not name has the mean of the others.
+    keep_bytes : int
+        Memory for advice and outcomes, from which `certify` derives its certificate anew; when they need more, they are
+        dropped, and it is ``incomplete``. 16 MiB if not given.
 
     Examples
     --------
@@ -60,7 +76,13 @@ class MLPoly(_OneRule):
 
 
 class MLEwa(_OneRule):
-    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``; steady, but no theorem is known to us."""
+    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``; steady, but no theorem is known to us.
+
+    Parameters
+    ----------
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
 
     id: ClassVar[str] = "ml-ewa"
 
@@ -69,7 +91,13 @@ class MLEwa(_OneRule):
 
 
 class AdaHedge(_OneRule):
-    """Hedge that finds its rate from how hard the stream has been: any range of losses, any horizon."""
+    """Hedge that finds its rate from how hard the stream has been: any range of losses, any horizon.
+
+    Parameters
+    ----------
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
 
     id: ClassVar[str] = "adahedge"
 
@@ -78,7 +106,13 @@ class AdaHedge(_OneRule):
 
 
 class Squint(_OneRule):
-    """All rates at once, weighed by their evidence."""
+    """All rates at once, weighed by their evidence.
+
+    Parameters
+    ----------
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
 
     id: ClassVar[str] = "squint"
 
@@ -87,7 +121,13 @@ class Squint(_OneRule):
 
 
 class OGD(_OneRule):
-    """Projected online gradient descent on the simplex."""
+    """Projected online gradient descent on the simplex.
+
+    Parameters
+    ----------
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
 
     id: ClassVar[str] = "ogd"
 
@@ -136,7 +176,15 @@ class BOA(_OneRule):
 
 
 class MLProd(_OneRule):
-    """Multiplicative weights with a rate for each expert; ``rates`` as in `BOA`."""
+    """Multiplicative weights with a rate for each expert.
+
+    Parameters
+    ----------
+    rates : str
+        As in `BOA`.
+    loss, gradient, prior, keep_bytes
+        As in `MLPoly`.
+    """
 
     id: ClassVar[str] = "ml-prod"
     adaptive: ClassVar[dict[str, type[Rule]]] = {"observed": ObservedMLProd, "proved": MLProdRule}

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.experts.roster import is_missing, names_of
+from mistakebound.experts.roster import names_of
+from mistakebound.losses.base import by_name, is_missing
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -19,12 +21,19 @@ if TYPE_CHECKING:
 def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> FloatArray:
     """What each expert forecasts, NaN for those who sleep; ``shape`` is that of the forecasts so far."""
     said = roster.row(advice)
+    try:
+        return _numbers(said, shape)
+    except StreamError as error:
+        raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
+
+
+def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
     awake = next((np.shape(each) for each in said if not is_missing(each)), shape or ())
     nothing = np.full(awake, np.nan)
     try:
         row = np.array([nothing if is_missing(each) else each for each in said], float)
     except (TypeError, ValueError):
-        message = "advice is not made of numbers"
+        message = f"{_culprit(said)}advice is not made of numbers"
         raise StreamError(message) from None
     if np.isinf(row).any():
         place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
@@ -36,6 +45,16 @@ def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> Floa
     refuse_shapes(row.shape[1:], row.shape[1:], shape)
     refuse_parts(row[None])
     return row
+
+
+def _culprit(said: list[Any]) -> str:
+    """Who said what is no number."""
+    for place, each in enumerate(said):
+        try:
+            np.asarray(np.nan if is_missing(each) else each, float)
+        except (TypeError, ValueError):  # noqa: PERF203 - the first of them is looked for
+            return f"expert {place} says {reprlib.repr(each)}: "
+    return ""
 
 
 def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:

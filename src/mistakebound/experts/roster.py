@@ -109,17 +109,18 @@ class Roster:
             given = np.array(self._told, float)
         return np.asarray(given / given.sum())
 
+    def called(self, place: int, names: Sequence[str] | None = None) -> str:
+        """What to call an expert of a round that brings these names, in an error: by name, else by number."""
+        known = self.known(names)
+        return repr(known[place]) if known else str(place)
+
+    def known(self, names: Sequence[str] | None) -> list[str]:
+        """All names in their places, if these came too; none if experts have none."""
+        return [*(self.names or []), *(name for name in names or [] if name not in self._places)]
+
     def name(self, place: int) -> str:
         """What an expert is called."""
         return self.names[place] if self.names is not None else str(place)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether an expert says nothing: None, NaN, or pandas' NA, which does not even say whether it equals itself."""
-    try:
-        return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
-    except TypeError:
-        return True
 
 
 def names_of(advice: Any) -> list[str] | None:

@@ -65,8 +65,16 @@ def loss_named(spec: LossLike) -> Loss:
             return Pinball(_tau(tau))
     elif isinstance(spec, (tuple, list)) and len(spec) == 2 and all(map(callable, spec)):
         return Custom(*spec)
-    message = f"no loss {spec!r}; there are {', '.join(LOSSES)}, pinball:TAU"
-    raise ValueError(message)
+    raise ValueError(_reason(spec))
+
+
+def _reason(spec: object) -> str:
+    if callable(spec):
+        return (
+            "a loss of one's own is a pair (loss, gradient), both functions of (forecast, outcome), but got "
+            f"{spec!r}; the square loss would be (lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))"
+        )
+    return f"no loss {spec!r}; there are {', '.join(LOSSES)}, pinball:TAU"
 
 
 def _tau(text: str) -> float:

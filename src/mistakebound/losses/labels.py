@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import StreamError
 from mistakebound.lazy import np
-from mistakebound.losses.base import Loss, floats, refuse
+from mistakebound.losses.base import Loss, floats, is_missing, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -33,7 +33,7 @@ class ZeroOne(Loss):
         """``[f ≠ y]``."""
         f = np.asarray(forecast)
         wrong = np.asarray(f != np.asarray(outcome), np.float64)
-        return np.where(_asleep(f), np.nan, wrong)
+        return np.where(asleep(f), np.nan, wrong)
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
         """0: so it is wherever there is one, and nothing can be learned from it."""
@@ -112,6 +112,11 @@ def _zero_times(factor: FloatArray, values: FloatArray, forecast: FloatArray) ->
     return np.where((factor == 0) & ~np.isnan(forecast), 0.0, product)
 
 
-def _asleep(forecasts: Any) -> BoolArray:
-    floats = np.issubdtype(forecasts.dtype, np.floating)
-    return np.isnan(forecasts) if floats else np.zeros(forecasts.shape, bool)
+def asleep(forecasts: Any) -> BoolArray:
+    """Who gave no label: NaN; among objects None and pandas' NA, too."""
+    if np.issubdtype(forecasts.dtype, np.floating):
+        return np.asarray(np.isnan(forecasts), bool)
+    if forecasts.dtype != object:
+        return np.zeros(forecasts.shape, bool)
+    missing = [is_missing(each) for each in forecasts.ravel()]
+    return np.array(missing, bool).reshape(forecasts.shape)

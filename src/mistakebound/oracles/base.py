@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,8 @@ import numpy as np
 
 from mistakebound.errors import StreamError
 from mistakebound.losses import Log, Loss, loss_named
+from mistakebound.losses.base import by_name
+from mistakebound.losses.labels import asleep
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -40,6 +43,8 @@ class Oracle:
         Of a single expert: each expert's loss. Of turns: the least loss with at most 0, 1, 2, … switches.
     awake : array or None
         Of a single expert: in how many rounds each was awake.
+    names : tuple of str
+        What the experts are called, in the order of the weights; empty if they have no names.
     """
 
     name: str
@@ -51,6 +56,7 @@ class Oracle:
     gap: float = 0.0
     totals: FloatArray | None = None
     awake: IntArray | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +67,7 @@ class Advice:
     outcomes: FloatArray
     loss: Loss
     awake: BoolArray
+    names: tuple[str, ...] = ()
 
     @property
     def errors(self) -> FloatArray:
@@ -96,9 +103,17 @@ class Advice:
             return value(forecasts, outcomes)
 
 
-def advice(A: ArrayLike, y: ArrayLike, loss: LossLike) -> Advice:
+def advice(A: Any, y: ArrayLike, loss: LossLike) -> Advice:
     """Check forecasts and outcomes; a StreamError names the round and the expert."""
-    loss = loss_named(loss)
+    table, names = _table(A)
+    try:
+        return _checked(table, y, loss_named(loss), names)
+    except StreamError as error:
+        words = str(error).removeprefix(f"round {error.round}: ")
+        raise StreamError(by_name(words, names), round=error.round) from None
+
+
+def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> Advice:
     loss.check(A, y)
     numeric = loss.id != "zero-one"
     forecasts, outcomes = (np.asarray(x, np.float64 if numeric else None) for x in (A, y))
@@ -111,7 +126,7 @@ def advice(A: ArrayLike, y: ArrayLike, loss: LossLike) -> Advice:
     if not forecasts.size:
         message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
         raise StreamError(message)
-    given = Advice(forecasts, outcomes, loss, _awake(forecasts))
+    given = Advice(forecasts, outcomes, loss, _awake(forecasts), names)
     losses = given.expert_losses()
     _refuse(np.isnan(losses) & given.awake, "the loss is not a number")
     if not isinstance(loss, Log):  # whose infinite loss is meant
@@ -119,7 +134,7 @@ def advice(A: ArrayLike, y: ArrayLike, loss: LossLike) -> Advice:
     return given
 
 
-def expert_losses(A: ArrayLike, y: ArrayLike, loss: LossLike) -> FloatArray:
+def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
     """Return every expert's loss in every round, NaN where the expert sleeps: what `best_switching` takes.
 
     Examples
@@ -130,14 +145,37 @@ def expert_losses(A: ArrayLike, y: ArrayLike, loss: LossLike) -> FloatArray:
     return advice(A, y, loss).expert_losses()
 
 
+def _table(A: Any) -> tuple[Any, tuple[str, ...]]:
+    """Forecasts as they are, and names: those of a DataFrame, of a dict of columns, or of rounds that are dicts."""
+    if hasattr(A, "columns"):
+        table = A.to_numpy()
+        if table.dtype == object:  # pandas' NA is no number
+            table = np.where(asleep(table), np.nan, table)
+        return table, tuple(str(name) for name in A.columns)
+    if isinstance(A, Mapping):
+        columns = [np.asarray(column) for column in A.values()]
+        if len({column.shape for column in columns}) != 1:
+            message = "every expert needs as many forecasts as the others: NaN where it sleeps"
+            raise StreamError(message)
+        return np.stack(columns, axis=1), tuple(str(name) for name in A)
+    if not isinstance(A, (list, tuple)) or not A or not all(isinstance(row, Mapping) for row in A):
+        return A, ()
+    names = tuple(dict.fromkeys(name for row in A for name in row))
+    some = next((said for row in A for said in row.values()), np.nan)
+    nothing = np.full(np.shape(some), np.nan).tolist()
+    cells = [[row.get(name, nothing) for name in names] for row in A]
+    # As objects: among labels, a sleeper must not become the label "nan".
+    words = any(isinstance(said, str) for row in cells for said in row)
+    return np.array(cells, object) if words else cells, tuple(str(name) for name in names)
+
+
 def _rows(x: FloatArray) -> FloatArray:
     return x if x.ndim == 2 else np.ascontiguousarray(np.moveaxis(x, 1, 2)).reshape(-1, x.shape[1])
 
 
 def _awake(forecasts: Any) -> BoolArray:
     """Return who is awake: who gave a forecast, for every class or for none."""
-    floats = np.issubdtype(forecasts.dtype, np.floating)
-    absent: BoolArray = np.isnan(forecasts) if floats else np.zeros(forecasts.shape, bool)
+    absent = asleep(forecasts)
     if absent.ndim == 3:
         partly = np.asarray(absent.any(axis=2) & ~absent.all(axis=2))
         _refuse(partly, "a forecast for some of the classes is missing")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 FAR = 40.0  # e^40 to 1: where experts sleep the best weights may differ without limit
 
 
-def best_expert(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_expert(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     """Return the expert with the least mean loss over the rounds in which it was awake; of equals the first.
 
     Who sleeps through hard rounds looks good: ``awake`` tells in how many each was awake, ``totals`` what it lost.
 
     Parameters
     ----------
-    A : array
-        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps.
+    A : array, DataFrame, dict of columns, or sequence of dicts
+        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept.
     y : array
         The outcomes: rounds, or rounds × classes.
     loss : str, Loss or pair of functions
@@ -39,6 +39,8 @@ def best_expert(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
     >>> best = best_expert([[1, 2, float("nan")], [3, 5, 2]], [1, 2], "absolute")
     >>> best.name, best.total, best.totals.tolist(), best.awake.tolist()
     ('best expert (2), by mean loss over the rounds in which each was awake', 0.0, [1.0, 4.0, 0.0], [2, 2, 1])
+    >>> best_expert({"Ann": [1, 3], "Bob": [2, 5]}, [2, 5]).name
+    'best expert (Bob)'
     """
     given = advice(A, y, loss)
     awake = given.awake.sum(axis=0)
@@ -50,14 +52,14 @@ def best_expert(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
     best = int(ever[np.argmin(totals[ever] / awake[ever])])
     weights = np.zeros(len(totals))
     weights[best] = 1.0
-    name = f"best expert ({best})"
+    name = f"best expert ({given.names[best] if given.names else best})"
     if not given.awake.all():
         name += ", by mean loss over the rounds in which each was awake"
     total, rounds = float(totals[best]), int(awake[best])
-    return Oracle(name, total, total / rounds, rounds, weights, totals=totals, awake=awake)
+    return Oracle(name, total, total / rounds, rounds, weights, totals=totals, awake=awake, names=given.names)
 
 
-def best_convex(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_convex(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     """Return the best weights ``w ≥ 0, Σ w = 1``, fixed for all rounds.
 
     Square loss: an active-set method; absolute, pinball and percentage loss: a linear programme; log loss: Newton's
@@ -89,10 +91,10 @@ def best_convex(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
         below, above, factor = slopes
         w, least = programmes.best_on_simplex(E * factor[:, None], below, above)
         total = programmes.lost(factor * (E @ w), below, above)
-        return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0))
+        return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0), names=given.names)
     if isinstance(given.loss, Log):
         w, total, gap = _likeliest(_given_to_outcomes(given))
-        return Oracle(name, total, total / rounds, rounds, w, gap=gap)
+        return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
     if isinstance(given.loss, Square):
         w = simplex.nearest_to_zero(E)
         r = E @ w  # not A w − y, where great outcomes would drown small errors
@@ -102,7 +104,7 @@ def best_convex(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
         combined = _combined(given, w)
         total, pull = given.judge(combined), E.T @ given.slopes(combined)
     # Convexity: any w' has at least total + pull @ (w' − w), and pull @ w' is at least the least of pull.
-    return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0))
+    return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0), names=given.names)
 
 
 def _require_convex(given: Advice) -> None:
@@ -193,4 +195,4 @@ def _renormalised(given: Advice) -> Oracle:
         least = given.judge(np.clip(given.outcomes, low, high))
     w = np.exp(theta - theta.max())
     name = "best convex combination, renormalised over who is awake (a local optimum)"
-    return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least)
+    return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least, names=given.names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mistakebound.losses import LossLike
 
 
-def best_linear(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_linear(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     """Return the best weights, of any sign and sum, fixed for all rounds; of several the shortest for square loss.
 
     Square loss: least squares; absolute, pinball and percentage loss: a linear programme. Where experts sleep, only
@@ -44,7 +44,7 @@ def best_linear(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
         message = "in no round are all experts awake"
         raise StreamError(message)
     if not full.all():
-        given = Advice(given.forecasts[full], given.outcomes[full], given.loss, given.awake[full])
+        given = Advice(given.forecasts[full], given.outcomes[full], given.loss, given.awake[full], given.names)
         name += ", over the rounds in which all experts are awake"
     rows, target, rounds = given.rows, given.outcomes.ravel(), len(given.outcomes)
     slopes = programmes.two_slopes(given.loss, given.outcomes)
@@ -66,7 +66,7 @@ def best_linear(A: ArrayLike, y: ArrayLike, loss: LossLike = "square") -> Oracle
         w = back(z + more)
         total = given.total(w)
         gap = max(total - least, 0.0)
-    return Oracle(name, total, total / rounds, rounds, w, gap=gap)
+    return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
 
 
 def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
