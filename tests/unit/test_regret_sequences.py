@@ -108,6 +108,24 @@ def test_a_prior_is_that_of_the_first_expert() -> None:
     assert found.bound == pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120, 2) + start / 0.5)
 
 
+@pytest.mark.parametrize("prior", [[90, 1, 1], [1, 90, 1], [1, 1, 90]])
+def test_with_a_prior_no_sequence_is_nearer_to_its_bound(prior: list[float]) -> None:
+    """By hand: of all that switch as often, each with the prior of its own first expert."""
+    A, y = turns(6, seed=5)
+    learner = share(prior=prior)
+    ledger = learner.run(A, y)
+    losses = (A - y[:, None]) ** 2
+    found = learner.certify().sequence
+    assert found is not None
+    room = [
+        regret_bounds.fixed_share(3, 0.5, 0.02, 6, found.switches, prior[path[0]] / 92)
+        - (ledger.total_loss - losses[np.arange(6), path].sum())
+        for path in itertools.product(range(3), repeat=6)
+        if sum(a != b for a, b in itertools.pairwise(path)) == found.switches
+    ]
+    assert found.bound - found.regret == pytest.approx(min(room))
+
+
 class Stubborn(exponential.FixedShare):
     """Says that it shares, and does not."""
 

@@ -69,8 +69,8 @@ def against_sequences(rule: FixedShare, r: FloatArray, added: float, slack: floa
     head_start = rule.log_prior[: r.shape[1]] / rule.eta
     table = -r
     table[0] -= head_start  # then one search is over sequences that begin with anybody
-    # At most k switches: for a large α fewer may cost more.
-    allowed = np.maximum.accumulate([_allowed(rule, rounds, k, 1.0) + added for k in range(most + 1)])
+    # Of sequences with at most k switches: who stays may be said to switch to itself, for it gets a share too.
+    allowed = np.array([_allowed(rule, rounds, k, 1.0) + added for k in range(most + 1)])
     reached = -np.asarray(best_switching(table, most).totals)
     broken = bool(np.any(reached > allowed + slack))
     start = float(-head_start.min())
