@@ -160,7 +160,7 @@ def experts(
     regrets: Mapping[str, FloatArray],
     *,
     names: Sequence[str],
-    against: str,
+    against: str | Mapping[str, str],
     bounds: Sequence[tuple[int, float]] = (),
     allowed: str = "",
 ) -> Any:
@@ -176,8 +176,8 @@ def experts(
         {rule: regret after each round}. The weights and the bounds are of the first one.
     names : sequence of str
         Of the experts.
-    against : str
-        The expert whose losses were taken off.
+    against : str or mapping
+        The expert whose losses were taken off; or {rule: expert}, where each has its own.
     bounds : sequence of (rounds, bound)
         What a theorem allows the regret to be after so many rounds.
     allowed : str
@@ -197,10 +197,14 @@ def experts(
     _weights(above, rounds, weights, names)
     first = next(iter(regrets))
     above.set(ylabel="weight", title=f"Weights of the experts by {_plain(first)}")
-    _regrets(below, regrets)
-    below.set(ylabel="regret", title=f"Losses so far, less those of the best expert, {_plain(against)}")
+    rivals = dict.fromkeys(regrets, against) if isinstance(against, str) else against
+    one = len({*rivals.values()}) == 1
+    labels = {rule: _plain(rule if one else f"{rule}, to {rivals[rule]}") for rule in regrets}
+    _regrets(below, regrets, labels)
+    whom = f"the best expert, {_plain(rivals[first])}" if one else "the expert that each rule is furthest behind"
+    below.set(ylabel="regret", title=f"Losses so far, less those of {whom}")
     for axes in last:
-        _regrets(axes, {first: regrets[first]})
+        _regrets(axes, {first: regrets[first]}, labels)
         axes.set(ylabel="regret", title="The same, with what a theorem allows")
     if bounds:
         at, values = zip(*bounds, strict=True)
@@ -215,11 +219,11 @@ def experts(
     return figure
 
 
-def _regrets(axes: Any, regrets: Mapping[str, FloatArray]) -> None:
+def _regrets(axes: Any, regrets: Mapping[str, FloatArray], labels: Mapping[str, str]) -> None:
     """A line for each rule, and one for no regret."""
     for number, (rule, regret) in enumerate(regrets.items()):
         at = np.unique(np.linspace(0, len(regret) - 1, MOST_POINTS).astype(np.int64))
-        axes.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=_plain(rule))
+        axes.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=labels[rule])
     axes.axhline(0, color="grey", linewidth=0.8)
 
 

@@ -190,7 +190,7 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert rule["regrets"]["linear"] == pytest.approx(ledger.losses[full].sum() - linear.total)
     shown = call("experts", path, "--outcome", "load")
     assert "best linear combination, over the rounds in which all experts are awake" in shown
-    assert "over the expert's own rounds: ml-poly Alice; a total" in shown
+    assert "(regret: to the best expert: Alice, over its own rounds; a total, where losses are means)" in shown
     assert "the regret to any expert is no larger)" in shown
 
 
@@ -222,6 +222,7 @@ def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
     shown = [float(line.split()[3].replace(",", "")) for line in lines[3:7]]
     assert shown == pytest.approx(sorted(regrets, reverse=True), rel=1e-3)
     assert "their means cannot be compared" in lines[7]
+    assert "the regret of ml-poly to each" in lines[8]
     A[np.isnan(A)] = 0.0
     path.write_text(text_of(A, y))
     assert "cannot be compared" not in call("experts", path, "--outcome", "load")
@@ -247,6 +248,10 @@ def test_each_rule_has_its_own_rival_and_who_never_speaks_is_none(tmp_path: Path
     assert max(regrets.values()) < 0
     assert {each["rule"]: each["regrets"]["expert"] for each in told["rules"]} == pytest.approx(regrets)
     assert told["rules"][0]["expert_regrets"]["Never"] is None
+    shown = call(
+        "experts", path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint"
+    )
+    assert " " + ", ".join(f"{each['rule']} {each['against']}" for each in told["rules"]) + ")\n" in shown
 
 
 @pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])
@@ -643,6 +648,8 @@ def test_what_a_picture_shows() -> None:
     near = plot.experts(rounds, weights, {"a": regret}, names=names, against="x", bounds=[(20, 3.0)], allowed="three")
     assert [len(axes.lines) for axes in near.axes[1:]] == [3]
     assert near.axes[1].get_legend().get_texts()[-1].get_text() == "three"
+    several = plot.experts(rounds, weights, {"a": regret, "b": -regret}, names=names, against={"a": "x", "b": "y"})
+    assert [text.get_text() for text in several.axes[1].get_legend().get_texts()] == ["a, to x", "b, to y"]
     signed = plot.experts(rounds, weights - 0.2, {"a": regret}, names=names, against="x")
     assert len(signed.axes[0].lines) == plot.MOST_EXPERTS + 1
 

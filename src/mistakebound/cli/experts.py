@@ -216,7 +216,7 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
     place = leaders[best.rule]
     lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
     past = history(best, made(best.rule, advice, parameters), advice)
-    rivals = " or ".join(dict.fromkeys(advice.names[k] for k in leaders.values()))
+    rivals = {rule: f"{advice.names[k]}, while awake" for rule, k in leaders.items()}
     # A bound on mistakes is one on the regret, once the best expert's own are taken off.
     taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
     return draw(
@@ -224,7 +224,7 @@ def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
         past.weights,
         regrets,
         names=advice.names,
-        against=f"{rivals}, while awake" if found.some_slept else rivals,
+        against=rivals if found.some_slept else advice.names[place],
         bounds=[(t, bound - float(taken[t])) for t, bound in past.bounds],
         allowed=what_is_allowed(best, past.bounds[-1][1], advice.names[place], taken[-1]) if past.bounds else "",
     )

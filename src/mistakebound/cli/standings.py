@@ -123,9 +123,9 @@ def of_experts(found: Standings, top: int) -> list[str]:
     if len(found.played) > 1:
         lines.append(f"(weight: in the end, by {found.best.rule}, the rule with the least loss)")
     if found.some_slept:
+        lines.append("(experts were awake in different rounds, so their means cannot be compared: they are ranked by")
         lines.append(
-            f"(experts were awake in different rounds, so their means cannot be compared: they are ranked by the regret"
-            f" of {found.best.rule}\n to each over that expert's own rounds, the hardest to beat first)"
+            f" the regret of {found.best.rule} to each over that expert's own rounds, the hardest to beat first)"
         )
     return lines
 
@@ -162,11 +162,14 @@ def of_rules(found: Standings) -> list[str]:
 def what_regrets_are(found: Standings) -> list[str]:
     """To whom, and which of them the theorem bounds."""
     means = "" if found.of_labels else "; a total, where losses are means"
-    if found.some_slept:
-        rivals = ", ".join(f"{each.rule} {found.against(each.losses)}" for each in found.played)
-        lines = [f"(regret: to the expert each rule is furthest behind, over the expert's own rounds: {rivals}{means})"]
+    rivals = {each.rule: found.against(each.losses) for each in found.played}
+    if not found.some_slept or len({*rivals.values()}) == 1:
+        over = ", over its own rounds" if found.some_slept else ""
+        lines = [f"(regret: to the {found.hindsight[0].name}{over}{means})"]
     else:
-        lines = [f"(regret: to the {found.hindsight[0].name}{means})"]
+        each_one = ", ".join(f"{rule} {rival}" for rule, rival in rivals.items())
+        lines = [f"(regret: to the expert that a rule is furthest behind, over that expert's own rounds{means}:"]
+        lines.append(f" {each_one})")
     if found.of_labels:
         return [*lines, "(bound: what a theorem allows the mistakes to be)"]
     linear = [each.linear_regret is not None for each in found.played]
