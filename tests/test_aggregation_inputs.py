@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "infinite advice": ([0.1, math.inf, 0.3], 0.5, "expert 1"),
     "NaN outcome": ([0.1, 0.2, 0.3], NAN, "outcome is nan"),
     "infinite outcome": ([0.1, 0.2, 0.3], math.inf, "outcome is inf"),
-    "an outcome that is a word": ([0.1, 0.2, 0.3], "rain", "could not convert"),
+    "an outcome that is a word": ([0.1, 0.2, 0.3], "rain", "numbers are needed"),
     "an outcome that is a vector": ([0.1, 0.2, 0.3], [0.1, 0.2], "shape"),
     "vectors": ([[0.1], [0.2], [0.3]], [0.1], "shape"),
     "a loss that is not finite": ([0.1, 1e200, 0.3], 0.5, "loss of .* is inf"),
@@ -254,3 +256,84 @@ def test_weights_of_ridge_are_a_copy() -> None:
     before = learner.predict_one([1.0, 1.0])
     learner.weights_[:] = 50
     assert learner.predict_one([1.0, 1.0]) == before
+
+
+CLASSES = np.array([[[0.5, 0.5], [0.5, 0.5]], [[1.5, 0.1], [0.9, 0.1]], [[0.5, NAN], [0.4, 0.6]]])
+
+
+@pytest.mark.parametrize(
+    ("make", "A", "y"),
+    [
+        (lambda: experts.Squint(loss="log"), np.array([[0.5, 0.5], [1.5, 0.9], [0.5, 0.4]]), np.array([1, 1, NAN])),
+        (lambda: experts.MLPoly(loss="log"), CLASSES, np.array([[1, 0], [1, 0], [0, 1.0]])),
+    ],
+)
+def test_the_first_bad_round_is_told(make: Any, A: Any, y: Any) -> None:
+    learner = make()
+    with pytest.raises(mb.StreamError, match="round 1: expert 0's forecast .*is 1.5") as error:
+        learner.run(A, y)
+    assert error.value.ledger.rounds == 1
+
+
+def test_what_is_masked_sleeps() -> None:
+    A = np.ma.array([[1.0, 99.0], [1.0, 99.0], [1.0, 5]], mask=[[0, 1], [0, 1], [0, 0]])
+    at_once, one_by_one = experts.MLPoly(), experts.MLPoly()
+    for row in A:
+        one_by_one.learn_one(row, 1.0)
+    assert at_once.run(A, [1.0] * 3).predictions.tolist() == [1, 1, 3] == one_by_one.ledger_.predictions.tolist()
+    with pytest.raises(mb.StreamError, match="round 1"):
+        at_once.run(A, np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0]))
+
+
+@pytest.mark.parametrize("odd", [1 + 2j, np.complex128(1 + 5j), np.datetime64("2020-01-01"), "12", 10**400])
+def test_what_is_no_number_is_refused(odd: Any) -> None:
+    learner = experts.MLPoly()
+    for act in (
+        lambda: learner.learn_one([odd, 1.0], 1.0),
+        lambda: learner.learn_one([1.0, 2.0], odd),
+        lambda: learner.run([[odd, 1.0]], [1.0]),
+        lambda: learner.run(np.array([[odd, odd]]), [1.0]),
+        lambda: learner.run([[1.0, 2.0]], [odd]),
+    ):
+        with pytest.raises(mb.StreamError, match="round 0"):
+            act()
+    assert (learner.names_, learner.ledger_.rounds) == ([], 0)
+
+
+def test_a_loss_of_ones_own_that_raises_leaves_what_came_before() -> None:
+    def loss(f: Any, y: Any) -> Any:
+        return (f - y) ** 2 * (1 // (0 if float(y) == 3 else 1))
+
+    for keep_weights in (False, True):
+        learner = experts.AdaHedge(loss=(loss, lambda f, y: 2 * (f - y)))
+        with pytest.raises(ZeroDivisionError):
+            learner.run([[0.0, 1.0]] * 4, [1, 1, 3, 1], keep_weights=keep_weights)
+        assert learner.ledger_.rounds == 2 == learner._engine.sums["rounds"][0]
+
+
+def test_losses_that_were_refused_begin_nothing() -> None:
+    for begin in (lambda each: each.run_losses([]), lambda each: each.learn_losses([NAN, NAN])):
+        learner = experts.MLPoly()
+        with contextlib.suppress(ValueError):
+            begin(learner)
+        learner.tell(learner.ask([0.0, 1.0]), 1.0)
+        assert learner.ledger_.losses.tolist() == [0.25]
+
+
+def test_threads_share_a_learner() -> None:
+    rng = np.random.default_rng(0)
+    A, y = rng.random((1200, 6)), rng.random(1200)
+    learner = experts.MLPoly()
+    threads = [threading.Thread(target=learner.run, args=(A[k::6], y[k::6])) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert learner.ledger_.rounds == 1200 == learner._engine.sums["rounds"][0]
+    assert learner.certify().status in {"holds", "vacuous"}
+
+
+def test_numbers_of_numpy_have_json() -> None:
+    learner = experts.Hedge(horizon=np.int64(50))
+    learner.run([[0.0, 1.0]] * 3, [1.0] * 3)
+    assert '"horizon": 50' in learner.certify().to_json()

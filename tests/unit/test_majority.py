@@ -139,3 +139,14 @@ def test_threads_and_copies() -> None:
         other = way(shared)
         other.run(A[:3], y[:3])
         assert (other.ledger_.rounds, shared.ledger_.rounds) == (4003, 4000)
+
+
+def test_a_later_run_alone_proves_nothing() -> None:
+    from mistakebound.certificate import certify
+
+    learner = WeightedMajority()
+    learner.run([[1, 0]] * 5, [1] * 5)
+    later = certify(learner.run([[1, 0]] * 5, [1] * 5))
+    assert later.status == "does not apply"
+    assert "the learner began with these rounds" in str(later)
+    assert learner.certify().status == "holds"

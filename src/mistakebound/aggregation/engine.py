@@ -71,8 +71,8 @@ class Engine:
             self.sums[name] += values if everybody else np.where(awake, values, 0.0)
         return mine
 
-    def run(self, A: FloatArray, y: FloatArray) -> tuple[Sequence[Any], list[float], StreamError | None]:
-        """Round after round, until one is refused: forecasts, losses, and why."""
+    def run(self, A: FloatArray, y: FloatArray) -> tuple[Sequence[Any], list[float], Exception | None]:
+        """Round after round, until one is refused, or a loss of one's own raises: forecasts, losses, and why."""
         forecasts: list[Any] = []
         losses: list[float] = []
         for number, (x, outcome) in enumerate(zip(A, y, strict=True)):
@@ -81,6 +81,8 @@ class Engine:
                 losses.append(self.learn(served, np.asarray(outcome)))
             except StreamError as error:
                 return forecasts, losses, StreamError(str(error), round=number)
+            except Exception as error:  # noqa: BLE001 - for the caller to raise, when it has counted these rounds
+                return forecasts, losses, error
             forecasts.append(served.forecast if served.forecast.ndim else float(served.forecast))
         return forecasts, losses, None
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def watched(
     engine: Engine | CompiledEngine, A: FloatArray, y: FloatArray
-) -> tuple[list[Any], list[float], StreamError | None, list[FloatArray]]:
+) -> tuple[list[Any], list[float], Exception | None, list[FloatArray]]:
     """What ``engine.run`` returns, and the weights that each round was mixed with; one round at a time."""
     forecasts: list[Any] = []
     losses: list[float] = []
@@ -29,6 +29,8 @@ def watched(
         except StreamError:
             before = np.zeros(0)  # playing the round says what is wrong with it
         forecast, loss, fault = engine.run(A[number : number + 1], y[number : number + 1])
+        if fault is not None and not isinstance(fault, StreamError):
+            return forecasts, losses, fault, weights
         if fault is not None:
             words = str(fault).removeprefix("round 0: ")
             return forecasts, losses, StreamError(words, round=number), weights

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.experts.guard import guarded
 from mistakebound.experts.playing import Playing
 from mistakebound.experts.showing import shown, told
 
@@ -51,26 +52,33 @@ class Aggregation(Playing):
     def __repr__(self) -> str:
         return shown(self, told(self, keep_bytes=KEEP_BYTES), len(self._losses), self._roster.n)
 
+    @guarded
     def predict_one(self, advice: Any) -> Any:
         """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
+        self._unless_begun()
         roster, engine = self._roster, self._engine
         try:
             return self._serve(advice).prediction
         finally:
             self._roster, self._engine = roster, engine
 
+    @guarded
     def weights_for(self, advice: Any) -> FloatArray:
         """Weights that this advice would be mixed with: 0 for who sleeps, and who is new comes last."""
+        self._unless_begun()
         roster, engine = self._roster, self._engine
         try:
             return self._serve(advice).served.p.copy()
         finally:
             self._roster, self._engine = roster, engine
 
+    @guarded
     def ask(self, advice: Any) -> Asked:
         """Mix what the experts say, for an outcome that comes later: `tell` it, once."""
+        self._unless_begun()
         return self._open.add(self._serve(advice))
 
+    @guarded
     def tell(self, asked: Asked, outcome: Any) -> None:
         """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
         number = len(self._losses)
@@ -78,11 +86,13 @@ class Aggregation(Playing):
         self._learn(asked, outcome, number)
         self._open.close(asked)
 
+    @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Mix, be told the outcome, and learn."""
         self._on_forecasts()
         self._one(advice, outcome)
 
+    @guarded
     def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
         """Predict, then learn, over a whole stream.
 
@@ -113,11 +123,13 @@ class Aggregation(Playing):
         self._on_forecasts()
         return self._stream(A, y, keep_weights=keep_weights)
 
+    @guarded
     def learn_losses(self, losses: Any) -> None:
         """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
         self._on_losses()
         self._one(losses, 0.0)
 
+    @guarded
     def run_losses(self, L: Any) -> FloatArray:
         """Play rounds × experts of losses (NaN asleep); return what the learner loses in each."""
         self._on_losses()
@@ -128,12 +140,14 @@ class Aggregation(Playing):
     @property
     def weights_(self) -> FloatArray:
         """Weights of the experts, if all are awake."""
-        return np.zeros(0) if self._engine is None else self._engine.weights()
+        with self._lock:
+            return np.zeros(0) if self._engine is None else self._engine.weights()
 
     @property
     def ledger_(self) -> AggregationLedger:
         """What happened so far."""
-        return self._since(0)
+        with self._lock:
+            return self._since(0)
 
     def certify(self) -> RegretCertificate:
         """Regret beside what the rule's theorem allows, derived anew from the advice and the outcomes."""

@@ -14,7 +14,8 @@ from mistakebound.aggregation.ledger import AggregationLedger, Kept
 from mistakebound.aggregation.mixture import widened
 from mistakebound.aggregation.weighing import stacked, watched
 from mistakebound.errors import StreamError
-from mistakebound.experts.reading import read_row, read_table, refuse_parts, refuse_shapes, words_of
+from mistakebound.experts.guard import Guarded
+from mistakebound.experts.reading import floats_of, read_row, read_table, refuse_parts, refuse_shapes, words_of
 from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mistakebound.losses import LossLike
 
 
-class Playing:
+class Playing(Guarded):
     """Who the experts are, the rule at work on them, and what happened."""
 
     id: ClassVar[str]
@@ -36,6 +37,7 @@ class Playing:
     gradient: bool | None
 
     def __init__(self, loss: LossLike, prior: Sequence[float] | Mapping[str, float] | None, keep_bytes: int) -> None:
+        super().__init__()
         self.loss = loss
         self._loss = loss_named(loss)
         self._roster = Roster(prior)
@@ -83,11 +85,11 @@ class Playing:
         served = widened(asked.served, new) if new else asked.served
         row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
         try:
-            truth = np.asarray(outcome, float)
+            truth = floats_of(outcome)
             refuse_shapes(row.shape[1:], truth.shape, self._shape)
             self._loss.check(row[None], truth[None])
             loss = self._engine.learn(served, truth)  # type: ignore[union-attr]
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise StreamError(by_name(words_of(error), self._roster.known(None)), round=number) from None
         self._late += asked.number != self._learned
         self._learned += 1
@@ -149,7 +151,7 @@ class Playing:
             table = spread
         player = self._engine_with(width, names, vectors=table.ndim > 2)
         # The core looks at what it reads; what Python plays is looked at before.
-        sound, fault = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
+        sound, unsound = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
         forecasts: Any
         losses: Any
         weights = None
@@ -157,7 +159,7 @@ class Playing:
             forecasts, losses, refused, weights = watched(player, table[:sound], outcomes[:sound])
         else:
             forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
-        fault = refused or fault
+        fault = refused or unsound
         if len(losses):
             self._shape = table.shape[2:]
         elif fault is not None:
@@ -167,21 +169,27 @@ class Playing:
         self._learned += len(losses)
         self._kept.add(table[: len(losses)], outcomes[: len(losses)], self._roster.prior)
         ledger: Any = self._since(before, weights)
-        if fault is not None:
+        if isinstance(fault, StreamError):
             words = by_name(words_of(fault), self._roster.known(names))
             raise StreamError(words, round=fault.round, ledger=ledger)
+        if fault is not None:  # of a loss of one's own
+            raise fault
         return ledger  # type: ignore[no-any-return]
 
     def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
         """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
-        try:
-            refuse_parts(table)
-            self._loss.check(table, outcomes)
-        except StreamError as error:
-            if error.round is None:
-                raise
-            return error.round, error
-        return len(table), None
+        sound, fault = len(table), None
+        while sound:
+            try:
+                refuse_parts(table[:sound])
+                self._loss.check(table[:sound], outcomes[:sound])
+            except StreamError as error:  # noqa: PERF203 - seldom twice
+                if error.round is None:
+                    raise
+                sound, fault = error.round, error  # but another one may come before
+            else:
+                break
+        return sound, fault
 
     def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
@@ -216,9 +224,13 @@ class Playing:
             weights=None if weights is None else stacked(weights, self._roster.n),
         )
 
-    def _on_forecasts(self) -> None:
+    def _unless_begun(self) -> None:
+        """Losses alone that were refused, or none at all, have begun nothing."""
         if self._engine is None:
             self._loss = loss_named(self.loss)
+
+    def _on_forecasts(self) -> None:
+        self._unless_begun()
         if self._loss.id == "given" and loss_named(self.loss).id != "given":
             message = "this learner was told losses alone; forecasts cannot be mixed in"
             raise ValueError(message)

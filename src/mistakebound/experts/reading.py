@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mistakebound.experts.roster import Roster
 
 
+NO_NUMBERS = (str, bytes, np.datetime64, np.timedelta64)
+
+
 def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> FloatArray:
     """What each expert forecasts, NaN for those who sleep; ``shape`` is that of the forecasts so far."""
     said = roster.row(advice)
@@ -31,8 +34,8 @@ def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
     awake = next((np.shape(each) for each in said if not is_missing(each)), shape or ())
     nothing = np.full(awake, np.nan)
     try:
-        row = np.array([nothing if is_missing(each) else each for each in said], float)
-    except (TypeError, ValueError):
+        row = floats_of([nothing if is_missing(each) else each for each in said])
+    except (TypeError, ValueError, OverflowError):
         message = f"{_culprit(said)}advice is not made of numbers"
         raise StreamError(message) from None
     if np.isinf(row).any():
@@ -47,12 +50,24 @@ def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
     return row
 
 
+def floats_of(values: Any) -> FloatArray:
+    """Numbers, NaN where they are masked; TypeError for words, dates and complex numbers."""
+    if np.ma.isMaskedArray(values):
+        return np.asarray(np.ma.filled(values.astype(float), np.nan))
+    array = np.asarray(values)
+    of_several_kinds = array.ravel().tolist() if array.dtype.kind == "O" else ()
+    if array.dtype.kind in "cmMSU" or any(isinstance(each, NO_NUMBERS) for each in of_several_kinds):
+        message = f"numbers are needed, got {reprlib.repr(values)}"
+        raise TypeError(message)
+    return np.asarray(array, float)
+
+
 def _culprit(said: list[Any]) -> str:
     """Who said what is no number."""
     for place, each in enumerate(said):
         try:
-            np.asarray(np.nan if is_missing(each) else each, float)
-        except (TypeError, ValueError):  # noqa: PERF203 - the first of them is looked for
+            floats_of(np.nan if is_missing(each) else each)
+        except (TypeError, ValueError, OverflowError):  # noqa: PERF203 - the first of them is looked for
             return f"expert {place} says {reprlib.repr(each)}: "
     return ""
 
@@ -65,21 +80,21 @@ def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
     elif names is not None:
         A = A.to_numpy()
     try:
-        table, outcomes = np.asarray(A, float), np.asarray(y, float)
-    except (TypeError, ValueError):
+        table, outcomes = floats_of(A), floats_of(y)
+    except (TypeError, ValueError, OverflowError):
         table = outcomes = np.zeros(0)
     if outcomes.ndim and table.ndim in (2, 3) and len(table) == len(outcomes):
         return table, outcomes, names
     if getattr(y, "ndim", 1) == 0 or not hasattr(y, "__iter__"):
         message = f"outcomes must be a sequence, one for each round, got {y!r}"
         raise ValueError(message)
-    return A if names is None else [dict(zip(names, row, strict=True)) for row in A], y, None
+    return list(A) if names is None else [dict(zip(names, row, strict=True)) for row in A], y, None
 
 
 def _stacked(columns: list[Any]) -> Any:
     try:
-        return np.stack([np.asarray(column, float) for column in columns], axis=1)
-    except (TypeError, ValueError):  # a cell is no number: the round that it is in will say so
+        return np.stack([floats_of(column) for column in columns], axis=1)
+    except (TypeError, ValueError, OverflowError):  # a cell is no number: the round that it is in will say so
         return list(zip(*columns, strict=True))
 
 
@@ -114,4 +129,4 @@ def positive(name: str, value: Any) -> Any:
     if value is not None and not 0 < value < math.inf:
         message = f"{name} must be a positive number, got {value!r}"
         raise ValueError(message)
-    return value
+    return value.item() if isinstance(value, np.generic) else value  # numpy's have no JSON

@@ -22,7 +22,7 @@ class Roster:
         self.names: list[str] | None = None
         self.n = 0
         self._places: dict[str, int] = {}
-        self._told = prior
+        self._told = prior if prior is None else dict(prior) if isinstance(prior, Mapping) else list(prior)
         if prior is not None:
             given = list(prior.values()) if isinstance(prior, Mapping) else list(prior)
             if not given or not all(np.isfinite(p) and p > 0 for p in given):

@@ -54,6 +54,9 @@ def rival(ledger: ExpertLedger) -> Rival | None:
     return Rival(ledger.names[k], float(ledger.expert_losses[k]), int(ledger.expert_mistakes[k]), prior)
 
 
+BEGUN = Premise("the learner began with these rounds", False, "those of all its rounds are in its ledger_")
+
+
 class WeightedMajority:
     """M ≤ (ln n + m ln(1/β))/ln(2/(1+β)), no premise; β = 1/2: 2.41(m + lg n) (Littlestone and Warmuth 1994)."""
 
@@ -65,6 +68,8 @@ class WeightedMajority:
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
         """None; the expert is named, and its m is measured."""
         best = rival(ledger)
+        if not ledger.from_start:
+            yield BEGUN
         if best is None:
             yield Premise("something has happened", False)
         elif best.prior is None:
@@ -104,6 +109,8 @@ class Halving(WeightedMajority):
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
         """A perfect expert."""
         best = rival(ledger)
+        if not ledger.from_start:
+            yield BEGUN
         if best is None:
             yield Premise("something has happened", False)
         else:
