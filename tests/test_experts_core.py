@@ -254,8 +254,7 @@ def test_majority_refuses_what_is_neither_0_nor_1() -> None:
         A, y = majority_stream(40, 16)
         game, good = majority(0.5, 40), majority(0.5, 40)
         A[at, 37] = 2
-        with pytest.raises(ValueError, match=f"round {at}: "):
-            game.run(A, y)
+        assert [len(each) for each in game.run(A, y)] == [at, at]
         good.run(A[:at], y[:at])
         assert np.array_equal(game.weights(), good.weights())
     game = majority(0.5, 2)
