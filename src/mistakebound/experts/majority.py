@@ -125,7 +125,7 @@ class WeightedMajority(Counting):
         Returns
         -------
         ExpertLedger
-            Of these rounds (that of all is `ledger_`): ``rounds``, ``predictions``, ``mistakes``, ``mistake_rounds`` and
+            Of these rounds (all are in `ledger_`): ``rounds``, ``predictions``, ``mistakes``, ``mistake_rounds`` and
             ``expected_mistakes``; of each expert its name in ``names``, ``expert_mistakes`` in the ``expert_rounds`` in
             which it was awake, and the ``best_expert``, by number; ``weights``, if asked for.
 
