@@ -3,11 +3,12 @@
     python benchmarks/bench_files.py [--rows 1000000] [--repeats 3]
 
 The stream is that of bench_play.py with 2^20 features, 75 a row, written as svmlight and as VW text (a million rows are
-1.2 GB). "Words" are 75 words a row, drawn by Zipf's law from a vocabulary of 2^20, as VW text without values. VW runs
-with its default learner, ours with the Perceptron or with margin Balanced Winnow (its default). "One core" is one core
-for the whole process (this VW has no option for one thread), otherwise both have two threads. Files are in the page
-cache. "From cache": the second pass over the same data, each from its own binary cache. scikit-learn's reader of
-svmlight is compared with ours on the first 20,000 rows, and must give the same matrix.
+1.2 GB). "Words" are 75 words a row, drawn by Zipf's law, as VW text without values: from a vocabulary of 2^17, which is
+that of a large corpus, and of 2^20, as many as VW has weights here. VW runs with its default learner, ours with the
+Perceptron or with margin Balanced Winnow (its default). "One core" is one core for the whole process (this VW has no
+option for one thread), otherwise both have two threads. Files are in the page cache. "From cache": the second pass over
+the same data, each from its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first
+20,000 rows, and must give the same matrix.
 """
 
 from __future__ import annotations
@@ -55,9 +56,11 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        svm, vw, words, small = (folder / file for file in ("stream.svm", "stream.vw", "words.vw", "small.svm"))
+        names = ("stream.svm", "stream.vw", "words.vw", "more_words.vw", "small.svm")
+        svm, vw, words, more_words, small = (folder / file for file in names)
         write_texts(*click_log(options.rows, 2**20), svm, vw)
-        write_words(options.rows, 2**20, words)
+        write_words(options.rows, 2**17, words)
+        write_words(options.rows, 2**20, more_words)
         with svm.open("rb") as whole:
             small.write_bytes(b"".join(next(whole) for _ in range(min(20_000, options.rows))))
         vw_cache = ["--cache_file", folder / "vw.cache"]
@@ -76,7 +79,14 @@ def main() -> None:
                 partial(on_one_core, *OURS, svm, *ONE),
             ),
             "Balanced Winnow": (partial(process, *VW, vw), partial(process, *OURS, svm)),
-            "Perceptron, words": (partial(process, *VW, words), partial(process, *OURS, words, *PERCEPTRON)),
+            "Perceptron, words out of 2^17": (
+                partial(process, *VW, words),
+                partial(process, *OURS, words, *PERCEPTRON),
+            ),
+            "Perceptron, words out of 2^20": (
+                partial(process, *VW, more_words),
+                partial(process, *OURS, more_words, *PERCEPTRON),
+            ),
             "Perceptron, the same VW text": (partial(process, *VW, vw), partial(process, *OURS, vw, *PERCEPTRON)),
             "Perceptron, from cache": (
                 partial(process, *VW, vw, *vw_cache),
