@@ -22,21 +22,20 @@ std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<roun
   Four total[rounds] = {}, lost[rounds] = {};
   std::size_t k = 0;
   for (; k + 4 <= n; k += 4) {
-    Four w = load(w_of + k), loss[rounds], x[rounds];
-    Mask loud{};
+    Four w = load(w_of + k), x[rounds];
+    Mask quiet = ~Mask{};
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
       if (rounds > 1 && k % 8 == 0) fetch(losses, (t + rounds) * n + k);
-      loss[t] = load(losses + t * n + k);
-      x[t] = loss[t] * minus_eta;
-      loud |= ~(size(x[t]) <= little);
+      x[t] = load(losses + t * n + k) * minus_eta;
+      quiet = quiet & (size(x[t]) <= little);  // NaN is not
     }
-    if (any(loud)) [[unlikely]]
+    if (any(~quiet)) [[unlikely]]
       break;
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
       total[t] += w;
-      lost[t] += w * loss[t];
+      lost[t] += w * load(losses + t * n + k);  // once more: registers are few
       w *= exp_little(x[t]);
     }
     store(next + k, w);
@@ -92,19 +91,23 @@ inline HedgeSums hedge(const Book& book, const double* losses, std::size_t round
 
 template <std::size_t rounds>
 void settle_rounds(const Book& book, const double* losses, const double* h) {
-  fours(book.n, [&](std::size_t k, auto kind) {
-    Four R = load(book.R + k), V = load(book.V + k), lost = load(book.loss + k);
-    const Mask is_real = real(k, book.n, kind);
+  const std::size_t n = book.n;
+  double *const R_of = book.R, *const V_of = book.V, *const lost_of = book.loss;
+  double own[rounds];  // in registers, as all of these: what is stored might otherwise be one of them
+  for (std::size_t t = 0; t < rounds; ++t) own[t] = h[t];
+  fours(n, [=](std::size_t k, auto kind) {
+    Four R = load(R_of + k), V = load(V_of + k), lost = load(lost_of + k);
+    const Mask is_real = real(k, n, kind);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      const Four loss = from_row(losses + t * book.n, k, book.n, 0, kind), r = where(is_real, h[t] - loss);
+      const Four loss = from_row(losses + t * n, k, n, 0, kind), r = where(is_real, own[t] - loss);
       R += r;
       V += r * r;
       lost += loss;
     }
-    store(book.R + k, R);
-    store(book.V + k, V);
-    store(book.loss + k, lost);
+    store(R_of + k, R);
+    store(V_of + k, V);
+    store(lost_of + k, lost);
   });
 }
 inline void settle(const Book& book, const double* losses, std::size_t rounds, const double* h) {
