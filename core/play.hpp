@@ -196,7 +196,7 @@ class Play {
     if constexpr (requires { rule_.shift; }) rule_.shift = factor;
     if constexpr (requires { rule_.scale; }) rule_.scale = factor;
     memo_.clear();
-    for (std::size_t i = 0; i < slots; ++i) z_of(slots_.data()[i]) = z[i];
+    for (std::size_t i = 0; i < slots; ++i) slots_.data()[i].sum() = z[i];
     bias_z_ = bias_z;
     weights_from_scratch();
     total_ = total;
@@ -210,13 +210,6 @@ class Play {
     if constexpr (!Rule::identity) {
       if (const float w = weight(0); w != 0) std::fill(slots_.data() + before, slots_.data() + slots, Slot{w, 0});
     }
-  }
-
-  static float& z_of(Slot& slot) {
-    if constexpr (Rule::identity)
-      return slot.w;
-    else
-      return slot.z;
   }
 
   static constexpr std::size_t cache_bytes = std::size_t{5} << 20;  // beyond it, prefetch

@@ -6,12 +6,14 @@ namespace mistakebound {
 // Side by side: an update then finds z in the line that the prediction has just read w from.
 struct Moving {
   float w, z;
+  float& sum() { return z; }
   float sum() const { return z; }
 };
 
 // Where the link is the identity, w is z.
 struct Plain {
   float w;
+  float& sum() { return w; }
   float sum() const { return w; }
 };
 

@@ -92,13 +92,13 @@ class AggregationLedger:
 
     def __repr__(self) -> str:
         """What a person asks first; the arrays may be long."""
-        told = f"<AggregationLedger: {self.rule}; {_many(self.rounds, 'round')}, {_many(len(self.names), 'expert')}"
+        told = f"<AggregationLedger: {self.rule}; {count(self.rounds, 'round')}, {count(len(self.names), 'expert')}"
         awake = self.expert_rounds > 0
         if not awake.any():
             return told + ">"
         best = self.names.index(self.best_expert)
         most = int(np.argmax(np.where(awake, self.regrets, -np.inf)))
-        lost = f"{self.expert_losses[best]:.6g} in {_many(int(self.expert_rounds[best]), 'round')}"
+        lost = f"{self.expert_losses[best]:.6g} in {count(int(self.expert_rounds[best]), 'round')}"
         since = "" if self.from_start else " since the learner began"
         return (
             f"{told}; {self.loss.name} {self.total_loss:.6g}{since and ' here'}; "
@@ -178,5 +178,6 @@ def as_told(served: Served, forecast: FloatArray) -> Served:
     return Served(x, served.awake, served.p, np.asarray(forecast)) if near.all() else served
 
 
-def _many(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """``1 round``, ``2 rounds``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -28,7 +28,7 @@ class Bar:
         self.source = source
         self._one_pass = source.total
         self.total = None if self._one_pass is None else passes * self._one_pass
-        self.wanted = wanted and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self.wanted = wanted and can_be_drawn()
         self.start = time.perf_counter()
         # What comes line by line is shown at once; who waits for it wants to see it come.
         self.patience = PATIENCE if self._one_pass else 0.0
@@ -82,19 +82,30 @@ class Bar:
         self._drawn.update(self._drawn.task_ids[0], completed=done, told=told)
 
     def _new(self) -> Any:
-        from rich.console import Console  # noqa: PLC0415
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415
 
         known = [BarColumn(20), DownloadColumn()] if self.total else []
-        return Progress(
-            *known,
-            TextColumn("{task.fields[told]}"),
-            console=Console(stderr=True, highlight=False),
-            transient=True,
-            refresh_per_second=PER_SECOND,
-            redirect_stdout=False,  # what goes to standard output must not end on standard error
-            redirect_stderr=False,
-        )
+        return foot(*known, TextColumn("{task.fields[told]}"))
+
+
+def can_be_drawn() -> bool:
+    """Whether standard error is a terminal that can take a line away again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def foot(*columns: Any) -> Any:
+    """Rich's progress on standard error, of these columns."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    return Progress(
+        *columns,
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        refresh_per_second=PER_SECOND,
+        redirect_stdout=False,  # what goes to standard output must not end on standard error
+        redirect_stderr=False,
+    )
 
 
 def left(seconds: float) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from mistakebound.cli.bar import can_be_drawn, foot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,21 +14,13 @@ if TYPE_CHECKING:
 @contextmanager
 def waiting(steps: int, *, wanted: bool) -> Iterator[Callable[[str], None]]:
     """What is yielded is called with what the next step is, before it; on a terminal alone that is shown."""
-    if not (wanted and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"):
+    if not (wanted and can_be_drawn()):
         yield lambda _: None
         return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(
-        *columns,
-        console=Console(stderr=True, highlight=False),
-        transient=True,
-        refresh_per_second=4,
-        redirect_stdout=False,  # what goes to standard output must not end on standard error
-        redirect_stderr=False,
-    ) as progress:
+    with foot(*columns) as progress:
         task = progress.add_task("", total=steps)
         begun = False
 

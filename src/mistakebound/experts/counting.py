@@ -79,7 +79,7 @@ class Counting(Guarded):
             expert_losses=mistakes + charged,
             expert_rounds=self._awake - np.concatenate([before.awake, np.zeros(new, np.int64)]),
             prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            names=tuple(self._roster.name(k) for k in range(self._roster.n)),
+            names=tuple(self._roster.all_names()),
             from_start=before.rounds == 0,
         )
 

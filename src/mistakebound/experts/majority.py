@@ -176,7 +176,7 @@ class WeightedMajority(Counting):
     @property
     def names_(self) -> list[str]:
         """What the experts are called; their numbers, if they have no names."""
-        return [self._roster.name(k) for k in range(self._roster.n)]
+        return self._roster.all_names()
 
     @property
     def ledger_(self) -> ExpertLedger:

@@ -65,7 +65,7 @@ class Playing(Guarded):
     @property
     def names_(self) -> list[str]:
         """What the experts are called; their numbers, if they have no names."""
-        return [self._roster.name(k) for k in range(self._roster.n)]
+        return self._roster.all_names()
 
     def _serve(self, advice: Any) -> Asked:
         roster, engine = self._roster, self._engine

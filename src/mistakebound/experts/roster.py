@@ -118,6 +118,10 @@ class Roster:
         """All names in their places, if these came too; none if experts have none."""
         return [*(self.names or []), *(name for name in names or [] if name not in self._places)]
 
+    def all_names(self) -> list[str]:
+        """What they are called, in order; their numbers, if they have no names."""
+        return [self.name(place) for place in range(self.n)]
+
     def name(self, place: int) -> str:
         """What an expert is called."""
         return self.names[place] if self.names is not None else str(place)

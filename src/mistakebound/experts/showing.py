@@ -6,6 +6,8 @@ import inspect
 import reprlib
 from typing import TYPE_CHECKING, Any
 
+from mistakebound.aggregation.ledger import count
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,11 +26,6 @@ def shown(learner: Any, parameters: Mapping[str, Any], rounds: int, experts: int
     """Say it in a line; what is long is cut short."""
     said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in parameters.items())
     return f"<{type(learner).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
-
-
-def count(number: int, what: str) -> str:
-    """``1 round``, ``2 rounds``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _same(value: Any, default: Any) -> bool:
