@@ -165,7 +165,7 @@ Id named(const Names& names, const std::string& name, const char* what) {
 }
 const experts::Level& level(bool avx2) {
 #ifdef MISTAKEBOUND_LEVELS
-  if (avx2 && cpu_has_avx2()) return experts::avx2_level;
+  if (avx2 && cpu_has_avx2() && __builtin_cpu_supports("fma")) return experts::avx2_level;
 #endif
   static_cast<void>(avx2);
   return experts::plain_level;

@@ -1,8 +1,8 @@
 // What a mixture of experts knows, as plain arrays, and what can be done with it at one level of the processor. Whoever
 // includes this may be compiled for more than every machine has: nothing here but numbers and pointers.
 //
-// The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); no fused
-// multiply-add; e^x and ln x by basic operations (four.hpp). So every level gives the same bits.
+// The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); multiply-add is fused
+// where `fused` says so and nowhere else; e^x and ln x by basic operations (four.hpp). So every level gives the same bits.
 #pragma once
 #include <cstddef>
 

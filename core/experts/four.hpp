@@ -1,4 +1,5 @@
-// Four float64 at once, with e^x and ln x from basic operations: the same bits whatever instructions they become.
+// Four float64 at once, with e^x and ln x from basic operations: the same bits whatever instructions they become (but an
+// x86 without fused multiply-add takes the other formula for a little exponent).
 #pragma once
 #include "experts/lanes.hpp"
 
@@ -49,16 +50,27 @@ MISTAKEBOUND_INLINE Four exp(Four x) {
   return where(~none, sum * number(scale));
 }
 
-// e^x for |x| ≤ a = 1/32: Taylor's polynomial of degree 7, whose last term is made one of degree 5 by Chebyshev's
-// x⁷ ≈ (7/4)a²x⁵ − (7/8)a⁴x³ + (7/64)a⁶x, with an error of a⁷/64.
-inline constexpr double little = 0x1p-5;
-inline constexpr double little_1 = 1 + 7.0 / 64 * 0x1p-30 / 5040, little_3 = 1.0 / 6 - 7.0 / 8 * 0x1p-20 / 5040,
-                        little_5 = 1.0 / 120 + 7.0 / 4 * 0x1p-10 / 5040;
-MISTAKEBOUND_INLINE Four exp_little(Four x) {
-  const Four square = x * x;
-  const Four high = (x * (1.0 / 24) + little_3) + square * (x * (1.0 / 720) + little_5);
-  return ((x * little_1 + square * 0.5) + (square * x) * high) + 1.0;
-}
+// e^(cx) for |cx| ≤ a = 1/32: Taylor's polynomial of degree 7, whose last term is made one of degree 5 by Chebyshev's
+// x⁷ ≈ (7/4)a²x⁵ − (7/8)a⁴x³ + (7/64)a⁶x, with an error of a⁷/64. The powers of c are in the coefficients.
+struct Little {
+  Four c1, c2, c3, c4, c5, c6, largest_square;
+
+  explicit Little(double c) {
+    constexpr double a = 0x1p-5, a2 = a * a;
+    const double square = c * c, cube = square * c;
+    c1 = all(c * (1 + 7.0 / 64 * (a2 * a2 * a2) / 5040)), c2 = all(square * (1.0 / 2));
+    c3 = all(cube * (1.0 / 6 - 7.0 / 8 * (a2 * a2) / 5040)), c4 = all(square * square * (1.0 / 24));
+    c5 = all(square * cube * (1.0 / 120 + 7.0 / 4 * a2 / 5040)), c6 = all(cube * cube * (1.0 / 720));
+    const bool tame = square > 1e-100 && square < 1e100;  // c⁶ is a number
+    largest_square = all(tame && fuses() ? a2 / square : -1);
+  }
+  MISTAKEBOUND_INLINE Mask knows(Four x) const { return x * x <= largest_square; }  // not NaN
+  MISTAKEBOUND_INLINE Four exp(Four x) const {
+    const Four square = x * x;
+    const Four high = fused(square, fused(x, c6, c5), fused(x, c4, c3));
+    return fused(x, fused(square, high, fused(x, c2, c1)), all(1));
+  }
+};
 
 // ln x of a positive number; −∞ of 0. With f = m − 1 and s = f/(2 + f): ln m = f − s(f − 2(s²/3 + s⁴/5 + …)).
 MISTAKEBOUND_INLINE Four ln(Four x) {

@@ -8,39 +8,42 @@ namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
 template <std::size_t rounds>
 struct HedgeLanes {
-  Four total[rounds] = {}, loss[rounds] = {};
-  Mask rose[rounds] = {}, odd{};
+  Four total[rounds], loss[rounds];
+  Mask rose[rounds], odd;
 };
 
-// Fours of experts for as long as all |ηℓ| are little; says where it stopped.
+// Pairs of fours of experts for as long as all ηℓ are little; says where it stopped.
 template <std::size_t rounds>
 std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes) {
   const std::size_t n = book.n;
   const double* const w_of = book.w;
   double* const next = book.next;
-  const double minus_eta = -book.eta;
-  Four total[rounds] = {}, lost[rounds] = {};
-  std::size_t k = 0;
-  for (; k + 4 <= n; k += 4) {
-    Four w = load(w_of + k), x[rounds];
-    Mask quiet = ~Mask{};
+  const Little little(-book.eta);
+  Four total[2][rounds], lost[2][rounds];  // of all before; and with this pair, unless it is not little
+  std::size_t k = 0, now = 0;
+  for (std::size_t t = 0; t < rounds; ++t) total[0][t] = lost[0][t] = Four{};
+  for (; k + 8 <= n; k += 8, now ^= 1) {
+    Four w0 = load(w_of + k), w1 = load(w_of + k + 4), largest_square{};
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      if (rounds > 1 && k % 8 == 0) fetch(losses, (t + rounds) * n + k);
-      x[t] = load(losses + t * n + k) * minus_eta;
-      quiet = quiet & (size(x[t]) <= little);  // NaN is not
+      const double* const row = losses + t * n + k;
+      if (rounds > 1) fetch(row, rounds * n);
+      const Four x0 = load(row), x1 = load(row + 4);
+      largest_square = most(x1 * x1, most(x0 * x0, largest_square));
+      total[now ^ 1][t] = (total[now][t] + w0) + w1;
+      lost[now ^ 1][t] = fused(w1, x1, fused(w0, x0, lost[now][t]));
+      w0 *= little.exp(x0);
+      w1 *= little.exp(x1);
     }
-    if (any(~quiet)) [[unlikely]]
+    if (!every(largest_square <= little.largest_square)) [[unlikely]]
       break;
-#pragma GCC unroll 4
-    for (std::size_t t = 0; t < rounds; ++t) {
-      total[t] += w;
-      lost[t] += w * load(losses + t * n + k);  // once more: registers are few
-      w *= exp_little(x[t]);
-    }
-    store(next + k, w);
+    store(next + k, w0);
+    store(next + k + 4, w1);
   }
-  for (std::size_t t = 0; t < rounds; ++t) lanes.total[t] = total[t], lanes.loss[t] = lost[t];
+  for (std::size_t t = 0; t < rounds; ++t) {
+    lanes.total[t] = total[now][t], lanes.loss[t] = lost[now][t], lanes.rose[t] = lanes.odd = Mask{};
+    if (!every(lanes.loss[t] == lanes.loss[t])) k = 0;  // `most` does not see NaN
+  }
   return k;
 }
 
@@ -51,17 +54,20 @@ void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lan
   const double* const w_of = book.w;
   double* const next = book.next;
   const double minus_eta = -book.eta;
-  HedgeLanes<rounds> sums = lanes;
+  const Little little(minus_eta);
+  HedgeLanes<rounds> sums{};
+  for (std::size_t t = 0; t < rounds && from > 0; ++t) sums.total[t] = lanes.total[t], sums.loss[t] = lanes.loss[t];
   const auto play = [&](std::size_t k, auto kind) __attribute__((always_inline)) {
     Four w = load(w_of + k);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      const Four loss = from_row(losses + t * n, k, n, 0, kind), x = loss * minus_eta;
+      const Four loss = from_row(losses + t * n, k, n, 0, kind);
+      const Mask known = little.knows(loss);
       sums.total[t] += w;
-      sums.loss[t] += w * loss;
-      sums.rose[t] |= x > little;
+      sums.loss[t] = fused(w, loss, sums.loss[t]);
+      sums.rose[t] |= ~known & (loss < 0.0);
       sums.odd |= ~(size(loss) <= largest_regret);
-      w *= any(~(size(x) <= little)) ? exp(x) : exp_little(x);
+      w *= every(known) ? little.exp(loss) : exp(loss * minus_eta);
     }
     store(next + k, w);
   };
@@ -102,7 +108,7 @@ void settle_rounds(const Book& book, const double* losses, const double* h) {
     for (std::size_t t = 0; t < rounds; ++t) {
       const Four loss = from_row(losses + t * n, k, n, 0, kind), r = where(is_real, own[t] - loss);
       R += r;
-      V += r * r;
+      V = fused(r, r, V);
       lost += loss;
     }
     store(R_of + k, R);

@@ -1,5 +1,5 @@
-// Four float64 and what their comparisons say: one register with AVX, otherwise two of two, which every compiler turns into
-// good code (four of them without AVX, gcc takes apart).
+// Four float64 and what their comparisons say: one register with AVX2, otherwise two of two, which every compiler turns into
+// good code (four of them without, gcc takes apart).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
-#ifdef __AVX__
+#if defined(__AVX2__) && defined(__FMA__)
 using Four = double __attribute__((vector_size(32)));
 using Mask = decltype(Four{} < Four{});  // −1 where it holds, else 0
 
@@ -22,7 +22,12 @@ MISTAKEBOUND_INLINE Mask bits(Four v) { return reinterpret_cast<Mask>(v); }
 MISTAKEBOUND_INLINE Four number(Mask m) { return reinterpret_cast<Four>(m); }
 MISTAKEBOUND_INLINE Four choose(Mask m, Four yes, Four no) { return m ? yes : no; }
 MISTAKEBOUND_INLINE bool any(Mask m) { return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) != 0; }
+MISTAKEBOUND_INLINE bool every(Mask m) { return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) == 15; }
 MISTAKEBOUND_INLINE Four root(Four v) { return reinterpret_cast<Four>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v))); }
+MISTAKEBOUND_INLINE Four fused(Four a, Four b, Four c) {
+  const auto as = [](Four v) { return reinterpret_cast<__m256d>(v); };
+  return reinterpret_cast<Four>(_mm256_fmadd_pd(as(a), as(b), as(c)));
+}
 #else
 using Two = double __attribute__((vector_size(16)));
 using TwoMask = decltype(Two{} < Two{});
@@ -82,6 +87,7 @@ MISTAKEBOUND_INLINE bool any(Mask m) {
   return (both[0] | both[1]) != 0;
 #endif
 }
+MISTAKEBOUND_INLINE bool every(Mask m) { return !any(~m); }
 MISTAKEBOUND_INLINE Two root(Two v) {
 #ifdef __SSE2__
   return reinterpret_cast<Two>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v)));
@@ -90,7 +96,20 @@ MISTAKEBOUND_INLINE Two root(Two v) {
 #endif
 }
 MISTAKEBOUND_INLINE Four root(Four v) { return {root(v.low), root(v.high)}; }
+MISTAKEBOUND_INLINE Two fused(Two a, Two b, Two c) {
+  return Two{__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
+}
+MISTAKEBOUND_INLINE Four fused(Four a, Four b, Four c) { return {fused(a.low, b.low, c.low), fused(a.high, b.high, c.high)}; }
 #endif
+
+// Whether `fused`, ab + c rounded once, is quick: an x86 of before 2013 needs hundreds of instructions.
+inline bool fuses() {
+#if defined(__x86_64__) && !defined(__FMA__)
+  return __builtin_cpu_supports("fma") != 0;
+#else
+  return true;
+#endif
+}
 
 struct Numbers {
   double at[4];

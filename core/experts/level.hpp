@@ -15,7 +15,8 @@ MISTAKEBOUND_INLINE void elementwise(const double* x, std::size_t n, double* out
   });
 }
 inline void exps(const double* x, std::size_t n, double* out) {
-  elementwise(x, n, out, [](Four v) { return any(~(size(v) <= little)) ? exp(v) : exp_little(v); });
+  const Little little(1);
+  elementwise(x, n, out, [&](Four v) { return every(little.knows(v)) ? little.exp(v) : exp(v); });
 }
 inline void lns(const double* x, std::size_t n, double* out) {
   elementwise(x, n, out, [](Four v) { return ln(v); });
