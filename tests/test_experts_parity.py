@@ -58,6 +58,7 @@ def test_losses_that_are_given(rule_parameters: tuple[str, dict[str, float]]) ->
     for L in (
         rng.random((700, 6)),
         rng.standard_normal((200, 5)) * 3 - 1,
+        rng.standard_normal((90, 21)),
         rng.standard_cauchy((100, 4)),
         np.full((30, 3), 0.7),
         rng.random((40, 1)),
@@ -106,7 +107,7 @@ def test_every_way_through_the_core_is_the_same(rule_parameters: tuple[str, dict
 
 
 @pytest.mark.parametrize("eta", [0.02, 0.7, 30.0, 400.0])
-@pytest.mark.parametrize("n", [1, 3, 4, 9])
+@pytest.mark.parametrize("n", [1, 3, 4, 9, 29])
 def test_hedge_four_rounds_at_once_is_one_by_one(eta: float, n: int) -> None:
     """Losses little and large, of both signs, with sleepers; weights are made anew in between."""
     rng = np.random.default_rng(8)
@@ -136,12 +137,32 @@ def test_hedge_four_rounds_at_once_is_one_by_one(eta: float, n: int) -> None:
         assert same(whole, plain)
 
 
+@pytest.mark.parametrize("eta", [1e-90, 1e-60, 1e60, 1e90])
+def test_hedge_at_rates_without_a_sixth_power(eta: float) -> None:
+    rng = np.random.default_rng(4)
+    L = rng.integers(0, 2, (40, 21)) / eta
+    L[-1] = 0
+    core, spec = both("hedge", {"eta": eta}, "square", uneven(21), gradient=False)
+    assert core.run_losses(L)[0] * eta == pytest.approx(spec.run_losses(L)[0] * eta)
+    check_alike(core, spec)
+
+
+def test_hedge_refuses_what_has_no_square_even_from_an_expert_without_weight() -> None:
+    for n in (4, 21):
+        core, _ = both("hedge", {"eta": 30.0}, "square", uneven(n), gradient=False)
+        L = np.full((40, n), 0.5)
+        L[:, 1] = 4.0
+        L[38, 1] = 1e155
+        losses, fault = core.run_losses(L)
+        assert (len(losses), fault.round) == (38, 38)
+
+
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
 def test_newcomers(rule_parameters: tuple[str, dict[str, float]]) -> None:
     for loss in ("square", "log"):
         A, y = streams(loss)["random"]
-        core, spec = both(*rule_parameters, loss, uneven(4), gradient=True)
-        for rounds, n in ((slice(0, 0), 4), (slice(0, 30), 5), (slice(30, 31), 7), (slice(31, 90), 7)):
+        core, spec = both(*rule_parameters, loss, uneven(2), gradient=True)
+        for rounds, n in ((slice(0, 0), 2), (slice(0, 60), 6), (slice(60, 61), 7), (slice(61, 90), 7)):
             width = core.n
             core.run(A[rounds, :width], y[rounds])
             spec.run(A[rounds, :width], y[rounds])
@@ -150,6 +171,22 @@ def test_newcomers(rule_parameters: tuple[str, dict[str, float]]) -> None:
             spec.join(uneven(n))
             assert core.n == n
             check_alike(core, spec)
+
+
+@pytest.mark.parametrize("rule_parameters", CASES, ids=str)
+def test_rounding_is_no_regret(rule_parameters: tuple[str, dict[str, float]]) -> None:
+    """At first all say the same but for the last bit, which must not set a rate."""
+    A, y = streams("square")["random"]
+    A[:20] = (y[:20, None] + 0.1) * (1 + np.finfo(float).eps * (np.arange(7) % 2))
+    prior = np.sqrt(np.arange(1, 8))
+    for gradient in (True, False):
+        core, spec = both(*rule_parameters, "square", prior / prior.sum(), gradient=gradient)
+        core.run(A[:20], y[:20])
+        spec.run(A[:20], y[:20])
+        assert not core.sums["regrets"].any()
+        core.run(A[20:], y[20:])
+        spec.run(A[20:], y[20:])
+        check_alike(core, spec)
 
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)

@@ -57,7 +57,7 @@ inline constexpr std::size_t hedge_block = 4;
 struct HedgeSums {
   double total[hedge_block], sum[hedge_block];
   bool rose[hedge_block];  // a weight may have grown by more than e^(1/32)
-  bool odd;                // a loss that is NaN, infinite or too large
+  bool odd;                // a loss that is infinite or too large (NaN makes `sum` NaN)
 };
 struct Level {
   Mixed (*mix)(const Book&, const double* w, const double* x, double least, double most);

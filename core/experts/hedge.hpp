@@ -12,7 +12,8 @@ struct HedgeLanes {
   Mask rose[rounds], odd;
 };
 
-// Pairs of fours of experts for as long as all ηℓ are little; says where it stopped.
+// Pairs of fours of experts for as long as all ηℓ are little; says where it stopped. `most` does not see a NaN: the sum of
+// losses will be one.
 template <std::size_t rounds>
 std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes) {
   const std::size_t n = book.n;
@@ -40,10 +41,8 @@ std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<roun
     store(next + k, w0);
     store(next + k + 4, w1);
   }
-  for (std::size_t t = 0; t < rounds; ++t) {
+  for (std::size_t t = 0; t < rounds; ++t)
     lanes.total[t] = total[now][t], lanes.loss[t] = lost[now][t], lanes.rose[t] = lanes.odd = Mask{};
-    if (!every(lanes.loss[t] == lanes.loss[t])) k = 0;  // `most` does not see NaN
-  }
   return k;
 }
 
@@ -55,8 +54,7 @@ void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lan
   double* const next = book.next;
   const double minus_eta = -book.eta;
   const Little little(minus_eta);
-  HedgeLanes<rounds> sums{};
-  for (std::size_t t = 0; t < rounds && from > 0; ++t) sums.total[t] = lanes.total[t], sums.loss[t] = lanes.loss[t];
+  HedgeLanes<rounds> sums = lanes;
   const auto play = [&](std::size_t k, auto kind) __attribute__((always_inline)) {
     Four w = load(w_of + k);
 #pragma GCC unroll 4
