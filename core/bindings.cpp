@@ -677,6 +677,12 @@ NB_MODULE(_core, m) {
       // The names of a table's columns are the reader's own: it lives for as long as a chunk does.
       .def("parse", &Reader::parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
            "most_bad"_a = 0, "first"_a = false);
+  m.def("give_back", [](nb::handle mapped, std::size_t begin, std::size_t end) {
+    const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(mapped);
+    if (begin > end || end > bytes.size()) throw nb::index_error();
+    nb::gil_scoped_release release;
+    give_back(bytes.data() + begin, end - begin);
+  }, "mapped"_a, "begin"_a, "end"_a, "Drop whole pages of a mapped file from memory, without holding Python's lock.");
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
   bind_tables(m);
   bind_experts(m);

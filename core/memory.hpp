@@ -30,8 +30,14 @@ inline void* huge_memory(std::size_t bytes) {
   madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: refused where the kernel has none
   return begin + before;
 }
+
+// Pages of a mapped file that nobody reads any more; whoever does all the same has them read from the file again.
+inline void give_back(const std::uint8_t* begin, std::size_t bytes) {
+  madvise(const_cast<std::uint8_t*>(begin), bytes, MADV_DONTNEED);
+}
 #else
 inline constexpr std::size_t large_bytes = static_cast<std::size_t>(-1);
+inline void give_back(const std::uint8_t*, std::size_t) {}
 #endif
 
 template <class T>

@@ -48,16 +48,16 @@ class Cache:
         self._unfinished: Path | None = None
         self._file: Any = None
 
-    def stored(self) -> Iterator[tuple[tuple[int, ...], memoryview]] | None:
-        """Where each chunk begins, and the chunk as it was packed; None if there is no cache that fits."""
+    def stored(self) -> tuple[Pages, Iterator[tuple[tuple[int, ...], memoryview]]] | None:
+        """Its pages; where each chunk begins, and the chunk as it was packed. None if there is no cache that fits."""
         try:
             with Path(self.path).open("rb") as file:
                 if file.read(len(self._head)) != self._head:
                     return None
-                whole = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+                pages = Pages(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             return None
-        return records(self.path, whole, len(self._head))
+        return pages, records(self.path, pages, len(self._head))
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
@@ -97,9 +97,9 @@ def padded(text: bytes) -> bytes:
     return text.ljust(-(-len(text) // 8) * 8, b"\0")
 
 
-def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, ...], memoryview]]:
+def records(path: str, pages: Pages, at: int) -> Iterator[tuple[tuple[int, ...], memoryview]]:
     """The records of a cache from this byte on."""
-    view, pages = memoryview(whole), Pages(whole)
+    view = memoryview(pages.mapped)
     while at + RECORD.size <= len(view):
         size, *begin, _ = RECORD.unpack_from(view, at)
         head = bytes(view[at : at + RECORD.size])
@@ -112,7 +112,7 @@ def records(path: str, whole: mmap.mmap, at: int) -> Iterator[tuple[tuple[int, .
             break
         yield tuple(begin), view[at : at + size]
         at += size
-        pages.give_back(at - (16 << 20))  # what lies further back is surely learned
+        pages.read_before(at - (16 << 20))  # what lies further back is surely learned
     message = f"{path}: the cache is damaged: delete it, and it is made anew"
     raise ValueError(message)
 

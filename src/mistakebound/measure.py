@@ -21,11 +21,18 @@ ACTIVE, PART = 30, 50
 """Names in each dict, and dicts that are made at a time."""
 
 
-def best_times(contenders: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Seconds of the fastest of ``repeats`` turns of each contender, the turns interleaved."""
+def best_times(
+    contenders: Mapping[str, Callable[[], object]], repeats: int, before: Callable[[str], object] | None = None
+) -> dict[str, float]:
+    """Seconds of the fastest of ``repeats`` turns of each contender, the turns interleaved.
+
+    ``before`` is told whose turn comes, and its own time does not count.
+    """
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(repeats):
         for name, work in contenders.items():
+            if before:
+                before(name)
             gc.collect()
             start = time.perf_counter()
             work()

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import mmap
 
-AT_ONCE = 8 << 20
+from mistakebound import _core
+
+AT_ONCE = 4 << 20
 """Bytes given back at a time: every other processor must be told, and waited for."""
 
 
 class Pages:
-    """What of a mapped file is still held."""
+    """What of a mapped file is still held. To give it back takes a while, so it is left to the threads that parse."""
 
     def __init__(self, mapped: mmap.mmap) -> None:
-        self._mapped = mapped
-        self._given_back = 0
+        self.mapped = mapped
+        self._read = self._given_back = 0
 
-    def give_back(self, end: int) -> None:
+    def read_before(self, end: int) -> None:
         """Nobody reads before this byte any more; whoever does all the same has it read from the file again."""
-        end = end // mmap.PAGESIZE * mmap.PAGESIZE
-        if end >= self._given_back + AT_ONCE and hasattr(self._mapped, "madvise"):
-            self._mapped.madvise(mmap.MADV_DONTNEED, self._given_back, end - self._given_back)
+        self._read = max(end, 0) // mmap.PAGESIZE * mmap.PAGESIZE
+        if self._read >= self._given_back + 2 * AT_ONCE:  # nobody parses
+            self.give_back()
+
+    def give_back(self) -> None:
+        """Give back what is read, if that is enough. Should two threads give back the same, no harm is done."""
+        begin, end = self._given_back, self._read
+        if end >= begin + AT_ONCE:
             self._given_back = end
+            _core.give_back(self.mapped, begin, end)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound._core import Chunk, Reader
+    from mistakebound.pages import Pages
 
     Block = tuple[Any, bool]
     """Some text, and whether it is the last."""
@@ -36,10 +37,14 @@ def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *,
         yield chunk
 
 
-def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int) -> Iterator[Chunk]:
+def parsed(
+    reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int, pages: Pages | None
+) -> Iterator[Chunk]:
     """Chunks in the order of the blocks. Parsing does not hold Python's lock."""
 
     def parse(block: Block) -> Chunk:
+        if pages:
+            pages.give_back()
         return reader.parse(block[0], block[1], most_bad)
 
     # A short block is all that there is for now: what is ready is not kept waiting for more.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound.arrays import AnyArray
+    from mistakebound.pages import Pages
 
     Begin = tuple[int, ...]
     """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
@@ -241,7 +242,7 @@ class Source:
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
-            yield from self._parsed_chunks(start) if self.needs_text else self._cached_chunks(stored)
+            yield from self._parsed_chunks(start) if self.needs_text else self._cached_chunks(*stored)
             return
         try:
             for begin, chunk in self._parsed_chunks(start):
@@ -251,8 +252,9 @@ class Source:
         finally:
             cache.discard()
 
-    def _cached_chunks(self, stored: Iterator[tuple[Begin, memoryview]]) -> Iterator[tuple[Begin, Chunk]]:
+    def _cached_chunks(self, pages: Pages, stored: Iterator[tuple[Begin, memoryview]]) -> Iterator[tuple[Begin, Chunk]]:
         def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
+            pages.give_back()
             with of_file(os.fspath(self.cache or "")):
                 return record[0], Chunk.unpack(record[1])
 
@@ -307,7 +309,7 @@ class Source:
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
         """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
         if text.columns or not reader.columns:
-            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads)
+            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads, text.pages)
         # A record of a table may go on over several lines, so its blocks are not independent.
         start = b"".join(block for block, _ in first)
         blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)

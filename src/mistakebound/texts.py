@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mistakebound.columnar import Columns
 
-BLOCK = 1 << 20
+BLOCK = 2 << 20
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
 
 
@@ -33,6 +33,8 @@ class Text:
     """Where in its packed file it is; None if it is not packed, and its own bytes count."""
     columns: Columns | None = None
     """If the blocks are rows of a file of columns."""
+    pages: Pages | None = None
+    """If it is mapped."""
 
 
 @contextmanager
@@ -52,7 +54,8 @@ def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) ->
             yield Text(cut(iter(partial(raw.read, BLOCK), b"")))
         else:
             # Not closed here: chunks that somebody still holds point into it.
-            yield Text(slices(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ)))
+            pages = Pages(mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ))
+            yield Text(slices(pages), pages=pages)
 
 
 @contextmanager
@@ -98,9 +101,9 @@ def open_zstd(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True), (zstandard.ZstdError,)
 
 
-def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
+def slices(pages: Pages) -> Iterator[tuple[memoryview, bool]]:
     """Blocks of a file in memory."""
-    whole, pages = memoryview(mapped), Pages(mapped)
+    mapped, whole = pages.mapped, memoryview(pages.mapped)
     begin, size = 0, len(whole)
     while begin < size:
         end = min(begin + BLOCK, size)
@@ -111,7 +114,7 @@ def slices(mapped: mmap.mmap) -> Iterator[tuple[memoryview, bool]]:
             end = size if newline < 0 else newline + 1
         yield whole[begin:end], end == size
         begin = end
-        pages.give_back(begin - 6 * BLOCK)  # what lies further back is surely parsed
+        pages.read_before(begin - 5 * BLOCK)  # with two threads, what lies further back is learned
 
 
 def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:

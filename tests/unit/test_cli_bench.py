@@ -63,5 +63,12 @@ def test_turns_are_interleaved_and_the_best_counts(monkeypatch: pytest.MonkeyPat
         clock[0] += takes[name][sum(turn == name for turn in turns)]
         turns.append(name)
 
-    assert best_times({name: lambda name=name: work(name) for name in takes}, 3) == {"a": 1.0, "b": 4.0}
-    assert turns == ["a", "b"] * 3
+    told: list[str] = []
+
+    def before(name: str) -> None:
+        clock[0] += 9  # does not count
+        told.append(name)
+
+    contenders = {name: lambda name=name: work(name) for name in takes}
+    assert best_times(contenders, 3, before) == {"a": 1.0, "b": 4.0}
+    assert turns == told == ["a", "b"] * 3
