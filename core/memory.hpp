@@ -14,7 +14,7 @@ namespace mistakebound {
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 #if defined(__linux__)
-inline constexpr std::size_t large_bytes = 2 * huge_page;
+inline constexpr std::size_t large_bytes = huge_page;
 
 inline std::size_t whole_pages(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
 

@@ -212,7 +212,7 @@ class Play {
     }
   }
 
-  static constexpr std::size_t cache_bytes = std::size_t{5} << 20;  // beyond it, prefetch
+  static constexpr std::size_t cache_bytes = std::size_t{2} << 20;  // beyond it, prefetch
   static constexpr int memo_reach = 256;
 
   bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }

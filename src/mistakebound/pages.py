@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 
-from mistakebound import _core
+from mistakebound._core import give_back
 
 AT_ONCE = 4 << 20
 """Bytes given back at a time: every other processor must be told, and waited for."""
@@ -28,4 +28,4 @@ class Pages:
         begin, end = self._given_back, self._read
         if end >= begin + AT_ONCE:
             self._given_back = end
-            _core.give_back(self.mapped, begin, end)
+            give_back(self.mapped, begin, end)
