@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from array import array
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -207,6 +208,8 @@ class Playing(Guarded):
 
     def _since(self, before: int, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         sums = {} if self._engine is None else {name: values.copy() for name, values in self._engine.sums.items()}
+        losses, shape = np.array(self._losses[before:]), self._shape or ()
+        forecasts = np.array(self._forecasts[before * math.prod(shape) :])
         return AggregationLedger(
             rule=self.id,
             parameters=self.parameters(),
@@ -214,8 +217,8 @@ class Playing(Guarded):
             gradient=self.uses_gradient,
             names=tuple(self.names_),
             prior=self._roster.prior() if self._roster.n else np.zeros(0),
-            predictions=np.array(self._forecasts).reshape(len(self._losses), *(self._shape or ()))[before:],
-            losses=np.array(self._losses[before:]),
+            predictions=forecasts.reshape(len(losses), *shape),
+            losses=losses,
             sums=sums,
             from_start=before == 0,
             late=self._late,

@@ -120,11 +120,7 @@ class Roster:
 
     def all_names(self) -> list[str]:
         """What they are called, in order; their numbers, if they have no names."""
-        return [self.name(place) for place in range(self.n)]
-
-    def name(self, place: int) -> str:
-        """What an expert is called."""
-        return self.names[place] if self.names is not None else str(place)
+        return list(map(str, range(self.n)) if self.names is None else self.names)
 
 
 def names_of(advice: Any) -> list[str] | None:
