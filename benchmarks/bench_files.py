@@ -8,8 +8,8 @@ that of a large corpus, and of 2^20, as many as VW has weights here. VW runs wit
 Perceptron or with margin Balanced Winnow (its default). "One core" is one core for the whole process (this VW has no
 option for one thread), otherwise both have two threads. Files are in the page cache: before each turn, what it reads is
 read once, for some machines take pages away all the time. "From cache": the second pass over the same data, each from
-its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first
-20,000 rows, and must give the same matrix.
+its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first 20,000 rows, and must give
+the same matrix.
 """
 
 from __future__ import annotations

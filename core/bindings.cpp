@@ -638,7 +638,7 @@ NB_MODULE(_core, m) {
       .def_static("unpack", [](nb::handle buffer) {
         static const auto spares = std::make_shared<Spares>();
         auto parsed = std::make_unique<Parsed>(spares);
-        const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(buffer);
+        const auto bytes = nb::cast<Bytes>(buffer);
         parsed->text = nb::borrow(buffer);
         nb::gil_scoped_release release;
         cache::unpack({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *parsed);
@@ -678,7 +678,7 @@ NB_MODULE(_core, m) {
       .def("parse", &Reader::parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
            "most_bad"_a = 0, "first"_a = false);
   m.def("give_back", [](nb::handle mapped, std::size_t begin, std::size_t end) {
-    const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(mapped);
+    const auto bytes = nb::cast<Bytes>(mapped);
     if (begin > end || end > bytes.size()) throw nb::index_error();
     nb::gil_scoped_release release;
     give_back(bytes.data() + begin, end - begin);

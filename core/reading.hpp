@@ -56,6 +56,8 @@ class Spares {
   std::vector<Spare> spares_;
 };
 
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 // Some whole records of a text, and the text itself, which the names point into.
 struct Parsed {
   explicit Parsed(std::shared_ptr<Spares> from) : chunk(from->take()), spares(std::move(from)) {}
@@ -171,7 +173,7 @@ class Reader {
   // header may come. Several threads may parse with one reader. (Python owns what is returned.)
   Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad, bool first) const {
     auto parsed = std::make_unique<Parsed>(spares_);
-    const auto bytes = nb::cast<nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>>(buffer);
+    const auto bytes = nb::cast<Bytes>(buffer);
     parsed->text = nb::borrow(buffer);
     parsed->named = named();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -106,7 +106,7 @@ void settle_rounds(const Book& book, const double* losses, const double* h) {
     for (std::size_t t = 0; t < rounds; ++t) {
       const Four loss = from_row(losses + t * n, k, n, 0, kind), r = where(is_real, own[t] - loss);
       R += r;
-      V = fused(r, r, V);
+      V += r * r;
       lost += loss;
     }
     store(R_of + k, R);
