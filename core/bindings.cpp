@@ -613,14 +613,14 @@ NB_MODULE(_core, m) {
       .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })
       .def_prop_ro("labels", [](const Parsed& self) {
         nb::list all;
-        for (const std::string_view label : self.labels) all.append(nb::bytes(label.data(), label.size()));
+        for (const std::string_view label : self.chunk.labels) all.append(nb::bytes(label.data(), label.size()));
         return all;
       })
-      .def_prop_ro("label_ids", [](const Parsed& self) { return nb::bytes(self.label_ids.data(), self.label_ids.size()); })
+      .def_prop_ro("label_ids", [](const Parsed& self) { return nb::bytes(self.chunk.label_ids.data(), self.chunk.label_ids.size()); })
       .def_prop_ro("other_labels", [](const Parsed& self) {
         nb::list all;
         for (std::size_t row = 0; row < self.chunk.rows(); ++row)
-          if (self.has_other_label(row)) all.append(nb::bytes(self.chunk.label[row].data(), self.chunk.label[row].size()));
+          if (self.chunk.has_other_label(row)) all.append(nb::bytes(self.chunk.label[row].data(), self.chunk.label[row].size()));
         return all;
       })
       .def_prop_ro("bad", [](const Parsed& self) {

@@ -88,17 +88,17 @@ inline std::string pack(const Parsed& parsed) {
   const Head head{parsed.named,           parsed.consumed,
                   static_cast<std::uint64_t>(parsed.lines), chunk.rows(),
                   chunk.value.size(),     static_cast<std::uint64_t>(std::int64_t{chunk.largest_index} + 1),
-                  parsed.weighted,        parsed.labels.size(),
+                  parsed.weighted,        chunk.labels.size(),
                   parsed.bad.size()};
   Writer out;
   out.array(&head, 1);
   out.array(chunk.indptr.data(), chunk.indptr.size());
   out.array(chunk.line.data(), chunk.line.size());
   out.array(chunk.value.data(), chunk.value.size());
-  out.array(parsed.label_ids.data(), parsed.label_ids.size());
-  for (const std::string_view label : parsed.labels) out.text(label);
+  out.array(chunk.label_ids.data(), chunk.label_ids.size());
+  for (const std::string_view label : chunk.labels) out.text(label);
   for (std::size_t row = 0; row < chunk.rows(); ++row)
-    if (parsed.has_other_label(row)) out.text(chunk.label[row]);
+    if (chunk.has_other_label(row)) out.text(chunk.label[row]);
   for (std::size_t k = 0; k < parsed.bad.size(); ++k) {
     const std::int64_t where[] = {parsed.bad_row[k], parsed.bad[k].line, parsed.bad[k].column};
     out.array(where, 3);
@@ -133,15 +133,15 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
   chunk.indptr.borrow(in.array<std::int64_t>(head.rows + 1), rows + 1);
   chunk.line.borrow(in.array<std::int64_t>(head.rows), rows);
   chunk.value.borrow(in.array<double>(head.nonzeros), static_cast<std::size_t>(head.nonzeros));
-  parsed.label_ids.assign(in.array<char>(head.rows), rows);
-  if (head.labels > Parsed::other || chunk.indptr[0] != 0 || chunk.indptr[rows] != static_cast<std::int64_t>(head.nonzeros))
+  chunk.label_ids.assign(in.array<char>(head.rows), rows);
+  if (head.labels > Chunk::other || chunk.indptr[0] != 0 || chunk.indptr[rows] != static_cast<std::int64_t>(head.nonzeros))
     Source::damaged();
   for (std::size_t r = 0; r < rows; ++r)
     if (chunk.indptr[r] > chunk.indptr[r + 1]) Source::damaged();
-  for (std::uint64_t k = 0; k < head.labels; ++k) parsed.labels.push_back(in.text());
+  for (std::uint64_t k = 0; k < head.labels; ++k) chunk.labels.push_back(in.text());
   chunk.label.resize(rows);  // what most of them are, the ids tell
   for (std::size_t row = 0; row < rows; ++row)
-    if (parsed.has_other_label(row)) chunk.label[row] = in.text();
+    if (chunk.has_other_label(row)) chunk.label[row] = in.text();
   for (std::uint64_t k = 0; k < head.bad; ++k) {
     const std::int64_t* const where = in.array<std::int64_t>(3);
     parsed.bad_row.push_back(where[0]);

@@ -72,8 +72,10 @@ class Play {
   static constexpr bool needs_binary() { return Rule::binary; }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
+  // A power of two, for many streams have as many features, and their first rows seldom the last of them. Memory that is
+  // never written is never paged in.
   void reserve(std::size_t slots) {
-    if (slots > slots_.capacity()) slots_.reserve(std::max(slots, 2 * slots_.capacity()));
+    if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
   }
 
   // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)

@@ -74,11 +74,6 @@ struct Parsed {
   std::int64_t lines = 0;    // in what was consumed
   std::vector<Bad> bad;
   std::vector<std::int64_t> bad_row;  // how many rows came before each
-  // Each row's label as its place among the distinct ones; `other` where there are more than could be two classes.
-  static constexpr std::size_t other = 255;
-  std::vector<std::string_view> labels;
-  std::string label_ids;
-  bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
 
   // The different names, in the order in which they come, and of each non-zero the place of its name among them.
   std::pair<std::vector<std::string_view>, std::vector<std::int32_t>> different_names() const {
@@ -91,16 +86,6 @@ struct Parsed {
       ids[k] = found->second;
     }
     return {std::move(names), std::move(ids)};
-  }
-
-  void number_labels() {
-    label_ids.resize(chunk.rows());
-    for (std::size_t row = 0; row < chunk.rows(); ++row) {
-      const std::string_view label = chunk.label[row];
-      std::size_t id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-      if (id == labels.size() && id < other) labels.push_back(label);
-      label_ids[row] = static_cast<char>(static_cast<unsigned char>(std::min(id, other)));
-    }
   }
 };
 
@@ -180,7 +165,6 @@ class Reader {
     nb::gil_scoped_release release;
     std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
     if (parsed->named) parsed->chunk.prepare();
-    parsed->number_labels();
     const auto& importance = parsed->chunk.importance;
     parsed->weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
     return parsed.release();

@@ -65,6 +65,10 @@ struct Chunk {
   Buffer<Key> key;
   bool all_ones = false;
   std::vector<std::string_view> label;  // as written; empty where the line has none
+  // Each row's label as its place among the different ones; `other` where there are more than could be two classes.
+  static constexpr std::size_t other = 255;
+  std::vector<std::string_view> labels;
+  std::string label_ids;
   std::vector<float> importance;        // 1 unless the format says otherwise
   std::vector<std::string_view> tag;    // VW's, or empty
   Buffer<std::int64_t> line;            // where each row begins
@@ -78,6 +82,7 @@ struct Chunk {
   void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
     indptr.push_back(static_cast<std::int64_t>(value.size()));
     label.push_back(its_label);
+    label_ids.push_back(id_of(its_label));
     importance.push_back(its_importance);
     tag.push_back(its_tag);
     line.push_back(its_line);
@@ -89,6 +94,8 @@ struct Chunk {
     if (name.size() > begin) name.resize(begin);
     if (key.size() > begin) key.resize(begin);
   }
+
+  bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
 
   // Those keys that are not there yet.
   void make_keys() {
@@ -110,11 +117,21 @@ struct Chunk {
     all_ones = false;
     value.clear();
     label.clear();
+    labels.clear();
+    label_ids.clear();
     importance.clear();
     tag.clear();
     line.clear();
     largest_index = -1;
     arena.clear();
+  }
+
+ private:
+  // Asked for as the row ends, for then its text is still near; later it would have to come from far, row by row.
+  char id_of(std::string_view its_label) {
+    const auto id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), its_label) - labels.begin());
+    if (id == labels.size() && id < other) labels.push_back(its_label);
+    return static_cast<char>(static_cast<unsigned char>(std::min(id, other)));
   }
 };
 

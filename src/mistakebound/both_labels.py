@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mistakebound import texts
@@ -38,7 +37,7 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
         reason = stopped
     if len(found) == 1 and isinstance(next(iter(found)), str):
         if error := first_error(held):
-            yield replace(held[0], rows=0, error=error)
+            yield held[0]._replace(rows=0, error=error)
             return
         if reason:
             raise reason
@@ -52,7 +51,7 @@ def told(part: Part, labels: list[bytes]) -> Part:
     """The part with these labels beside its own; one that has two already needs no more."""
     if len(part.labels) > 2:  # one may be empty
         return part
-    return replace(part, labels=part.labels + [text for text in labels if text not in part.labels])
+    return part._replace(labels=part.labels + [text for text in labels if text not in part.labels])
 
 
 def first_error(parts: list[Part]) -> str:

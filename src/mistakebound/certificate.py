@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.evidence import Evidence
-from mistakebound.ledger import ExpertLedger
+from mistakebound.expert_ledger import ExpertLedger
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness, rival
 
 if TYPE_CHECKING:

@@ -154,7 +154,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
             with suppress(FileNotFoundError):
                 shutil.copymode(path, unfinished)  # who may read the old file may read the new one
             os.fsync(file.fileno())
-        os.replace(unfinished, path)  # noqa: PTH105 - os, like fsync
+        os.replace(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise

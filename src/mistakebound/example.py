@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mistakebound.errors import CellError, StreamError
 from mistakebound.lazy import np
@@ -63,8 +63,7 @@ class Csr:
         return -1, None
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(NamedTuple):
     """Examples whose features have names: dicts, or sets, lists and tuples of str."""
 
     examples: Iterable[Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
@@ -203,6 +204,7 @@ class Labels:
         return sign
 
 
+@lru_cache(maxsize=1024)  # every part of a file asks for the same few
 def plain_label(text: bytes) -> Any:
     """A label as a file has it: a number if it is one, otherwise text; None if there is none.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from operator import sub
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mistakebound.labels import label_array
 from mistakebound.lazy import np
@@ -55,8 +55,7 @@ class Source(Protocol):
         """Names of the features by index; empty for a positional learner."""
 
 
-@dataclass(frozen=True)
-class Counts:
+class Counts(NamedTuple):
     """Totals, always exact."""
 
     rounds: int
@@ -67,11 +66,7 @@ class Counts:
     """How many rounds were updated or mistaken."""
 
     def __sub__(self, earlier: Counts) -> Counts:
-        return Counts(*map(sub, self.as_tuple(), earlier.as_tuple()))
-
-    def as_tuple(self) -> tuple[int, int, int, int, int]:
-        """Return the five totals in order."""
-        return (self.rounds, self.false_positives, self.false_negatives, self.updates, self.to_keep)
+        return Counts(*map(sub, self, earlier))
 
 
 class Ledger:
@@ -200,7 +195,7 @@ class Ledger:
         positive, mistakes = self._source.predictions(), self._source.mistake_rounds()
         return json.dumps(
             {
-                "counts": self._counts.as_tuple(),
+                "counts": self._counts,
                 "rule": {"id": self.rule.id, **{k: _finite(v) for k, v in asdict(self.rule).items()}},
                 "n": self.n,
                 "classes": list(self.classes),
@@ -276,57 +271,3 @@ class Stored:
     def names(self) -> list[str]:
         """As stored."""
         return list(self._data["names"])
-
-
-@dataclass(frozen=True)
-class ExpertLedger:
-    """What happened to a learner that follows experts, over all of its rounds or over those of one ``run``.
-
-    ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
-    answers, which is what the theorem on the randomized rule speaks of.
-
-    Examples
-    --------
-    >>> import mistakebound as mb
-    >>> mb.experts.WeightedMajority().run([[0, 1, 1], [0, 1, 1]], [0, 0])
-    <ExpertLedger: 2 mistakes in 2 rounds, weighted-majority; experts: 3, the best '0' with 0 mistakes in 2 rounds>
-    """
-
-    rule: str
-    beta: float
-    rounds: int
-    predictions: AnyArray
-    mistake_rounds: IntArray
-    expert_mistakes: IntArray
-    expected_mistakes: float
-    expert_losses: FloatArray
-    """Its mistakes, and while it slept what the learner expected to lose: what the theorems speak of."""
-    expert_rounds: IntArray
-    """Rounds in which it was awake."""
-    prior: FloatArray
-    names: tuple[str, ...]
-    from_start: bool = True
-    """Whether the learner began with these rounds."""
-    weights: FloatArray | None = None
-    """Rounds × experts, if ``run`` was asked for them: what each of its rounds was voted with, 0 for sleepers."""
-
-    def __repr__(self) -> str:
-        """What a person asks first; the arrays may be long."""
-        told = (
-            f"<ExpertLedger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule}; experts: {len(self.names)}"
-        )
-        if not self.rounds:
-            return told + ">"
-        best = self.best_expert
-        mistakes, awake = self.expert_mistakes[best], self.expert_rounds[best]
-        return f"{told}, the best {self.names[best]!r} with {mistakes} mistakes in {awake} rounds>"
-
-    @property
-    def mistakes(self) -> int:
-        """Wrong predictions of the master."""
-        return len(self.mistake_rounds)
-
-    @property
-    def best_expert(self) -> int:
-        """Index of the expert with the least losses."""
-        return int(np.argmin(self.expert_losses))

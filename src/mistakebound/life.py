@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, Fault
 from mistakebound.errors import StreamError, words_of
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 
 
-@dataclass(frozen=True)
-class Reduction:
+class Reduction(NamedTuple):
     """How a target is turned into a disjunction of the variables that the rule sees.
 
     A conjunction is the negation of a disjunction of negated variables (De Morgan): complement the inputs and the
@@ -42,8 +40,7 @@ class Reduction:
         return complemented(rows.x if isinstance(rows, Dense) else densified(rows), both=self.complements)
 
 
-@dataclass(frozen=True)
-class Played:
+class Played(NamedTuple):
     """What became of a batch: predictions, and if a row was bad its number and what was wrong."""
 
     positive: BoolArray
@@ -53,8 +50,7 @@ class Played:
     after: Counts
 
 
-@dataclass(frozen=True)
-class PlayedPart:
+class PlayedPart(NamedTuple):
     """The same of a part of a file, without numpy: whether each prediction was positive, a byte each."""
 
     positive: bytes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Follower:
     def texts(self, most: int) -> Iterator[Iterator[tuple[bytes, bool]]]:
         """Blocks of whole lines, up to ``most`` bytes each: an iterator for each file that has the name in turn."""
         while not self.stop.is_set():
-            with Path(self.file).open("rb", buffering=0) as raw:
+            with open(self.file, "rb", buffering=0) as raw:
                 yield self._blocks(raw, most)
 
     def _blocks(self, raw: IO[bytes], most: int) -> Iterator[tuple[bytes, bool]]:
@@ -82,6 +81,6 @@ class Follower:
 
     def _is_replaced(self, raw: IO[bytes]) -> bool:
         try:
-            return not os.path.samestat(os.fstat(raw.fileno()), Path(self.file).stat())
+            return not os.path.samestat(os.fstat(raw.fileno()), os.stat(self.file))
         except FileNotFoundError:  # moved away: a new one will come, or nothing more
             return False

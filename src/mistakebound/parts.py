@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound.labels import NO_LABEL, plain_label
 from mistakebound.numbering import MOST
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from mistakebound._core import Chunk
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a part of a stream begins: what it takes to read on from there."""
 
     file: int = 0
@@ -31,8 +29,7 @@ class Place:
 START = Place()
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """Some rows of one file, parsed; ``rows`` of them are good, and after them comes ``error``, if there is one."""
 
     chunk: Chunk

@@ -7,7 +7,6 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound import texts
@@ -321,10 +320,10 @@ class Source:
 
     def _check_that_it_can_be_followed(self) -> None:
         file = self.files[-1]
-        if file == "-" or (Path(file).exists() and not Path(file).is_file()):
+        if file == "-" or (os.path.exists(file) and not os.path.isfile(file)):
             message = f"{file}: only a file can be followed; a pipe is learned as it comes without being told to"
             raise ValueError(message)
-        with Path(file).open("rb") as raw:
+        with open(file, "rb") as raw:
             start = raw.read(8)
         if is_packed(start) or is_columnar(start):
             message = f"{file}: only a plain text can be followed, not a packed file or one of columns"

@@ -281,7 +281,7 @@ def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
 def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
     """All that the core and the certificates rely on: arrays fit the counts and each other, indices what there is."""
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
-    need(min(counts.as_tuple()) >= 0 and rounds < 2**62, "a count is out of range")
+    need(min(counts) >= 0 and rounds < 2**62, "a count is out of range")
     need(max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates), "counts disagree")
     learned = counts.false_positives if life.rule.id == "elimination" else counts.to_keep  # it never adds a variable
     need(counts.updates == learned, "counts disagree")

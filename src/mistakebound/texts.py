@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import mmap
+import os
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound.formats import GZIP, ZSTD, is_columnar
 from mistakebound.live import arriving
@@ -24,8 +23,7 @@ BLOCK = 2 << 20
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A text in blocks of whole lines, each with whether it is the last. A short block is all that there is for now."""
 
     blocks: Iterator[tuple[Any, bool]]
@@ -65,7 +63,7 @@ def open_file(file: str) -> Iterator[Any]:
         stream = sys.stdin.buffer
         yield stream if hasattr(stream, "peek") else io.BufferedReader(stream)
     else:
-        with Path(file).open("rb") as raw:
+        with open(file, "rb") as raw:
             yield raw
 
 
@@ -165,6 +163,6 @@ def is_utf8(text: bytes) -> bool:
 def total_size(files: list[str]) -> int | None:
     """Bytes of all files together; None if one is a pipe, or is not there."""
     try:
-        return sum(Path(file).stat().st_size for file in files) if all(Path(file).is_file() for file in files) else None
+        return sum(map(os.path.getsize, files)) if all(map(os.path.isfile, files)) else None
     except OSError:
         return None

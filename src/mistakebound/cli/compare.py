@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +157,7 @@ def play(source: mb.Source, contenders: list[Contender], classes: str | None, *,
                     own = {"threshold": threshold(part)} if learner == "winnow" else {}
                     contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
             for each in contenders:
-                each.learn(replace(part, error=""))
+                each.learn(part._replace(error=""))
             if part.error:
                 raise mb.StreamError(part.error)
             if contenders and all(each.reason for each in contenders):  # then it is the stream's fault

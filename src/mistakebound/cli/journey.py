@@ -164,7 +164,7 @@ def size_of(file: str) -> int | None:
     """Bytes of a file; None for what cannot be read a second time."""
     if file == "-":
         return None
-    told = os.stat(file)  # noqa: PTH116 - of a name as it was given
+    told = os.stat(file)
     return told.st_size if stat.S_ISREG(told.st_mode) else None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -56,7 +55,7 @@ class Keeper:
 
     def would_replace(self) -> bool:
         """Whether another run's model would be lost by saving this one, which cannot be taken up again as it is."""
-        return self.path is not None and not self.resumable and Path(self.path).exists()
+        return self.path is not None and not self.resumable and os.path.exists(self.path)
 
     def _progress(self, written: int | None) -> dict[str, Any]:
         from mistakebound.cli.resuming import said_of  # noqa: PLC0415
@@ -67,9 +66,11 @@ class Keeper:
 
     def resume(self, fresh: LinearLearner, predictions: str | None) -> tuple[LinearLearner, int]:
         """The model to go on with, and where its predictions go on; the fresh one if there is no checkpoint yet."""
-        if self.path is None or not Path(self.path).exists():
+        if self.path is None or not os.path.exists(self.path):
             click.echo(f"{self.path} is not there yet: beginning at the start", err=True)
             return fresh, 0
+        from pathlib import Path  # noqa: PLC0415
+
         from mistakebound.container import sweep  # noqa: PLC0415
         from mistakebound.store import load_with_notes  # noqa: PLC0415
 

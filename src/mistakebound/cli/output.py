@@ -169,8 +169,8 @@ class OutputFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse what cannot be written."""
-        folder = os.path.dirname(os.path.abspath(value))  # noqa: PTH100, PTH120 - pathlib need not be imported
-        if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):  # noqa: PTH112
+        folder = os.path.dirname(os.path.abspath(value))
+        if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -181,7 +181,7 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
     if path is None:
         yield None
     elif at:
-        with open(path, "r+", encoding="utf-8") as file:  # noqa: PTH123 - like click's
+        with open(path, "r+", encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_size < at:
                 message = f"cannot resume: {path} should have {at} bytes at least"
                 raise ValueError(message)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.journey import Text, hashes, size_of
@@ -37,7 +36,7 @@ def said_of(journey: Journey) -> dict[str, Any]:
         "labels": journey.labels_digest,
         "texts": said_of_texts(journey),
         "pass": number,
-        "place": asdict(place),
+        "place": place._asdict(),
         "rows": rows,
         "skipped": list(source.skipped),
         "remarks": list(source.remarks),
@@ -72,7 +71,7 @@ def take_up(journey: Journey, said: Any) -> None:
     for name in {**wanted, **was}:
         had, has = was.get(name), wanted.get(name)
         need(had == has, f"its run had {option(name, had)}, this one has {option(name, has)}")
-    where = fields(place, *asdict(START))
+    where = fields(place, *START._asdict())
     numbers = [number, rows, *where]
     need(is_list_of(int, numbers) and min(numbers) >= 0 and number <= passes, "its place is not told in numbers")
     start = Place(*where)

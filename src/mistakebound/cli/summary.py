@@ -86,7 +86,7 @@ def in_words(found: dict[str, Any]) -> str:
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
     files = [(name, found[name]) for name in ("saved", "report") if name in found]
-    lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]  # noqa: PTH202
+    lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound.errors import StreamError
+from mistakebound.expert_ledger import ExpertLedger
 from mistakebound.experts.guard import Guarded
 from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.votes import is_bit, is_fraction, named_outcomes, refuse_probabilities, together
 from mistakebound.labels import label_array
-from mistakebound.ledger import ExpertLedger
 from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:

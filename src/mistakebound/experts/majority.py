@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import FloatArray
     from mistakebound.certificate import Certificate
-    from mistakebound.ledger import ExpertLedger
+    from mistakebound.expert_ledger import ExpertLedger
 
 HALF = 0.5
 """β, unless it is told."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.arrays import FloatArray
-    from mistakebound.ledger import ExpertLedger
+    from mistakebound.expert_ledger import ExpertLedger
 
 
 DELTA = 0.05
