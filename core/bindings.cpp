@@ -607,7 +607,10 @@ NB_MODULE(_core, m) {
   };
   nb::class_<Parsed>(m, "Chunk", "Some rows of a text, parsed.")
       .def_ro("named", &Parsed::named)
-      .def_ro("text", &Parsed::text)
+      .def_prop_ro("text", [](const Parsed& self) -> nb::object {
+        if (self.given.is_valid()) return self.given;
+        return nb::bytes(self.chunk.text.data(), self.chunk.text.size());
+      })
       .def_ro("consumed", &Parsed::consumed)
       .def_ro("lines", &Parsed::lines)
       .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })
@@ -639,7 +642,7 @@ NB_MODULE(_core, m) {
         static const auto spares = std::make_shared<Spares>();
         auto parsed = std::make_unique<Parsed>(spares);
         const auto bytes = nb::cast<Bytes>(buffer);
-        parsed->text = nb::borrow(buffer);
+        parsed->given = nb::borrow(buffer);
         nb::gil_scoped_release release;
         cache::unpack({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *parsed);
         return parsed.release();
@@ -676,7 +679,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("columns", &Reader::columns)
       // The names of a table's columns are the reader's own: it lives for as long as a chunk does.
       .def("parse", &Reader::parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
-           "most_bad"_a = 0, "first"_a = false);
+           "most_bad"_a = 0, "first"_a = false)
+      .def("read", &Reader::read, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "descriptor"_a, "begin"_a, "size"_a,
+           "last"_a, "most_bad"_a = 0);
   m.def("give_back", [](nb::handle mapped, std::size_t begin, std::size_t end) {
     const auto bytes = nb::cast<Bytes>(mapped);
     if (begin > end || end > bytes.size()) throw nb::index_error();

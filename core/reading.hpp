@@ -3,7 +3,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -68,7 +71,7 @@ struct Parsed {
   Chunk chunk;
   std::shared_ptr<Spares> spares;
   const std::thread::id filled_by = Spares::here();
-  nb::object text;
+  nb::object given;  // the text, if somebody else holds it
   bool named = false, weighted = false;  // whether features have names, and some row an importance other than 1
   std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
   std::int64_t lines = 0;    // in what was consumed
@@ -159,18 +162,55 @@ class Reader {
   Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad, bool first) const {
     auto parsed = std::make_unique<Parsed>(spares_);
     const auto bytes = nb::cast<Bytes>(buffer);
-    parsed->text = nb::borrow(buffer);
-    parsed->named = named();
+    parsed->given = nb::borrow(buffer);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
-    std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, *parsed); }, format_);
-    if (parsed->named) parsed->chunk.prepare();
-    const auto& importance = parsed->chunk.importance;
-    parsed->weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
+    parse_into(*parsed, text, last, most_bad, first);
+    return parsed.release();
+  }
+
+  // The same of some bytes of a file, which are read here: to map them costs more than to copy them, and what was read
+  // last is near.
+  Parsed* read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad) const {
+    auto parsed = std::make_unique<Parsed>(spares_);
+    int error = 0;
+    {
+      nb::gil_scoped_release release;
+      Buffer<char>& text = parsed->chunk.text;
+      text.resize(size);
+      error = fill(descriptor, begin, text);
+      if (error == 0) parse_into(*parsed, {text.data(), size}, last, most_bad, false);
+    }
+    if (error == too_short) throw nb::value_error("it was cut short while it was read");
+    if (error != 0) {
+      errno = error;
+      PyErr_SetFromErrno(PyExc_OSError);
+      throw nb::python_error();
+    }
     return parsed.release();
   }
 
  private:
+  void parse_into(Parsed& parsed, std::string_view text, bool last, std::size_t most_bad, bool first) const {
+    parsed.named = named();
+    std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, parsed); }, format_);
+    if (parsed.named) parsed.chunk.prepare();
+    const auto& importance = parsed.chunk.importance;
+    parsed.weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
+  }
+
+  // 0, or what went wrong.
+  static constexpr int too_short = -1;
+  static int fill(int descriptor, std::int64_t begin, Buffer<char>& text) {
+    for (std::size_t done = 0; done < text.size();) {
+      const auto got = pread(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(begin) + static_cast<off_t>(done));
+      if (got < 0 && errno != EINTR) return errno;
+      if (got == 0) return too_short;
+      if (got > 0) done += static_cast<std::size_t>(got);
+    }
+    return 0;
+  }
+
   struct TableReader {
     std::shared_ptr<const formats::Table> table;
     bool header;

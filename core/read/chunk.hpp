@@ -74,6 +74,7 @@ struct Chunk {
   Buffer<std::int64_t> line;            // where each row begins
   std::int32_t largest_index = -1;
   Arena arena;
+  Buffer<char> text;  // that all this was parsed from, if it was read for this chunk
 
   std::size_t rows() const { return label.size(); }
   std::size_t row_begin() const { return static_cast<std::size_t>(indptr.back()); }
@@ -124,6 +125,7 @@ struct Chunk {
     line.clear();
     largest_index = -1;
     arena.clear();
+    text.clear();
   }
 
  private:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound._core import Chunk, Reader
-    from mistakebound.pages import Pages
 
     Block = tuple[Any, bool]
     """Some text, and whether it is the last."""
@@ -26,7 +25,7 @@ def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *,
     """Chunks of blocks whose last record may end in the next one; in the first one, a header may come."""
     rest = b""
     for block, last in chain(blocks, [(b"", True)]):
-        text = rest + bytes(block) if rest else block
+        text = rest + bytes(block)
         if last and not len(text):
             break
         chunk = reader.parse(text, last, most_bad, first)
@@ -37,15 +36,14 @@ def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *,
         yield chunk
 
 
-def parsed(
-    reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int, pages: Pages | None
-) -> Iterator[Chunk]:
+def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int) -> Iterator[Chunk]:
     """Chunks in the order of the blocks. Parsing does not hold Python's lock."""
 
     def parse(block: Block) -> Chunk:
-        if pages:
-            pages.give_back()
-        return reader.parse(block[0], block[1], most_bad)
+        text, last = block
+        if isinstance(text, texts.Stretch):
+            return text.parsed_by(reader, most_bad, last=last)
+        return reader.parse(text, last, most_bad)
 
     # A short block is all that there is for now: what is ready is not kept waiting for more.
     return in_order(parse, blocks, threads, lambda block: len(block[0]) < texts.BLOCK // 2)

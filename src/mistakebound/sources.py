@@ -267,7 +267,7 @@ class Source:
         """Read the beginning of the first file, for a cache does not know its columns."""
         for text in self._texts(self.files[0]):
             if first := list(self._beginning(text.blocks)):
-                self._reader_of(self.files[0], text, b"".join(block for block, _ in first), None)
+                self._reader_of(self.files[0], text, b"".join(bytes(block) for block, _ in first), None)
 
     def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
         """Every chunk from the files themselves, and where it begins."""
@@ -278,7 +278,7 @@ class Source:
                 first = list(self._beginning(text.blocks))
                 if not first:
                     continue
-                reader = self._reader_of(file, text, b"".join(block for block, _ in first), reader)
+                reader = self._reader_of(file, text, b"".join(bytes(block) for block, _ in first), reader)
                 if number < start.file:  # behind, but how those after it are read may depend on it
                     self.done = before + (total_size([file]) or 0)
                     continue
@@ -308,9 +308,9 @@ class Source:
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
         """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
         if text.columns or not reader.columns:
-            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads, text.pages)
+            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads)
         # A record of a table may go on over several lines, so its blocks are not independent.
-        start = b"".join(block for block, _ in first)
+        start = b"".join(bytes(block) for block, _ in first)
         blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)
         return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
 

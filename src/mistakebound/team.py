@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+MORE = 3
+"""So many tasks lie ready beside those that are worked on: whoever has done one need not wait for the next."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -120,7 +123,7 @@ def in_order(
         broken: list[Exception] = []
         for item in until_broken(items, broken):
             ahead.append(team.add(item))
-            while ahead and (len(ahead) > threads or is_short(item)):
+            while ahead and (len(ahead) > threads + MORE or is_short(item)):
                 yield team.result_of(ahead.popleft())
         while ahead:
             yield team.result_of(ahead.popleft())

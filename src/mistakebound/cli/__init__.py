@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from importlib import import_module
@@ -125,4 +124,3 @@ def main() -> None:
 
     "mistakebound COMMAND --help" tells all about a command.
     """
-    gc.freeze()  # what is imported stays: nobody need look for garbage in it again and again, nor at the end

@@ -43,10 +43,9 @@ class Text:
             if not self.columns:
                 self.columns, self.bytes, self.sha = True, self.size or 0, None
             return
-        text = memoryview(part.chunk.text)[: part.chunk.consumed]
-        self.bytes += len(text)
+        self.bytes += part.chunk.consumed
         if self.sha is not None:
-            self.sha.update(text)
+            self.sha.update(memoryview(part.chunk.text)[: part.chunk.consumed])
 
     def digest(self, file: str) -> str | None:
         """SHA-256 of what was read, if need be by reading it again."""
@@ -179,11 +178,11 @@ def hashes(file: str, *ends: int) -> list[Any]:
             done = 0
             while pending and pending[0] <= at + len(block):
                 end = pending.popleft() - at
-                sha.update(block[done:end])
+                sha.update(bytes(block[done:end]))
                 done = end
                 found.append(sha.copy())
             if ends and not pending:
                 return found
-            sha.update(block[done:])
+            sha.update(bytes(block[done:]))
             at += len(block)
     return found if ends else [sha]
