@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import pickle
 import random
 from collections.abc import Iterator
@@ -277,6 +278,55 @@ def test_blocks_threads_and_packing_do_not_matter(stream_file: Path, monkeypatch
         assert outcome(mb.Source([first, second])) == whole
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert outcome(mb.Source("-")) == whole
+
+
+@pytest.mark.parametrize("look", [1, 7, 4096])
+@pytest.mark.parametrize("block", [1, 10, 64, 1 << 20])
+def test_blocks_of_a_plain_file_are_its_lines(
+    block: int, look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each ends with the last newline within its size, or with the first one after it; together they are the file."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    monkeypatch.setattr(texts, "LOOK", look)
+    path = tmp_path / "a"
+    for text in (b"a", b"\n", b"a\nbb\n" * 20, b"x" * 100 + b"\ny\n" + b"z" * 30, b"\n\n" + b"a" * 64 + b"\n" * 70):
+        path.write_bytes(text)
+        with texts.opened(str(path)) as opened:
+            blocks = [(bytes(each), last) for each, last in opened.blocks]
+        assert b"".join(each for each, _ in blocks) == text
+        assert [last for _, last in blocks] == [False] * (len(blocks) - 1) + [True]
+        at = 0
+        for each, last in blocks:
+            end = text.rfind(b"\n", at, at + block) + 1 or text.find(b"\n", at + block) + 1 or len(text)
+            assert at + len(each) == (len(text) if last and at + block >= len(text) else end)
+            at += len(each)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_file_that_is_cut_short_while_it_is_read(
+    threads: int, stream_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Mapped into memory, it would end the process. What was read before is learned."""
+    monkeypatch.setattr(texts, "BLOCK", 200)
+    parts = mb.Source(stream_file, threads=threads).parts()
+    assert next(parts).rows > 0
+    os.truncate(stream_file, 300)
+    with pytest.raises(ValueError, match=rf"^{stream_file}: it was cut short while it was read$"):
+        list(parts)
+    reader = Reader("svmlight")
+    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="cut short"):
+        reader.read(raw.fileno(), 299, 2, False)
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        reader.read(-1, 0, 2, False)
+
+
+def test_what_the_system_makes_up_as_it_is_read() -> None:
+    """A file of /proc says that it is empty, and has text all the same."""
+    path = Path("/proc/self/status")
+    if not path.exists():
+        pytest.skip("no /proc here")
+    with texts.opened(str(path)) as opened:
+        assert b"".join(bytes(each) for each, _ in opened.blocks).startswith(b"Name:")
 
 
 def test_a_copy_goes_on_as_the_original(stream_file: Path) -> None:
