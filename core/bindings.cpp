@@ -170,10 +170,10 @@ class Engine {
     }
     return play_locked([&] {
       const Record::Batch kept(record(), predictions, rows);
-      return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto* names, const auto* keys,
+      return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto& name_of, const auto* keys,
                                                auto* slots, auto& at) {
         bool positive = false;
-        const auto settle = [&] { give_slots(play, names, keys, slots, x.size); };
+        const auto settle = [&] { give_slots(play, name_of, keys, slots, x.size); };
         const Fault fault = play.round(x, y[r], positive, at, settle);
         predictions[r] = positive ? 1 : 0;
         return fault;
@@ -189,7 +189,7 @@ class Engine {
     const auto lock = lock_with_gil();
     {
       nb::gil_scoped_release release;
-      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto*, const auto*, auto*, auto& at) {
+      stop = each_named(chunk, 0, out.size(), [&](auto& play, std::size_t r, const auto& x, const auto&, const auto*, auto*, auto& at) {
         double raw = 0;
         const Fault fault = play.score(x, raw, at);
         out.data()[r] = play.normalised(raw);
@@ -209,7 +209,7 @@ class Engine {
     for (std::size_t r = 0; r < rows; ++r) {
       const auto end = static_cast<std::size_t>(chunk.indptr[r + 1]);
       auto k = static_cast<std::size_t>(chunk.indptr[r]);
-      while (k < end && names_.find(chunk.name[k], chunk.key[k]) == 0) ++k;
+      while (k < end && find(chunk, k) == 0) ++k;
       unknown += k == end ? 1 : 0;
     }
     return unknown;
@@ -224,7 +224,9 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       bool positive = false;
       std::size_t at = 0;
-      const auto settle = [&] { give_slots(play, example->name.data(), example->key.data(), example->slot.data(), example->size); };
+      const auto settle = [&] { 
+        give_slots(play, [&](std::size_t k) { return example->name[k]; }, example->key.data(), example->slot.data(), example->size);
+      };
       play.record.expect(1);
       Fault fault = repeated_names(play, *example, at);
       if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
@@ -432,36 +434,38 @@ class Engine {
   };
 
   // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
-  static Fault repeated(const std::string_view* names, std::size_t size, std::size_t& at) {
-    std::vector<std::string_view> sorted(names, names + size);
+  template <class NameOf>
+  static Fault repeated(NameOf name_of, std::size_t size, std::size_t& at) {
+    std::vector<std::string_view> sorted;
+    for (std::size_t k = 0; k < size; ++k) sorted.push_back(name_of(k));
     std::sort(sorted.begin(), sorted.end());
     const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
     if (twice == sorted.end()) return Fault::none;
-    for (at = 0; names[at] != *twice;) ++at;
+    for (at = 0; name_of(at) != *twice;) ++at;
     return Fault::repeated;
   }
 
   template <class Game>
   static Fault repeated_names(const Game& play, const NamedExample& example, std::size_t& at) {
     if (!example.may_repeat || !play.needs_binary()) return Fault::none;
-    return repeated(example.name.data(), example.size, at);
+    return repeated([&](std::size_t k) { return example.name[k]; }, example.size, at);
   }
 
-  template <class Game>
-  void give_slots(Game& play, const std::string_view* names, const Key* keys, std::int32_t* slots, std::size_t size) {
+  template <class Game, class NameOf>
+  void give_slots(Game& play, NameOf name_of, const Key* keys, std::int32_t* slots, std::size_t size) {
     std::size_t unknown = 0;
     for (std::size_t k = 0; k < size; ++k) unknown += slots[k] == 0 ? 1 : 0;
     if (unknown == 0) return;
     play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
     for (std::size_t k = 0; k < size; ++k) {
       if (slots[k] != 0) continue;
-      slots[k] = static_cast<std::int32_t>(names_.insert(names[k], keys[k]) + 1);
+      slots[k] = static_cast<std::int32_t>(names_.insert(name_of(k), keys[k]) + 1);
       play.resize(names_.size() + 1);
     }
   }
 
-  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, names, keys, slots, at)` until one is at fault. The
-  // slots of a row are found while the row before is waiting for its weights.
+  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, name_of, keys, slots, at)` until
+  // one is at fault. The slots of a row are found while the row before is waiting for its weights.
   template <class Round>
   Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
     return visit([&](auto& play) -> Stop {
@@ -474,13 +478,13 @@ class Engine {
         find_row(play, chunk, first + r + 1, first + rows, next);
         const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
         const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
-        const std::string_view* const names = chunk.name.data() + begin;
+        const auto name_of = [&](std::size_t k) { return chunk.name_of(begin + k); };
         if (chunk.all_ones && ones.size() < end - begin) ones.resize(end - begin, 1);
         const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
         const Row<std::int32_t, double> x{slots.data(), values, end - begin};
         std::size_t at = 0;
-        Fault fault = play.needs_binary() ? repeated(names, end - begin, at) : Fault::none;
-        if (fault == Fault::none) fault = round(play, r, x, names, chunk.key.data() + begin, slots.data(), at);
+        Fault fault = play.needs_binary() ? repeated(name_of, end - begin, at) : Fault::none;
+        if (fault == Fault::none) fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
@@ -490,23 +494,45 @@ class Engine {
   template <class Game>
   void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
     if (r >= last) return;
+    if (play.settings().avx2)
+      look_up_avx2(play, chunk, r, slots);
+    else
+      look_up<false>(play, chunk, r, slots);
+  }
+  template <class Game>
+#ifdef MISTAKEBOUND_X86
+  MISTAKEBOUND_AVX2
+#endif
+  void look_up_avx2(const Game& play, const Chunk& chunk, std::size_t r, std::vector<std::int32_t>& slots) const {
+    look_up<true>(play, chunk, r, slots);
+  }
+  template <bool Avx2, class Game>
+  [[gnu::always_inline]] void look_up(const Game& play, const Chunk& chunk, std::size_t r, std::vector<std::int32_t>& slots) const {
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
     if (slots.size() < end - begin) slots.resize(end - begin);
-    for (std::size_t k = begin; k < end; ++k) {
-      if (k + look_ahead < chunk.key.size()) {
-        __builtin_prefetch(chunk.key.data() + k + 4 * look_ahead);  // the keys themselves: another thread has written them
-        names_.fetch(chunk.key[k + look_ahead]);
-      }
-      slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
-      play.fetch(slots[k - begin]);
+    const Key* const keys = chunk.key.data();
+    std::int32_t* slot = slots.data();
+    const bool far = play.large();
+    std::size_t k = begin;
+    for (const std::size_t stop = std::min(end, std::max(begin + look_ahead, chunk.key.size()) - look_ahead); k < stop; ++k) {
+      __builtin_prefetch(keys + k + 4 * look_ahead);  // the keys themselves: another thread has written them
+      names_.fetch(keys[k + look_ahead]);
+      *slot = find<Avx2>(chunk, k);
+      if (far) play.fetch(*slot);
+      ++slot;
     }
+    for (; k < end; ++k) *slot++ = find<Avx2>(chunk, k);
   }
   // Learning has given ids to some names: look again for those of the next row that had none.
   void find_unknown(const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
     if (r >= last) return;
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
     for (std::size_t k = begin; k < end; ++k)
-      if (slots[k - begin] == 0) slots[k - begin] = names_.find(chunk.name[k], chunk.key[k]);
+      if (slots[k - begin] == 0) slots[k - begin] = find(chunk, k);
+  }
+  template <bool Avx2 = false>
+  [[gnu::always_inline]] std::int32_t find(const Chunk& chunk, std::size_t k) const {
+    return names_.find<Avx2>(chunk.key[k], [&] { return chunk.name_of(k); });
   }
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
@@ -655,8 +681,9 @@ NB_MODULE(_core, m) {
         return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
       }, "row"_a)
       .def("name", [](const Parsed& self, std::size_t at) {
-        if (at >= self.chunk.name.size()) throw nb::index_error();
-        return nb::bytes(self.chunk.name[at].data(), self.chunk.name[at].size());
+        if (!self.named || at >= self.chunk.features()) throw nb::index_error();
+        const std::string_view name = self.chunk.name_of(at);
+        return nb::bytes(name.data(), name.size());
       }, "at"_a)
       .def("different_names", [](const Parsed& self) {
         const auto [names, ids] = self.different_names();
@@ -666,7 +693,12 @@ NB_MODULE(_core, m) {
       })
       .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
-      .def_prop_ro("value", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.value, self); });
+      .def_prop_ro("value", [view](nb::handle self) {
+        const Chunk& chunk = nb::cast<const Parsed&>(self).chunk;
+        if (!chunk.value.empty()) return view(chunk.value, self);
+        const std::vector<double> ones(chunk.features(), 1.0);
+        return to_numpy(ones.data(), ones.size());
+      });
   nb::class_<Reader>(m, "Reader", "Parses text of one format.")
       .def(nb::init<const std::string&, bool, bool>(), "kind"_a, "zero_based"_a = false, "label_optional"_a = false)
       .def_static("table", &Reader::table, "beginning"_a, nb::kw_only(), "label"_a = "", "ignore"_a = Strings(),

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "reading.hpp"
 
@@ -87,14 +88,15 @@ inline std::string pack(const Parsed& parsed) {
   const Chunk& chunk = parsed.chunk;
   const Head head{parsed.named,           parsed.consumed,
                   static_cast<std::uint64_t>(parsed.lines), chunk.rows(),
-                  chunk.value.size(),     static_cast<std::uint64_t>(std::int64_t{chunk.largest_index} + 1),
+                  chunk.features(),       static_cast<std::uint64_t>(std::int64_t{chunk.largest_index} + 1),
                   parsed.weighted,        chunk.labels.size(),
                   parsed.bad.size()};
   Writer out;
   out.array(&head, 1);
   out.array(chunk.indptr.data(), chunk.indptr.size());
   out.array(chunk.line.data(), chunk.line.size());
-  out.array(chunk.value.data(), chunk.value.size());
+  const std::vector<double> ones(chunk.value.empty() ? chunk.features() : 0, 1.0);
+  out.array(chunk.value.empty() ? ones.data() : chunk.value.data(), chunk.features());
   out.array(chunk.label_ids.data(), chunk.label_ids.size());
   for (const std::string_view label : chunk.labels) out.text(label);
   for (std::size_t row = 0; row < chunk.rows(); ++row)
@@ -107,7 +109,8 @@ inline std::string pack(const Parsed& parsed) {
   if (parsed.named) {
     std::string names;
     std::vector<std::uint32_t> sizes;
-    for (const std::string_view name : chunk.name) {
+    for (std::size_t k = 0; k < chunk.features(); ++k) {
+      const std::string_view name = chunk.name_of(k);
       names += name;
       sizes.push_back(static_cast<std::uint32_t>(name.size()));
     }

@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "sum.hpp"
 #include "table.hpp"
 
 #ifdef __SSE2__
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace mistakebound {
@@ -104,13 +105,15 @@ class Names {
   // Asks the memory for the line that a later `find` will look at.
   void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
 
-  // id + 1, or 0 for a name that has none. `wanted` is looked at only if the key is not the name itself.
-  [[gnu::always_inline]] std::int32_t find(const std::string_view& wanted, const Key& key) const {
+  // id + 1, or 0 for a name that has none. `name_wanted()` is asked only if the key is not the name itself. `Avx2` only where
+  // the caller is compiled for it.
+  template <bool Avx2 = false, class Name>
+  [[gnu::always_inline]] std::int32_t find(const Key& key, Name name_wanted) const {
     for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
       const Line& line = lines_.data()[at];
-      for (unsigned same = line.same(key); same != 0; same &= same - 1) {
+      for (unsigned same = Avx2 ? line.same_avx2(key) : line.same(key); same != 0; same &= same - 1) {
         const std::uint32_t used = line.used[std::countr_zero(same)];
-        if (key.is_name() || name(used - 1) == wanted) [[likely]]
+        if (key.is_name() || name(used - 1) == name_wanted()) [[likely]]
           return static_cast<std::int32_t>(used);
       }
       if (!line.full()) [[likely]]
@@ -124,13 +127,13 @@ class Names {
       keys[k] = Key(names[k]);
       fetch(keys[k]);
     }
-    for (std::size_t k = 0; k < count; ++k) found[k] = find(names[k], keys[k]);
+    for (std::size_t k = 0; k < count; ++k) found[k] = find(keys[k], [&] { return names[k]; });
   }
 
   // The id of the name, given now if it has none yet.
   std::size_t insert(std::string_view name) { return insert(name, Key(name)); }
   std::size_t insert(const std::string_view& name, const Key& key) {
-    if (const std::int32_t found = find(name, key); found != 0) return static_cast<std::size_t>(found) - 1;
+    if (const std::int32_t found = find(key, [&] { return name; }); found != 0) return static_cast<std::size_t>(found) - 1;
     if (2 * (size() + 1) > Line::count * lines_.size()) grow();
     if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
     arena_.append(key.is_name() ? key.name() : name);
@@ -167,6 +170,17 @@ class Names {
       return found;
 #endif
     }
+#ifdef MISTAKEBOUND_X86
+    MISTAKEBOUND_AVX2 unsigned same_avx2(const Key& key) const {
+      const __m256i lower = _mm256_cmpeq_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low)),
+                                               _mm256_set1_epi64x(static_cast<long long>(key.low)));
+      const __m128i rest = _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)),
+                                           _mm_set1_epi32(static_cast<int>(key.high)));
+      return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(lower)) & _mm_movemask_ps(_mm_castsi128_ps(rest)));
+    }
+#else
+    unsigned same_avx2(const Key& key) const { return same(key); }
+#endif
   };
 
   static void put(Table<Line>& lines, std::size_t mask, std::uint64_t low, std::uint32_t high, std::uint32_t used) {

@@ -141,6 +141,9 @@ class Play {
     return Fault::overflow;
   }
 
+  // Whether the weights do not fit into a processor's own cache, so that it pays to ask for them in time.
+  bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
+
   // Asks the memory for a weight that is needed soon.
   void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
 
@@ -214,10 +217,8 @@ class Play {
     }
   }
 
-  static constexpr std::size_t cache_bytes = std::size_t{2} << 20;  // beyond it, prefetch
+  static constexpr std::size_t cache_bytes = std::size_t{1} << 20;  // beyond it, prefetch
   static constexpr int memo_reach = 256;
-
-  bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
 
   float weight(float z) {
     if constexpr (Rule::identity) return z;

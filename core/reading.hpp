@@ -81,11 +81,11 @@ struct Parsed {
   // The different names, in the order in which they come, and of each non-zero the place of its name among them.
   std::pair<std::vector<std::string_view>, std::vector<std::int32_t>> different_names() const {
     std::vector<std::string_view> names;
-    std::vector<std::int32_t> ids(chunk.name.size());
+    std::vector<std::int32_t> ids(chunk.features());
     std::unordered_map<std::string_view, std::int32_t> places;
     for (std::size_t k = 0; k < ids.size(); ++k) {
-      const auto [found, is_new] = places.try_emplace(chunk.name[k], static_cast<std::int32_t>(names.size()));
-      if (is_new) names.push_back(chunk.name[k]);
+      const auto [found, is_new] = places.try_emplace(chunk.name_of(k), static_cast<std::int32_t>(names.size()));
+      if (is_new) names.push_back(chunk.name_of(k));
       ids[k] = found->second;
     }
     return {std::move(names), std::move(ids)};

@@ -22,7 +22,8 @@ const std::vector<std::string> svmlight = {
     "1 1:0.5 2:1e-3 77:12345678.875 2147483646:1", "-1 qid:7 3:1 9:-0.000123456789012345 # 5:x", "+1.5e0 10:.5 11:5. 12:123456789012345678901",
     "0\t1:1\r", "# nothing", "", "3:1 4:0.5 # no label"};
 const std::vector<std::string> vw = {
-    "1 | price:.23 sqft:.25 2006", "-1 2 'second | a:1e3", "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |", "1 tag| a b:0", "| un", ""};
+    "1 | price:.23 sqft:.25 2006", "-1 2 'second | a:1e3", "0 1 0.5 'third|h:2 price:.5 roof|g:0.5 x |", "1 tag| a b:0", "| un", "",
+    "1 | an extraordinarily considerable word", "-1 |a thousandfold:1 incomprehensible:2 b", "1 | a b c d:1 e"};
 const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
                                          "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1",
                                          "\xC3", "\xBC", "\xC3\xBC", "\xE2\x82\xAC"};
@@ -36,6 +37,13 @@ std::string line(const std::vector<std::string>& seeds, Random& random) {
   std::string text = mutate(seeds, pieces, random);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
+}
+
+template <class Format>
+std::vector<std::string> names_of(const Chunk& chunk) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; Format::named && k < chunk.features(); ++k) names.emplace_back(chunk.name_of(k));
+  return names;
 }
 
 // From memory of exactly its size, and from memory with room behind it, where the quick way reads on: the same.
@@ -54,14 +62,16 @@ void feed(const Format& format, const std::string& input, Random& random) {
   const bool good = format.parse({exact.get(), input.size()}, 0, 1, tight, bad);
   demand(good == format.parse({larger.get(), input.size()}, after, 1, roomy, other), "the quick way differs", input);
   demand(tight.value == roomy.value && tight.index == roomy.index && tight.rows() == roomy.rows(), "other values", input);
+  demand(tight.key == roomy.key && names_of<Format>(tight) == names_of<Format>(roomy), "other names", input);
   demand(good || (bad.line == 1 && bad.column >= 1 && bad.column <= size + 1 && !bad.what.empty()), "a bad `bad`", input);
   demand(good || (other.column == bad.column && other.what == bad.what), "another complaint", input);
   demand(good || tight.rows() == 0, "a bad row was kept", input);
-  demand(tight.row_begin() == tight.value.size(), "a bad row left something", input);
-  demand((Format::named ? tight.name.size() : tight.index.size()) == tight.value.size(), "sizes differ", input);
-  for (const std::string_view name : tight.name) demand(formats::is_utf8(name), "a name is not UTF-8", input);
-  for (std::size_t k = 0; k < tight.value.size(); ++k) {
-    demand(std::isfinite(tight.value[k]), "a value is not finite", input);
+  demand(tight.row_begin() == tight.features(), "a bad row left something", input);
+  demand((Format::named ? tight.key.size() : tight.index.size()) == tight.features(), "sizes differ", input);
+  demand(tight.value.size() == tight.features() || (Format::named && tight.value.empty()), "sizes differ", input);
+  for (const std::string_view name : names_of<Format>(tight)) demand(formats::is_utf8(name), "a name is not UTF-8", input);
+  for (std::size_t k = 0; k < tight.features(); ++k) {
+    demand(std::isfinite(tight.value_of(k)), "a value is not finite", input);
     demand(Format::named || (tight.index[k] >= 0 && tight.index[k] <= tight.largest_index), "an index is wrong", input);
   }
 }
@@ -127,15 +137,15 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
   quick.clear();
   Chunk slow;
   demand(parse(true, quick) == parse(false, slow), "the quick way complains otherwise", input);
-  for (const std::string_view name : quick.name) demand(formats::is_utf8(name), "a name is not UTF-8", input);
-  demand(quick.index == slow.index && quick.name == slow.name && quick.indptr == slow.indptr, "the quick way differs", input);
+  const std::vector<std::string> names = names_of<Format>(quick);
+  for (const std::string_view name : names) demand(formats::is_utf8(name), "a name is not UTF-8", input);
+  demand(quick.index == slow.index && names == names_of<Format>(slow) && quick.indptr == slow.indptr, "the quick way differs", input);
   demand(quick.line == slow.line && quick.label == slow.label && quick.largest_index == slow.largest_index,
          "the quick way counts otherwise", input);
-  quick.make_keys();
-  slow.make_keys();
   demand(quick.key == slow.key, "the quick way has other keys", input);
-  for (std::size_t k = 0; k < slow.value.size(); ++k)  // also the sign of a zero
-    demand(std::bit_cast<std::uint64_t>(quick.value[k]) == std::bit_cast<std::uint64_t>(slow.value[k]), "other values", input);
+  for (std::size_t k = 0; k < names.size(); ++k) demand(Key(names[k]) == quick.key[k], "a key is not that of its name", input);
+  for (std::size_t k = 0; k < slow.features(); ++k)  // also the sign of a zero
+    demand(std::bit_cast<std::uint64_t>(quick.value_of(k)) == std::bit_cast<std::uint64_t>(slow.value_of(k)), "other values", input);
 }
 
 }  // namespace

@@ -55,7 +55,9 @@ struct Bad {
   std::string what;
 };
 
-// Rows in CSR form. A positional format fills `index`, a named one `name`; the other stays empty.
+// Rows in CSR form. A positional format fills `index`. A named one fills either `name` or, for speed, `key` alone: a short
+// name is its key, and the others are in `long_name`. Likewise `value` may stay empty as long as all are 1. So a word of a
+// text takes 16 bytes instead of 40, and what is written here passes through the caches of two processors.
 struct Chunk {
   Buffer<std::int64_t> indptr{0};
   Buffer<std::int32_t> index;
@@ -64,6 +66,11 @@ struct Chunk {
   // Of each name, its key, and whether all values are 1, as those of words are (see prepare).
   Buffer<Key> key;
   bool all_ones = false;
+  struct LongName {
+    std::size_t at;  // number of the feature
+    std::string_view name;
+  };
+  Buffer<LongName> long_name;
   std::vector<std::string_view> label;  // as written; empty where the line has none
   // Each row's label as its place among the different ones; `other` where there are more than could be two classes.
   static constexpr std::size_t other = 255;
@@ -78,10 +85,32 @@ struct Chunk {
 
   std::size_t rows() const { return label.size(); }
   std::size_t row_begin() const { return static_cast<std::size_t>(indptr.back()); }
+  std::size_t features() const { return std::max(key.size(), value.size()); }
 
-  // A row is ended by this, or taken back; until then only `index`, `name` and `value` grow.
+  std::string_view name_of(std::size_t feature) const {
+    if (!name.empty()) return name[feature];
+    if (key[feature].is_name()) return key[feature].name();
+    return std::lower_bound(long_name.begin(), long_name.end(), feature,
+                            [](const LongName& each, std::size_t wanted) { return each.at < wanted; })
+        ->name;
+  }
+  double value_of(std::size_t feature) const { return value.empty() ? 1 : value[feature]; }
+
+  // A feature whose name stays where it is. (Not to be mixed with `name`.)
+  void add(std::string_view its_name, double its_value) {
+    const std::size_t at = key.size();
+    if (its_value != 1 && value.empty()) {
+      value.resize(at);
+      std::fill(value.begin(), value.end(), 1.0);
+    }
+    if (its_value != 1 || !value.empty()) value.push_back(its_value);
+    key.push_back(Key(its_name));
+    if (!key.back().is_name()) long_name.push_back({at, its_name});
+  }
+
+  // A row is ended by this, or taken back; until then only its features grow.
   void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
-    indptr.push_back(static_cast<std::int64_t>(value.size()));
+    indptr.push_back(static_cast<std::int64_t>(features()));
     label.push_back(its_label);
     label_ids.push_back(id_of(its_label));
     importance.push_back(its_importance);
@@ -90,10 +119,11 @@ struct Chunk {
   }
   void drop_row() {
     const std::size_t begin = row_begin();
-    value.resize(begin);
-    if (index.size() > begin) index.resize(begin);
-    if (name.size() > begin) name.resize(begin);
-    if (key.size() > begin) key.resize(begin);
+    const auto back_to = [begin](auto& items) {
+      if (items.size() > begin) items.resize(begin);
+    };
+    back_to(index), back_to(name), back_to(key), back_to(value);
+    while (!long_name.empty() && long_name.back().at >= begin) long_name.resize(long_name.size() - 1);
   }
 
   bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
@@ -115,6 +145,7 @@ struct Chunk {
     index.clear();
     name.clear();
     key.clear();
+    long_name.clear();
     all_ones = false;
     value.clear();
     label.clear();

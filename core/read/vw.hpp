@@ -98,8 +98,7 @@ struct VwText {
           p = skip_spaces(p, end);
           continue;
         }
-        chunk.name.push_back(space.empty() ? feature : chunk.arena.join(space, "^", feature));
-        chunk.value.push_back(value);
+        chunk.add(space.empty() ? feature : chunk.arena.join(space, "^", feature), value);
       }
       p = skip_spaces(p, end);
     }

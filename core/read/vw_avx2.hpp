@@ -43,12 +43,13 @@ MISTAKEBOUND_QUICK inline bool line_is_utf8(const char* row, const char* stop) {
 }
 
 // From `token` on, those features that a space ends, at the places from k to `count`: words, alone or with a colon and a
-// number, but for 0. Returns the place at which the first other one ends.
+// number, but for 0. Returns the place at which the first other one ends. `Ones`: none has a value but 1 so far, and none
+// is written; another one is left to the caller.
+template <bool Ones>
 MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std::uint16_t* place, std::size_t k,
                                                      std::size_t count, const char*& token, Chunk& chunk, __m128i& others) {
-  std::string_view* name = chunk.name.room_for(count - k);
   Key* key = chunk.key.room_for(count - k);
-  double* value = chunk.value.room_for(count - k);
+  [[maybe_unused]] double* value = Ones ? nullptr : chunk.value.room_for(count - k);
   const char* begin = token;
   __m128i no_digits = _mm_setzero_si128();
   while (k < count) {
@@ -63,22 +64,22 @@ MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std
       Written written;
       if (!look(word_end + 1, stop, written)) break;
       number = value_of(written, no_digits);
-      if (number == 0) break;
+      if (number == 0 || (Ones && number != 1)) break;
     }
     if (*stop != ' ') break;
     const auto size = static_cast<std::size_t>(word_end - begin);
-    *name++ = {begin, size};
-    *key++ = Key::of_text(begin, size);
-    *value++ = number;
+    *key = Key::of_text(begin, size);
+    if (!key->is_name()) [[unlikely]]
+      chunk.long_name.push_back({static_cast<std::size_t>(key - chunk.key.data()), {begin, size}});
+    ++key;
+    if constexpr (!Ones) *value++ = number;
     begin = stop + 1;
     k += places;
   }
   others = _mm_or_si128(others, no_digits);
   token = begin;
-  const auto features = static_cast<std::size_t>(value - chunk.value.data());
-  chunk.name.resize(features);
-  chunk.key.resize(features);
-  chunk.value.resize(features);
+  chunk.key.resize(static_cast<std::size_t>(key - chunk.key.data()));
+  if constexpr (!Ones) chunk.value.resize(chunk.key.size());
   return k;
 }
 
@@ -86,7 +87,6 @@ MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std
 // all features that can lie between p and `end`; `line` is the number of the first line, and then of that other one.
 MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, std::int64_t& line, Chunk& chunk) {
   std::uint16_t place[window + 12];
-  chunk.make_keys();  // of lines that were not read here: those of the words here follow them
   const char *row = p, *token = p;  // where the line and the next word begin
   std::string_view label, space;
   enum class In { label, space, features } in = In::label;
@@ -104,7 +104,8 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
     for (std::size_t k = 0; k < count; ++k) {
       const char* stop = text + place[k];
       if (in == In::features && space.empty()) {
-        k = plain_features(text, place, k, count, token, chunk, others);
+        k = chunk.value.empty() ? plain_features<true>(text, place, k, count, token, chunk, others)
+                                : plain_features<false>(text, place, k, count, token, chunk, others);
         if (k == count) break;
         stop = text + place[k];
       }
@@ -126,10 +127,7 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
             return leave();
           }
           if (value != 0 && !name.empty()) [[likely]] {
-            const std::string_view whole = space.empty() ? name : chunk.arena.join(space, "^", name);
-            chunk.name.push_back(whole);
-            chunk.key.push_back(Key(whole));
-            chunk.value.push_back(value);
+            chunk.add(space.empty() ? name : chunk.arena.join(space, "^", name), value);
           }
           token = stop + 1;
           if (*stop == ' ') [[likely]]
