@@ -714,6 +714,14 @@ NB_MODULE(_core, m) {
            "most_bad"_a = 0, "first"_a = false)
       .def("read", &Reader::read, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "descriptor"_a, "begin"_a, "size"_a,
            "last"_a, "most_bad"_a = 0);
+  m.def("read_at", [](int descriptor, std::int64_t begin, std::size_t size) {
+    nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+    if (!bytes.is_valid()) throw nb::python_error();
+    raise(read_at(descriptor, begin, PyBytes_AsString(bytes.ptr()), size));
+    return bytes;
+  }, "descriptor"_a, "begin"_a, "size"_a, "Some bytes of a file, all of them.");
+  m.def("end_of_line", &end_of_line, "descriptor"_a, "begin"_a, "middle"_a, "size"_a,
+        "Where a block of a file that should end at `middle` ends with a whole line.");
   m.def("give_back", [](nb::handle mapped, std::size_t begin, std::size_t end) {
     const auto bytes = nb::cast<Bytes>(mapped);
     if (begin > end || end > bytes.size()) throw nb::index_error();

@@ -110,6 +110,47 @@ inline void tell(formats::TableOptions& options, std::string label, Strings igno
   options.zeros = zeros;
 }
 
+// Reads so many bytes of a file, from `begin` on. Returns 0, or what went wrong: a number of the system, or `too_short`.
+inline constexpr int too_short = -1;
+inline int read_at(int descriptor, std::int64_t begin, char* to, std::size_t size) {
+  for (std::size_t done = 0; done < size;) {
+    const auto got = pread(descriptor, to + done, size - done, static_cast<off_t>(begin) + static_cast<off_t>(done));
+    if (got < 0 && errno != EINTR) return errno;
+    if (got == 0) return too_short;
+    if (got > 0) done += static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+// In words, for Python, whose lock must be held.
+inline void raise(int error) {
+  if (error == 0) return;
+  if (error == too_short) throw nb::value_error("it was cut short while it was read");
+  errno = error;
+  PyErr_SetFromErrno(PyExc_OSError);
+  throw nb::python_error();
+}
+
+// Of a file of `size` bytes: after the last newline between `begin` and `middle`; if there is none, after the first one that
+// follows, or at the end.
+inline std::int64_t end_of_line(int descriptor, std::int64_t begin, std::int64_t middle, std::int64_t size) {
+  char text[2048];
+  constexpr auto look = static_cast<std::int64_t>(sizeof text);
+  const auto read = [&](std::int64_t from, std::int64_t to) {
+    raise(read_at(descriptor, from, text, static_cast<std::size_t>(to - from)));
+    return std::string_view(text, static_cast<std::size_t>(to - from));
+  };
+  for (std::int64_t to = middle; to > begin;) {
+    const std::int64_t from = std::max(begin, to - look);
+    if (const std::size_t newline = read(from, to).rfind('\n'); newline != std::string_view::npos)
+      return from + static_cast<std::int64_t>(newline) + 1;
+    to = from;
+  }
+  for (std::int64_t from = middle; from < size; from += look)
+    if (const std::size_t newline = read(from, std::min(from + look, size)).find('\n'); newline != std::string_view::npos)
+      return from + static_cast<std::int64_t>(newline) + 1;
+  return size;
+}
+
 class Reader {
  public:
   Reader(const std::string& kind, bool zero_based, bool label_optional) {
@@ -178,15 +219,10 @@ class Reader {
       nb::gil_scoped_release release;
       Buffer<char>& text = parsed->chunk.text;
       text.resize(size);
-      error = fill(descriptor, begin, text);
+      error = read_at(descriptor, begin, text.data(), size);
       if (error == 0) parse_into(*parsed, {text.data(), size}, last, most_bad, false);
     }
-    if (error == too_short) throw nb::value_error("it was cut short while it was read");
-    if (error != 0) {
-      errno = error;
-      PyErr_SetFromErrno(PyExc_OSError);
-      throw nb::python_error();
-    }
+    raise(error);
     return parsed.release();
   }
 
@@ -197,18 +233,6 @@ class Reader {
     if (parsed.named) parsed.chunk.prepare();
     const auto& importance = parsed.chunk.importance;
     parsed.weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
-  }
-
-  // 0, or what went wrong.
-  static constexpr int too_short = -1;
-  static int fill(int descriptor, std::int64_t begin, Buffer<char>& text) {
-    for (std::size_t done = 0; done < text.size();) {
-      const auto got = pread(descriptor, text.data() + done, text.size() - done, static_cast<off_t>(begin) + static_cast<off_t>(done));
-      if (got < 0 && errno != EINTR) return errno;
-      if (got == 0) return too_short;
-      if (got > 0) done += static_cast<std::size_t>(got);
-    }
-    return 0;
   }
 
   struct TableReader {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +21,7 @@ from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
-from mistakebound.texts import Text, after, label_lines, opened, total_size
+from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -477,16 +476,6 @@ def _can(read: Callable[[dict[str, Any]], Any], told: dict[str, Any]) -> bool:
     except ValueError:
         return False
     return True
-
-
-@contextmanager
-def of_file(file: str) -> Iterator[None]:
-    """Say of this file what is wrong."""
-    try:
-        yield
-    except ValueError as error:
-        message = f"{file}: {error}"
-        raise ValueError(message) from None
 
 
 UNEXPECTED = (

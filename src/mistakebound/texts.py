@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from mistakebound._core import end_of_line, read_at
 from mistakebound.formats import GZIP, ZSTD, is_columnar
 from mistakebound.live import arriving
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 20
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
-
-LOOK = 4096
-"""Bytes in which the end of a line is looked for at a time."""
 
 
 class Text(NamedTuple):
@@ -98,6 +96,16 @@ def open_zstd(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
     return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True), (zstandard.ZstdError,)
 
 
+@contextmanager
+def of_file(file: str) -> Iterator[None]:
+    """Say of this file what is wrong."""
+    try:
+        yield
+    except ValueError as error:
+        message = f"{file}: {error}"
+        raise ValueError(message) from None
+
+
 def is_plain_file(raw: IO[bytes]) -> bool:
     """Whether any part of it can be read at any time; what the system makes up as it is read says that it is empty."""
     told = os.fstat(raw.fileno())
@@ -124,53 +132,25 @@ class Stretch:
         return Stretch(self._raw, self.begin + start, self.begin + max(start, stop))
 
     def __bytes__(self) -> bytes:
-        pieces, at = [], self.begin
-        while at < self.end:
-            piece = os.pread(self._raw.fileno(), self.end - at, at)
-            if not piece:
-                message = f"{self._raw.name}: it was cut short while it was read"
-                raise ValueError(message)
-            pieces.append(piece)
-            at += len(piece)
-        return b"".join(pieces)
+        with of_file(self._raw.name):
+            return read_at(self._raw.fileno(), self.begin, len(self))
 
     def parsed_by(self, reader: Reader, most_bad: int, *, last: bool) -> Chunk:
         """Read and parse it, both without Python's lock."""
-        try:
+        with of_file(self._raw.name):
             return reader.read(self._raw.fileno(), self.begin, len(self), last, most_bad)
-        except ValueError as error:
-            message = f"{self._raw.name}: {error}"
-            raise ValueError(message) from None
 
 
 def stretches(raw: IO[bytes]) -> Iterator[tuple[Stretch, bool]]:
     """Blocks of a plain file."""
-    whole = Stretch(raw, 0, os.fstat(raw.fileno()).st_size)
-    begin, size = 0, len(whole)
+    begin, size = 0, os.fstat(raw.fileno()).st_size
     while begin < size:
-        end = min(begin + BLOCK, size)
-        if end < size:
-            end = end_of_line(whole, begin, end)
-        yield whole[begin:end], end == size
+        end = size
+        if begin + BLOCK < size:
+            with of_file(raw.name):
+                end = end_of_line(raw.fileno(), begin, begin + BLOCK, size)
+        yield Stretch(raw, begin, end), end == size
         begin = end
-
-
-def end_of_line(whole: Stretch, begin: int, end: int) -> int:
-    """After the last newline between the two; if there is none, after the first that follows."""
-    at = end
-    while at > begin:
-        start = max(begin, at - LOOK)
-        newline = bytes(whole[start:at]).rfind(b"\n")
-        if newline >= 0:
-            return start + newline + 1
-        at = start
-    while end < len(whole):
-        piece = bytes(whole[end : end + BLOCK])
-        newline = piece.find(b"\n")
-        if newline >= 0:
-            return end + newline + 1
-        end += len(piece)
-    return end
 
 
 def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:

@@ -280,16 +280,21 @@ def test_blocks_threads_and_packing_do_not_matter(stream_file: Path, monkeypatch
         assert outcome(mb.Source("-")) == whole
 
 
-@pytest.mark.parametrize("look", [1, 7, 4096])
-@pytest.mark.parametrize("block", [1, 10, 64, 1 << 20])
-def test_blocks_of_a_plain_file_are_its_lines(
-    block: int, look: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("block", [1, 10, 64, 5000, 1 << 20])
+def test_blocks_of_a_plain_file_are_its_lines(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each ends with the last newline within its size, or with the first one after it; together they are the file."""
     monkeypatch.setattr(texts, "BLOCK", block)
-    monkeypatch.setattr(texts, "LOOK", look)
     path = tmp_path / "a"
-    for text in (b"a", b"\n", b"a\nbb\n" * 20, b"x" * 100 + b"\ny\n" + b"z" * 30, b"\n\n" + b"a" * 64 + b"\n" * 70):
+    long = b"a" * 4096 + b"\n" + b"b" * 2047 + b"\n" + b"c" * 9000 + b"\nd\n"
+    for text in (
+        long,
+        long + b"e" * 7000,
+        b"a",
+        b"\n",
+        b"a\nbb\n" * 20,
+        b"x" * 100 + b"\ny\n" + b"z" * 30,
+        b"\n\n" + b"a" * 64 + b"\n" * 70,
+    ):
         path.write_bytes(text)
         with texts.opened(str(path)) as opened:
             blocks = [(bytes(each), last) for each, last in opened.blocks]
