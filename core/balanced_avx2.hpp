@@ -127,5 +127,91 @@ MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, cons
   return k;
 }
 
+// Whether each index is above the one before, so that no feature comes twice.
+MISTAKEBOUND_AVX2 inline bool rises(const std::int32_t* index, std::size_t size) {
+  bool rising = true;
+  std::size_t k = 1;
+  for (; k + 8 <= size && rising; k += 8) {
+    const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k));
+    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k - 1));
+    rising = _mm256_movemask_epi8(_mm256_cmpgt_epi32(here, before)) == -1;
+  }
+  for (; k < size; ++k) rising = rising && index[k - 1] < index[k];
+  return rising;
+}
+
+// The same as move_fours for a row without repetitions, in three goes over some of its non-zeros at a time. What a four takes
+// one after the other (e^x, a quotient, a root) is more than the processor can look ahead; a go is short, so that it has many
+// fours at work at once.
+template <class Value>
+MISTAKEBOUND_AVX2 inline std::size_t move_rising(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, double label,
+                                                 Moving* slots, Lanes& added, Lanes& taken) {
+  constexpr std::size_t at_once = 128;
+  alignas(32) float moved[at_once], weight[at_once];
+  const __m256d sign = _mm256_set1_pd(-0.0), y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta);
+  const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
+  const __m256d largest = _mm256_set1_pd(Sinh::largest);
+  const auto mass = [square](__m256d w) MISTAKEBOUND_AVX2 { return _mm256_sqrt_pd(_mm256_add_pd(square, _mm256_mul_pd(w, w))); };
+  const auto reach = [sign, eta](__m256d z) MISTAKEBOUND_AVX2 { return _mm256_mul_pd(eta, _mm256_andnot_pd(sign, z)); };
+  std::size_t done = 0;
+  while (done < x.size) {
+    const std::size_t size = std::min(at_once, x.size - done), whole = size / 4 * 4;
+    // The last four, if it is not whole, is filled up with what is just read, and does not count.
+    std::int32_t last_index[4] = {};
+    Value last_value[4] = {};
+    std::copy_n(x.index + done + whole, size - whole, last_index);
+    std::copy_n(x.value + done + whole, size - whole, last_value);
+    const __m256i left = _mm256_set1_epi64x(static_cast<std::int64_t>(size - whole));
+    const __m256d counts = _mm256_castsi256_pd(_mm256_cmpgt_epi64(left, _mm256_setr_epi64x(0, 1, 2, 3)));
+    const auto slot = [&](const std::int32_t* index) MISTAKEBOUND_AVX2 { return slots + static_cast<std::uint32_t>(*index); };
+    const auto pair = [&](const std::int32_t* index) MISTAKEBOUND_AVX2 {
+      return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(slot(index))));
+    };
+    // The new z, and the masses of the old weights.
+    __m256d beyond = _mm256_setzero_pd(), less[2] = {_mm256_loadu_pd(taken.lane), _mm256_loadu_pd(taken.lane + 4)};
+    const auto first_go = [&](const std::int32_t* index, const Value* value, std::size_t k) MISTAKEBOUND_AVX2 {
+      const __m128 first = _mm_unpacklo_ps(pair(index), pair(index + 1)), second = _mm_unpacklo_ps(pair(index + 2), pair(index + 3));
+      const __m256d old = _mm256_cvtps_pd(_mm_movelh_ps(first, second)), z = _mm256_cvtps_pd(_mm_movehl_ps(second, first));
+      const __m128 now = _mm256_cvtpd_ps(_mm256_add_pd(z, _mm256_mul_pd(y, four_values(value))));
+      _mm_store_ps(moved + k, now);
+      beyond = _mm256_or_pd(beyond, _mm256_cmp_pd(reach(_mm256_cvtps_pd(now)), largest, _CMP_NLE_UQ));
+      return mass(old);
+    };
+    for (std::size_t k = 0; k < whole; k += 4)
+      less[k / 4 % 2] = _mm256_add_pd(less[k / 4 % 2], first_go(x.index + done + k, x.value + done + k, k));
+    if (whole < size)
+      less[whole / 4 % 2] = _mm256_add_pd(less[whole / 4 % 2], _mm256_and_pd(counts, first_go(last_index, last_value, whole)));
+    if (_mm256_movemask_pd(beyond) != 0) [[unlikely]]
+      return done;
+    _mm256_storeu_pd(taken.lane, less[0]);
+    _mm256_storeu_pd(taken.lane + 4, less[1]);
+    // The new weights.
+    for (std::size_t k = 0; k < size; k += 4) {
+      const __m128 z = _mm_load_ps(moved + k);
+      const __m256d now = _mm256_cvtps_pd(z);
+      const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
+      const __m128 w = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(reach(now)), floor), negative));
+      _mm_store_ps(weight + k, w);
+      if (k == whole) break;
+      const __m128 low = _mm_unpacklo_ps(w, z), high = _mm_unpackhi_ps(w, z);
+      const std::int32_t* const index = x.index + done + k;
+      _mm_storel_pi(reinterpret_cast<__m64*>(slot(index)), low);
+      _mm_storeh_pi(reinterpret_cast<__m64*>(slot(index + 1)), low);
+      _mm_storel_pi(reinterpret_cast<__m64*>(slot(index + 2)), high);
+      _mm_storeh_pi(reinterpret_cast<__m64*>(slot(index + 3)), high);
+    }
+    for (std::size_t k = whole; k < size; ++k) *slot(x.index + done + k) = {weight[k], moved[k]};
+    // Their masses.
+    __m256d plus[2] = {_mm256_loadu_pd(added.lane), _mm256_loadu_pd(added.lane + 4)};
+    const auto last_go = [&](std::size_t k) MISTAKEBOUND_AVX2 { return mass(_mm256_cvtps_pd(_mm_load_ps(weight + k))); };
+    for (std::size_t k = 0; k < whole; k += 4) plus[k / 4 % 2] = _mm256_add_pd(plus[k / 4 % 2], last_go(k));
+    if (whole < size) plus[whole / 4 % 2] = _mm256_add_pd(plus[whole / 4 % 2], _mm256_and_pd(counts, last_go(whole)));
+    _mm256_storeu_pd(added.lane, plus[0]);
+    _mm256_storeu_pd(added.lane + 4, plus[1]);
+    done += size;
+  }
+  return done;
+}
+
 }  // namespace mistakebound
 #endif

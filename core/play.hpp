@@ -278,8 +278,9 @@ class Play {
       for (std::size_t k = 0; k < x.size; ++k) {
 #ifdef MISTAKEBOUND_X86
         if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
-          if (k % 4 == 0 && settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta))
-            k = move_fours(rule_, x, k, d, slots, added, taken);
+          const bool reachable = settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta);
+          if (k == 0 && reachable && rises(x.index, x.size)) k = move_rising(rule_, x, d, slots, added, taken);
+          if (k % 4 == 0 && reachable) k = move_fours(rule_, x, k, d, slots, added, taken);
           if (k == x.size) break;
         }
 #endif

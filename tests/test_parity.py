@@ -189,3 +189,36 @@ def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -
         assert learner._life.engine.z()[0].tolist() == game.z
         assert learner.ledger_.updates == game.updates
         assert learner.score_one(np.ones(25)) == game.score([(i, 1.0) for i in range(25)])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
+    """Rows of every length around those that are done in one go, and weights beyond reach in the middle of one."""
+    rng = np.random.default_rng(5)
+    sizes = [*range(12), *range(120, 137), *range(250, 263), 400] * 2
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    index = np.concatenate([np.sort(rng.choice(500, size, replace=False)) for size in sizes]).astype(np.int32)
+    value = rng.choice([1.0, -1.0, 0.3, 2.5, 1e-4], indptr[-1]).astype(kind)
+    y = rng.choice([-1, 1], len(sizes))
+    far = value.copy()
+    far[rng.random(len(far)) < 0.02] = 90
+    for eta, values in ((0.5, value), (0.01, value), (2.0, far)):
+        X = csr_matrix((values, index, indptr), shape=(len(sizes), 500))
+        found = []
+        for simd in (True, False):
+            learner = mb.BalancedWinnow(classes=(-1, 1), eta=eta, update_margin=0.5)
+            learner.predict_one(np.zeros(500))
+            learner._life.engine.use_simd(simd)
+            learner.run(X, y)
+            state = learner._life.engine.z()[0].tolist()
+            found.append((state, learner.ledger_.updates, learner.decision_function(X).tolist()))
+        assert found[0] == found[1]
+        game = ReferenceGame(RULES["balanced-winnow"](eta=eta, update_margin=0.5), 500)
+        for r in range(len(sizes)):
+            row = slice(indptr[r], indptr[r + 1])
+            game.round(list(zip(index[row].tolist(), values[row].astype(float).tolist(), strict=True)), int(y[r]))
+        assert found[0][0] == game.z
+        assert found[0][1] == game.updates > 50
+        assert found[0][2][-1] == game.score(
+            list(zip(index[row].tolist(), values[row].astype(float).tolist(), strict=True))
+        )
