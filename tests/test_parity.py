@@ -206,7 +206,7 @@ def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
         X = csr_matrix((values, index, indptr), shape=(len(sizes), 500))
         found = []
         for simd in (True, False):
-            learner = mb.BalancedWinnow(classes=(-1, 1), eta=eta, update_margin=0.5)
+            learner = LEARNERS["balanced-winnow"](classes=(-1, 1), eta=eta, update_margin=0.5)
             learner.predict_one(np.zeros(500))
             learner._life.engine.use_simd(simd)
             learner.run(X, y)
