@@ -201,7 +201,7 @@ def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
     value = rng.choice([1.0, -1.0, 0.3, 2.5, 1e-4], indptr[-1]).astype(kind)
     y = rng.choice([-1, 1], len(sizes))
     far = value.copy()
-    far[rng.random(len(far)) < 0.02] = 90
+    far[rng.random(len(far)) < 0.002] = 400
     for eta, values in ((0.5, value), (0.01, value), (2.0, far)):
         X = csr_matrix((values, index, indptr), shape=(len(sizes), 500))
         found = []
