@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MORE = 3
+MORE = 2
 """So many tasks lie ready beside those that are worked on: whoever has done one need not wait for the next."""
 
 Item = TypeVar("Item")

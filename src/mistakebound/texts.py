@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mistakebound._core import Chunk, Reader
     from mistakebound.columnar import Columns
 
-BLOCK = 1 << 20
+BLOCK = 3 << 19
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
 
 
