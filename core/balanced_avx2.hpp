@@ -13,9 +13,11 @@ namespace mistakebound {
 MISTAKEBOUND_AVX2 inline __m256d sum_of(__m256d a, __m256d b, __m256d x) { return _mm256_add_pd(a, _mm256_mul_pd(b, x)); }
 MISTAKEBOUND_AVX2 inline __m256d four(double a, double b, __m256d x) { return sum_of(_mm256_set1_pd(a), _mm256_set1_pd(b), x); }
 
-// Four copies of sinh_of (rules.hpp), for x within its reach.
-MISTAKEBOUND_AVX2 inline __m256d four_sinh(__m256d x) {
-  const __m256d one = _mm256_set1_pd(1.0), half = _mm256_set1_pd(0.5);
+// Four copies of sinh_of (rules.hpp), for x within its reach, in two halves: 2^k and (e^r - 1), and what is made of them.
+struct Powers {
+  __m256d two_k, q;
+};
+MISTAKEBOUND_AVX2 inline Powers four_powers(__m256d x) {
   const __m256d rounder = _mm256_set1_pd(Sinh::rounder);
   const __m256d sum = _mm256_add_pd(_mm256_mul_pd(x, _mm256_set1_pd(Sinh::log2_e)), rounder), k = _mm256_sub_pd(sum, rounder);
   const __m256d r = _mm256_sub_pd(_mm256_sub_pd(x, _mm256_mul_pd(k, _mm256_set1_pd(Sinh::ln2_high))),
@@ -24,10 +26,13 @@ MISTAKEBOUND_AVX2 inline __m256d four_sinh(__m256d x) {
   const auto& t = Sinh::terms;
   const __m256d low = sum_of(four(t[0], t[1], r), four(t[2], t[3], r), r2), high = sum_of(four(t[4], t[5], r), four(t[6], t[7], r), r2);
   const __m256d tail = _mm256_mul_pd(_mm256_set1_pd(t[8]), _mm256_mul_pd(r4, r4));
-  const __m256d q = _mm256_mul_pd(_mm256_add_pd(sum_of(low, high, r4), tail), r);
   const __m256i exponent = _mm256_slli_epi64(_mm256_castpd_si256(sum), 52);
-  const __m256d two_k = _mm256_castsi256_pd(_mm256_add_epi64(exponent, _mm256_set1_epi64x(std::int64_t{1023} << 52)));
-  const __m256d e = _mm256_add_pd(_mm256_mul_pd(two_k, q), _mm256_sub_pd(two_k, one));
+  return {_mm256_castsi256_pd(_mm256_add_epi64(exponent, _mm256_set1_epi64x(std::int64_t{1023} << 52))),
+          _mm256_mul_pd(_mm256_add_pd(sum_of(low, high, r4), tail), r)};
+}
+MISTAKEBOUND_AVX2 inline __m256d four_sinh(const Powers it) {
+  const __m256d one = _mm256_set1_pd(1.0), half = _mm256_set1_pd(0.5);
+  const __m256d e = _mm256_add_pd(_mm256_mul_pd(it.two_k, it.q), _mm256_sub_pd(it.two_k, one));
   return _mm256_mul_pd(half, _mm256_add_pd(e, _mm256_div_pd(e, _mm256_add_pd(e, one))));
 }
 
@@ -67,7 +72,7 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
   if (repeats<Whole>(at, count) || _mm256_movemask_pd(beyond) != 0) [[unlikely]]
     return false;
   const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-  const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(size), it.floor), negative));
+  const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(four_powers(size)), it.floor), negative));
   const __m256d fresh = _mm256_cvtps_pd(weight);
   __m256d mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(fresh, fresh)));
   __m256d old_mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(old, old)));
@@ -140,7 +145,7 @@ MISTAKEBOUND_AVX2 inline bool rises(const std::int32_t* index, std::size_t size)
   return rising;
 }
 
-// The same as move_fours for a row without repetitions, in three goes over some of its non-zeros at a time. What a four takes
+// The same as move_fours for a row without repetitions, in four goes over some of its non-zeros at a time. What a four takes
 // one after the other (e^x, a quotient, a root) is more than the processor can look ahead; a go is short, so that it has many
 // fours at work at once.
 template <class Value>
@@ -148,6 +153,7 @@ MISTAKEBOUND_AVX2 inline std::size_t move_rising(const BalancedWinnow& rule, con
                                                  Moving* slots, Lanes& added, Lanes& taken) {
   constexpr std::size_t at_once = 128;
   alignas(32) float moved[at_once], weight[at_once];
+  alignas(32) double two_k[at_once], q[at_once];
   const __m256d sign = _mm256_set1_pd(-0.0), y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta);
   const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
   const __m256d largest = _mm256_set1_pd(Sinh::largest);
@@ -187,10 +193,15 @@ MISTAKEBOUND_AVX2 inline std::size_t move_rising(const BalancedWinnow& rule, con
     _mm256_storeu_pd(taken.lane + 4, less[1]);
     // The new weights.
     for (std::size_t k = 0; k < size; k += 4) {
+      const Powers it = four_powers(reach(_mm256_cvtps_pd(_mm_load_ps(moved + k))));
+      _mm256_store_pd(two_k + k, it.two_k);
+      _mm256_store_pd(q + k, it.q);
+    }
+    for (std::size_t k = 0; k < size; k += 4) {
       const __m128 z = _mm_load_ps(moved + k);
-      const __m256d now = _mm256_cvtps_pd(z);
+      const __m256d now = _mm256_cvtps_pd(z), size_of_weight = four_sinh({_mm256_load_pd(two_k + k), _mm256_load_pd(q + k)});
       const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-      const __m128 w = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(reach(now)), floor), negative));
+      const __m128 w = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(size_of_weight, floor), negative));
       _mm_store_ps(weight + k, w);
       if (k == whole) break;
       const __m128 low = _mm_unpacklo_ps(w, z), high = _mm_unpackhi_ps(w, z);
