@@ -41,10 +41,9 @@ MISTAKEBOUND_QUICK inline bool read_pair(const char* begin, const char* stop, st
 // The shapes that index:value mostly has: up to 8 digits of an index, perhaps a sign, up to 8 digits of a value, perhaps with
 // a point, in at most 16 characters. One shuffle moves the digits of both to where they are added up.
 struct alignas(64) Shape {
-  std::array<std::uint8_t, lane> digits{};                // where those of the index and of the value come from
-  std::array<std::uint8_t, lane> marks{}, marks_to_be{};  // where colon, sign and point come from, and that they are those
-  double divisor = 1;                                     // of the digits of the value: a power of ten, with the sign
-
+  std::array<std::uint8_t, lane> digits{}, marks{};  // where the digits come from, and where colon, sign and point
+  std::array<std::uint8_t, lane> zeros{};            // the same text with nothing but zeros for digits
+  double divisor = 1;                                // of the digits of the value: a power of ten, with the sign
 };
 class Shapes {
  public:
@@ -68,11 +67,12 @@ class Shapes {
     Shape it;
     it.digits.fill(0x80);
     it.marks.fill(0x80);
+    it.zeros.fill('0');
     const std::size_t begin = lane - length, colon = begin + index, value = colon + 1 + sign;
     std::uint32_t key = std::uint32_t{1} << begin;
     const auto mark = [&](std::size_t number, std::size_t at, char what) {
       it.marks[number] = static_cast<std::uint8_t>(at);
-      it.marks_to_be[number] = static_cast<std::uint8_t>(what);
+      it.zeros[at] = static_cast<std::uint8_t>(what);
       key |= std::uint32_t{2} << at;
     };
     mark(0, colon, ':');
@@ -112,7 +112,7 @@ class Pairs {
   MISTAKEBOUND_QUICK std::size_t add(const char* text, const std::uint16_t* place, std::size_t k, std::size_t count,
                                      std::size_t longest, const char*& token, __m128i& others) {
     static const auto shapes = std::make_unique<const Shapes>();
-    const __m128i to_lowest = held(128 - '0'), nine = held(-128 + 9), low_half = held(15);
+    const __m128i to_lowest = held(128 - '0'), nine = held(-128 + 9);
     const auto at = [](const auto& from) { return _mm_load_si128(reinterpret_cast<const __m128i*>(from.data())); };
     const Shapes& usual = *shapes;
     __m128i no_marks = _mm_setzero_si128();
@@ -128,8 +128,9 @@ class Pairs {
       const Shape* const shape = usual.find(static_cast<std::uint32_t>(_mm_movemask_epi8(no_digit)), length);
       if (shape == nullptr) [[unlikely]]
         break;
-      no_marks = _mm_or_si128(no_marks, _mm_xor_si128(_mm_shuffle_epi8(bytes, at(shape->marks)), at(shape->marks_to_be)));
-      const std::uint64_t sums = added(_mm_and_si128(_mm_shuffle_epi8(bytes, at(shape->digits)), low_half));
+      const __m128i numbers = _mm_xor_si128(bytes, at(shape->zeros));  // each digit as its number, and 0 for each mark
+      no_marks = _mm_or_si128(no_marks, _mm_shuffle_epi8(numbers, at(shape->marks)));
+      const std::uint64_t sums = added(_mm_shuffle_epi8(numbers, at(shape->digits)));
       *value++ = std::bit_cast<double>(sums);  // of index and value, for the time being
       *divisor++ = shape->divisor;
       begin = stop + 1;

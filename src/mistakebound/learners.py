@@ -5,18 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mistakebound import rules
 from mistakebound.estimator import Estimator
 from mistakebound.labels import plain
 from mistakebound.learner import KEEP_BYTES
 from mistakebound.life import Reduction
-from mistakebound.rules import (
-    BalancedWinnowRule,
-    EliminationRule,
-    NormalizedWinnowRule,
-    PerceptronRule,
-    PNormRule,
-    WinnowRule,
-)
 
 if TYPE_CHECKING:
     import os
@@ -109,7 +102,7 @@ class Perceptron(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return PerceptronRule(**_options(self))
+        return rules.PerceptronRule(**_options(self))
 
 
 class Winnow(LinearLearner):
@@ -181,7 +174,7 @@ class Winnow(LinearLearner):
                 raise ValueError(message)
             theta = float(max(n + bias, 1))
         theta = _number("threshold", theta, lambda t: 0 < t <= LARGEST, "above 0 (and at most 1e30)")
-        return WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
+        return rules.WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -224,7 +217,7 @@ class Elimination(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return EliminationRule()
+        return rules.EliminationRule()
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -275,7 +268,7 @@ class NormalizedWinnow(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+        return rules.NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
 
 
 class BalancedWinnow(LinearLearner):
@@ -317,7 +310,7 @@ class BalancedWinnow(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+        return rules.BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
 
 
 class PNormPerceptron(LinearLearner):
@@ -362,7 +355,7 @@ class PNormPerceptron(LinearLearner):
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
         p = _number("p", p, lambda p: 2 <= p < math.inf, 'at least 2, or "best"')
-        return PNormRule(p=p, **_options(self))
+        return rules.PNormRule(p=p, **_options(self))
 
 
 KINDS: dict[str, type[LinearLearner]] = {

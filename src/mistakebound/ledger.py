@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mistakebound.labels import label_array
 from mistakebound.lazy import np
-from mistakebound.rules import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,6 +211,8 @@ class Ledger:
     def from_json(cls, text: str) -> Ledger:
         """Read what ``to_json`` wrote."""
         import json  # noqa: PLC0415
+
+        from mistakebound.rules import RULES  # noqa: PLC0415 - all of them
 
         data = json.loads(text)
         rule = dict(data["rule"])

@@ -1,24 +1,20 @@
-"""The linear rules of the mistake-bound model, one file each."""
+"""The linear rules of the mistake-bound model, one file each, imported when it is asked for: a run has one of them."""
 
-from mistakebound.rules.balanced_winnow import BalancedWinnowRule
-from mistakebound.rules.base import Rule
-from mistakebound.rules.elimination import EliminationRule
-from mistakebound.rules.normalized_winnow import NormalizedWinnowRule
-from mistakebound.rules.perceptron import PerceptronRule
-from mistakebound.rules.pnorm import PNormRule
-from mistakebound.rules.winnow import WinnowRule
+from __future__ import annotations
 
-RULES: dict[str, type[Rule]] = {
-    rule.id: rule
-    for rule in (
-        PerceptronRule,
-        WinnowRule,
-        NormalizedWinnowRule,
-        BalancedWinnowRule,
-        PNormRule,
-        EliminationRule,
-    )
-}
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mistakebound.rules.balanced_winnow import BalancedWinnowRule
+    from mistakebound.rules.base import Rule
+    from mistakebound.rules.elimination import EliminationRule
+    from mistakebound.rules.normalized_winnow import NormalizedWinnowRule
+    from mistakebound.rules.perceptron import PerceptronRule
+    from mistakebound.rules.pnorm import PNormRule
+    from mistakebound.rules.winnow import WinnowRule
+
+    RULES: dict[str, type[Rule]]
 
 __all__ = [
     "RULES",
@@ -30,3 +26,25 @@ __all__ = [
     "Rule",
     "WinnowRule",
 ]
+
+_MODULES = {
+    "PerceptronRule": "perceptron",
+    "WinnowRule": "winnow",
+    "NormalizedWinnowRule": "normalized_winnow",
+    "BalancedWinnowRule": "balanced_winnow",
+    "PNormRule": "pnorm",
+    "EliminationRule": "elimination",
+    "Rule": "base",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RULES":
+        found: Any = {rule.id: rule for rule in map(__getattr__, _MODULES) if rule is not __getattr__("Rule")}
+    elif name in _MODULES:
+        found = getattr(import_module(f"mistakebound.rules.{_MODULES[name]}"), name)
+    else:
+        message = f"module 'mistakebound.rules' has no attribute {name!r}"
+        raise AttributeError(message)
+    globals()[name] = found  # the next time it is found without asking
+    return found
