@@ -334,6 +334,31 @@ def test_what_the_system_makes_up_as_it_is_read() -> None:
         assert b"".join(bytes(each) for each, _ in opened.blocks).startswith(b"Name:")
 
 
+@pytest.mark.parametrize("block", [300, 1 << 20])
+@pytest.mark.parametrize("values", [(1,), (1, 1, 2.5, -0.125)])
+def test_words_short_and_long_with_values_or_without(
+    values: tuple[float, ...], block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names that are their own keys and names that are not, values that are written and that are not: as from dicts."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    draw = random.Random(4)
+    names = [f"w{k}" if k % 3 else f"a_rather_long_name_{k}" for k in range(60)]
+    rows = [{name: draw.choice(values) for name in draw.sample(names, draw.randrange(12))} for _ in range(300)]
+    y = [draw.choice((-1, 1)) for _ in rows]
+    path = tmp_path / "a.vw"
+    with path.open("w") as out:
+        for x, label in zip(rows, y, strict=True):
+            words = (f"{k}:{v}" if v != 1 or draw.random() < 0.3 else k for k, v in x.items())
+            out.write(f"{label} | {' '.join(words)}\n")
+    for make in (mb.Perceptron, lambda: mb.BalancedWinnow(update_margin=0.01)):
+        learner = make()
+        ledger = learner.run(rows, y)
+        for options in ({}, {"threads": 1}, {"cache": tmp_path / "c"}, {"cache": tmp_path / "c"}):
+            twin = make()
+            assert twin.run(mb.Source(path, format="vw", **options)).predictions.tolist() == ledger.predictions.tolist()
+            assert twin.weights_ == learner.weights_
+
+
 def test_a_copy_goes_on_as_the_original(stream_file: Path) -> None:
     """BUG: a learner whose features by position had grown came out of pickle with the width that it began with."""
     for make in (mb.Perceptron, mb.BalancedWinnow, lambda: mb.Winnow(threshold=9.0)):
