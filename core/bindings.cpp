@@ -224,7 +224,7 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       bool positive = false;
       std::size_t at = 0;
-      const auto settle = [&] { 
+      const auto settle = [&] {
         give_slots(play, [&](std::size_t k) { return example->name[k]; }, example->key.data(), example->slot.data(), example->size);
       };
       play.record.expect(1);
