@@ -52,6 +52,12 @@ nb::object to_numpy(const T* data, std::size_t size) {
   std::copy(data, data + size, copy.get());
   return owned(std::move(copy), size);
 }
+nb::list list_of_bytes(const std::vector<std::string_view>& texts) {
+  nb::list all;
+  for (const std::string_view text : texts) all.append(nb::bytes(text.data(), text.size()));
+  return all;
+}
+
 template <class Game>
 nb::object z_now(const Game& play) {
   auto copy = std::make_unique<float[]>(play.slots());
@@ -635,23 +641,15 @@ NB_MODULE(_core, m) {
       .def_ro("named", &Parsed::named)
       .def_prop_ro("text", [](const Parsed& self) -> nb::object {
         if (self.given.is_valid()) return self.given;
+        if (self.chunk.text.empty() && self.consumed > 0) throw nb::value_error("the text of this chunk was not kept");
         return nb::bytes(self.chunk.text.data(), self.chunk.text.size());
       })
       .def_ro("consumed", &Parsed::consumed)
       .def_ro("lines", &Parsed::lines)
       .def("__len__", [](const Parsed& self) { return self.chunk.rows(); })
-      .def_prop_ro("labels", [](const Parsed& self) {
-        nb::list all;
-        for (const std::string_view label : self.chunk.labels) all.append(nb::bytes(label.data(), label.size()));
-        return all;
-      })
+      .def_prop_ro("labels", [](const Parsed& self) { return list_of_bytes(self.chunk.labels); })
       .def_prop_ro("label_ids", [](const Parsed& self) { return nb::bytes(self.chunk.label_ids.data(), self.chunk.label_ids.size()); })
-      .def_prop_ro("other_labels", [](const Parsed& self) {
-        nb::list all;
-        for (std::size_t row = 0; row < self.chunk.rows(); ++row)
-          if (self.chunk.has_other_label(row)) all.append(nb::bytes(self.chunk.label[row].data(), self.chunk.label[row].size()));
-        return all;
-      })
+      .def_prop_ro("other_labels", [](const Parsed& self) { return list_of_bytes(self.chunk.other_labels); })
       .def_prop_ro("bad", [](const Parsed& self) {
         nb::list all;
         for (std::size_t k = 0; k < self.bad.size(); ++k)
@@ -675,10 +673,13 @@ NB_MODULE(_core, m) {
       }, nb::rv_policy::take_ownership, "packed"_a)
       .def_prop_ro("width", [](const Parsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [checked_row](const Parsed& self, std::size_t row) { return self.chunk.line[checked_row(self, row)]; }, "row"_a)
-      .def("importance", [](const Parsed& self, std::size_t row) { return self.chunk.importance.at(row); }, "row"_a)
+      .def("importance", [checked_row](const Parsed& self, std::size_t row) {
+        return self.chunk.remark_of(checked_row(self, row)).importance;
+      }, "row"_a)
       .def_ro("weighted", &Parsed::weighted)
-      .def("tag", [](const Parsed& self, std::size_t row) {
-        return nb::bytes(self.chunk.tag.at(row).data(), self.chunk.tag.at(row).size());
+      .def("tag", [checked_row](const Parsed& self, std::size_t row) {
+        const std::string_view tag = self.chunk.remark_of(checked_row(self, row)).tag;
+        return nb::bytes(tag.data(), tag.size());
       }, "row"_a)
       .def("name", [](const Parsed& self, std::size_t at) {
         if (!self.named || at >= self.chunk.features()) throw nb::index_error();
@@ -687,9 +688,7 @@ NB_MODULE(_core, m) {
       }, "at"_a)
       .def("different_names", [](const Parsed& self) {
         const auto [names, ids] = self.different_names();
-        nb::list all;
-        for (const std::string_view name : names) all.append(nb::bytes(name.data(), name.size()));
-        return nb::make_tuple(all, to_numpy(ids.data(), ids.size()));
+        return nb::make_tuple(list_of_bytes(names), to_numpy(ids.data(), ids.size()));
       })
       .def_prop_ro("indptr", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.indptr, self); })
       .def_prop_ro("index", [view](nb::handle self) { return view(nb::cast<const Parsed&>(self).chunk.index, self); })
@@ -713,7 +712,7 @@ NB_MODULE(_core, m) {
       .def("parse", &Reader::parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
            "most_bad"_a = 0, "first"_a = false)
       .def("read", &Reader::read, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "descriptor"_a, "begin"_a, "size"_a,
-           "last"_a, "most_bad"_a = 0);
+           "last"_a, "most_bad"_a = 0, "keep_text"_a = false);
   m.def("read_at", [](int descriptor, std::int64_t begin, std::size_t size) {
     nb::object bytes = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
     if (!bytes.is_valid()) throw nb::python_error();

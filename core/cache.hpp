@@ -99,8 +99,7 @@ inline std::string pack(const Parsed& parsed) {
   out.array(chunk.value.empty() ? ones.data() : chunk.value.data(), chunk.features());
   out.array(chunk.label_ids.data(), chunk.label_ids.size());
   for (const std::string_view label : chunk.labels) out.text(label);
-  for (std::size_t row = 0; row < chunk.rows(); ++row)
-    if (chunk.has_other_label(row)) out.text(chunk.label[row]);
+  for (const std::string_view label : chunk.other_labels) out.text(label);
   for (std::size_t k = 0; k < parsed.bad.size(); ++k) {
     const std::int64_t where[] = {parsed.bad_row[k], parsed.bad[k].line, parsed.bad[k].column};
     out.array(where, 3);
@@ -142,9 +141,8 @@ inline void unpack(std::string_view bytes, Parsed& parsed) {
   for (std::size_t r = 0; r < rows; ++r)
     if (chunk.indptr[r] > chunk.indptr[r + 1]) Source::damaged();
   for (std::uint64_t k = 0; k < head.labels; ++k) chunk.labels.push_back(in.text());
-  chunk.label.resize(rows);  // what most of them are, the ids tell
-  for (std::size_t row = 0; row < rows; ++row)
-    if (chunk.has_other_label(row)) chunk.label[row] = in.text();
+  const auto others = std::count(chunk.label_ids.begin(), chunk.label_ids.end(), static_cast<char>(Chunk::other));
+  for (std::ptrdiff_t k = 0; k < others; ++k) chunk.other_labels.push_back(in.text());
   for (std::uint64_t k = 0; k < head.bad; ++k) {
     const std::int64_t* const where = in.array<std::int64_t>(3);
     parsed.bad_row.push_back(where[0]);

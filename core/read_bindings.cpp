@@ -33,7 +33,7 @@ nb::list rows_of(const Chunk& chunk) {
       if (features.contains(name)) throw std::logic_error("a row has the same feature twice");
       features[name] = chunk.value[k];
     }
-    rows.append(nb::make_tuple(text_of(chunk.label[r]), features, chunk.line[r]));
+    rows.append(nb::make_tuple(text_of(chunk.label_of(r)), features, chunk.line[r]));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -206,36 +207,73 @@ class Reader {
     parsed->given = nb::borrow(buffer);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     nb::gil_scoped_release release;
-    parse_into(*parsed, text, last, most_bad, first);
+    std::visit(
+        [&](const auto& format) {
+          make_room(format, text.size(), parsed->chunk);
+          parsed->consumed = each_record(format, text, last, most_bad, first, *parsed);
+        },
+        format_);
+    finish(*parsed);
     return parsed.release();
   }
 
-  // The same of some bytes of a file, which are read here: to map them costs more than to copy them, and what was read
-  // last is near.
-  Parsed* read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad) const {
+  // The same of some bytes of a file, which are read here: to map them costs more than to copy them. Without `keep_text` they
+  // are read bit by bit to one place where they stay in the processor's own cache; what all processors share is then left to
+  // the weights.
+  Parsed* read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad, bool keep_text) const {
     auto parsed = std::make_unique<Parsed>(spares_);
     int error = 0;
     {
       nb::gil_scoped_release release;
-      Buffer<char>& text = parsed->chunk.text;
-      text.resize(size);
-      error = read_at(descriptor, begin, text.data(), size);
-      if (error == 0) parse_into(*parsed, {text.data(), size}, last, most_bad, false);
+      const auto read = [&](const auto& format) {
+        return read_records(format, descriptor, begin, size, last, most_bad, keep_text, *parsed);
+      };
+      error = std::visit(read, format_);
+      finish(*parsed);
     }
     raise(error);
     return parsed.release();
   }
 
  private:
-  void parse_into(Parsed& parsed, std::string_view text, bool last, std::size_t most_bad, bool first) const {
+  static constexpr std::size_t piece_bytes = std::size_t{1} << 17;
+
+  template <class Format>
+  static void make_room(const Format& format, std::size_t text, Chunk& chunk) {
+    if constexpr (requires { format.make_room(text, chunk); }) format.make_room(text, chunk);
+  }
+  void finish(Parsed& parsed) const {
     parsed.named = named();
-    std::visit([&](const auto& format) { each_record(format, text, last, most_bad, first, parsed); }, format_);
     if (parsed.named) parsed.chunk.prepare();
-    const auto& importance = parsed.chunk.importance;
-    parsed.weighted = std::any_of(importance.begin(), importance.end(), [](float each) { return each != 1; });
+    const auto& remarks = parsed.chunk.remarks;
+    parsed.weighted = std::any_of(remarks.begin(), remarks.end(), [](const auto& each) { return each.importance != 1; });
+  }
+
+  // Returns 0, or what went wrong as of read_at.
+  template <class Format>
+  static int read_records(const Format& format, int descriptor, std::int64_t begin, std::size_t size, bool last,
+                          std::size_t most_bad, bool keep_text, Parsed& parsed) {
+    thread_local Buffer<char> piece;
+    const bool whole = keep_text || Format::points_into_text;
+    Buffer<char>& text = whole ? parsed.chunk.text : piece;
+    make_room(format, size, parsed.chunk);
+    std::size_t done = 0, rest = 0;  // bytes read, and of those, how many at the end are the beginning of a record
+    while (done < size && parsed.bad.size() <= most_bad) {
+      const std::size_t more = whole ? size : std::min(std::max(piece_bytes, rest), size - done);
+      text.resize(rest + more);
+      if (const int error = read_at(descriptor, begin + static_cast<std::int64_t>(done), text.data() + rest, more)) return error;
+      done += more;
+      const std::size_t used = each_record(format, {text.data(), text.size()}, last && done == size, most_bad, false, parsed);
+      parsed.consumed += used;
+      rest = text.size() - used;
+      if (!whole) std::memmove(text.data(), text.data() + used, rest);
+    }
+    if (piece.capacity() > 4 * piece_bytes) piece = Buffer<char>();  // after a long line
+    return 0;
   }
 
   struct TableReader {
+    static constexpr bool points_into_text = true;  // names and values of columns
     std::shared_ptr<const formats::Table> table;
     bool header;
 
@@ -246,6 +284,7 @@ class Reader {
     bool skips(std::string_view record, std::int64_t line) const { return header && !table->blank(record, line); }
   };
   struct JsonReader {
+    static constexpr bool points_into_text = true;
     std::shared_ptr<const formats::JsonLines> lines;
 
     std::size_t record_end(std::string_view text, bool last) const { return lines->record_end(text, last); }
@@ -257,12 +296,12 @@ class Reader {
   Reader(std::shared_ptr<const formats::Table> table, bool header) : format_(TableReader{std::move(table), header}) {}
   explicit Reader(std::shared_ptr<const formats::JsonLines> lines) : format_(JsonReader{std::move(lines)}) {}
 
+  // How many bytes it has dealt with.
   template <class Format>
-  static void each_record(const Format& format, std::string_view text, bool last, std::size_t most_bad, bool first,
-                          Parsed& parsed) {
+  static std::size_t each_record(const Format& format, std::string_view text, bool last, std::size_t most_bad, bool first,
+                                 Parsed& parsed) {
     std::size_t at = 0;
     Bad bad;
-    if constexpr (requires { format.make_room(text.size(), parsed.chunk); }) format.make_room(text.size(), parsed.chunk);
     while (at < text.size() && parsed.bad.size() <= most_bad) {
       if constexpr (requires(std::int64_t line) { format.parse_quickly(text.data(), text.data(), line, parsed.chunk); }) {
         std::int64_t next = parsed.lines + 1;
@@ -298,7 +337,7 @@ class Reader {
         parsed.bad_row.push_back(static_cast<std::int64_t>(parsed.chunk.rows()));
       }
     }
-    parsed.consumed = at;
+    return at;
   }
 
   std::variant<Svmlight, VwText, TableReader, JsonReader> format_;

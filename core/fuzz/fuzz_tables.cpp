@@ -47,7 +47,7 @@ void check_row(const Chunk& chunk, std::string_view input, bool zeros) {
     demand(std::isfinite(chunk.value[k]) && (zeros || chunk.value[k] != 0), "a value is zero or not finite", input);
     demand(formats::utf8_fault(chunk.name[k]) == std::string_view::npos, "a name is not UTF-8", input);
   }
-  demand(formats::utf8_fault(chunk.label.back()) == std::string_view::npos, "a label is not UTF-8", input);
+  demand(formats::utf8_fault(chunk.label_of(chunk.rows() - 1)) == std::string_view::npos, "a label is not UTF-8", input);
 }
 
 // The first records of `input`, each from memory of exactly its size. `first` may take a record for itself.

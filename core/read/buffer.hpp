@@ -39,6 +39,7 @@ class Buffer {
   T* data() { return data_; }
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   T& operator[](std::size_t k) { return data_[k]; }
   const T& operator[](std::size_t k) const { return data_[k]; }

@@ -71,19 +71,24 @@ struct Chunk {
     std::string_view name;
   };
   Buffer<LongName> long_name;
-  std::vector<std::string_view> label;  // as written; empty where the line has none
-  // Each row's label as its place among the different ones; `other` where there are more than could be two classes.
+  // Each row's label as its place among the different ones; `other` where there are more than could be two classes. As
+  // written; empty where the line has none.
   static constexpr std::size_t other = 255;
-  std::vector<std::string_view> labels;
   std::string label_ids;
-  std::vector<float> importance;        // 1 unless the format says otherwise
-  std::vector<std::string_view> tag;    // VW's, or empty
-  Buffer<std::int64_t> line;            // where each row begins
+  std::vector<std::string_view> labels, other_labels;
+  // Of rows that have either: an importance that is not 1, or a tag, as VW's may.
+  struct Remark {
+    std::size_t row;
+    float importance;
+    std::string_view tag;
+  };
+  std::vector<Remark> remarks;
+  Buffer<std::int64_t> line;  // where each row begins
   std::int32_t largest_index = -1;
   Arena arena;
-  Buffer<char> text;  // that all this was parsed from, if it was read for this chunk
+  Buffer<char> text;  // that all this was parsed from, if it was read for this chunk and is still wanted
 
-  std::size_t rows() const { return label.size(); }
+  std::size_t rows() const { return label_ids.size(); }
   std::size_t row_begin() const { return static_cast<std::size_t>(indptr.back()); }
   std::size_t features() const { return std::max(key.size(), value.size()); }
 
@@ -95,26 +100,35 @@ struct Chunk {
         ->name;
   }
   double value_of(std::size_t feature) const { return value.empty() ? 1 : value[feature]; }
+  std::string_view label_of(std::size_t row) const {
+    const auto id = static_cast<unsigned char>(label_ids[row]);
+    if (id != other) return labels[id];
+    const auto its_id = label_ids.begin() + static_cast<std::ptrdiff_t>(row);
+    return other_labels[static_cast<std::size_t>(std::count(label_ids.begin(), its_id, label_ids[row]))];
+  }
+  Remark remark_of(std::size_t row) const {
+    const auto found = std::find_if(remarks.begin(), remarks.end(), [row](const Remark& each) { return each.row == row; });
+    return found == remarks.end() ? Remark{row, 1, {}} : *found;
+  }
 
-  // A feature whose name stays where it is. (Not to be mixed with `name`.)
-  void add(std::string_view its_name, double its_value) {
+  // A feature of a namespace, or of none. (Not to be mixed with `name`.)
+  void add(std::string_view space, std::string_view its_name, double its_value) {
     const std::size_t at = key.size();
     if (its_value != 1 && value.empty()) {
       value.resize(at);
       std::fill(value.begin(), value.end(), 1.0);
     }
     if (its_value != 1 || !value.empty()) value.push_back(its_value);
+    if (!space.empty()) its_name = arena.join(space, "^", its_name);
     key.push_back(Key(its_name));
-    if (!key.back().is_name()) long_name.push_back({at, its_name});
+    if (!key.back().is_name()) long_name.push_back({at, space.empty() ? arena.copy(its_name) : its_name});
   }
 
   // A row is ended by this, or taken back; until then only its features grow.
   void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
+    if (its_importance != 1 || !its_tag.empty()) remarks.push_back({rows(), its_importance, arena.copy(its_tag)});
     indptr.push_back(static_cast<std::int64_t>(features()));
-    label.push_back(its_label);
     label_ids.push_back(id_of(its_label));
-    importance.push_back(its_importance);
-    tag.push_back(its_tag);
     line.push_back(its_line);
   }
   void drop_row() {
@@ -125,8 +139,6 @@ struct Chunk {
     back_to(index), back_to(name), back_to(key), back_to(value);
     while (!long_name.empty() && long_name.back().at >= begin) long_name.resize(long_name.size() - 1);
   }
-
-  bool has_other_label(std::size_t row) const { return static_cast<unsigned char>(label_ids[row]) == other; }
 
   // Those keys that are not there yet.
   void make_keys() {
@@ -148,11 +160,10 @@ struct Chunk {
     long_name.clear();
     all_ones = false;
     value.clear();
-    label.clear();
-    labels.clear();
     label_ids.clear();
-    importance.clear();
-    tag.clear();
+    labels.clear();
+    other_labels.clear();
+    remarks.clear();
     line.clear();
     largest_index = -1;
     arena.clear();
@@ -160,10 +171,10 @@ struct Chunk {
   }
 
  private:
-  // Asked for as the row ends, for then its text is still near; later it would have to come from far, row by row.
+  // Asked for as the row ends, for then its text is still near, and a copy of what is new will do: text need not be kept.
   char id_of(std::string_view its_label) {
     const auto id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), its_label) - labels.begin());
-    if (id == labels.size() && id < other) labels.push_back(its_label);
+    if (id == labels.size()) (id < other ? labels : other_labels).push_back(arena.copy(its_label));
     return static_cast<char>(static_cast<unsigned char>(std::min(id, other)));
   }
 };

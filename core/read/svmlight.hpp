@@ -14,6 +14,7 @@
 namespace mistakebound {
 
 struct Svmlight {
+  static constexpr bool points_into_text = false;
   static constexpr bool named = false;
   static constexpr std::int64_t widest = (std::int64_t{1} << 31) - 2;
   bool zero_based = false;

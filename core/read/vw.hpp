@@ -16,6 +16,7 @@
 namespace mistakebound {
 
 struct VwText {
+  static constexpr bool points_into_text = false;
   static constexpr bool named = true;
 
   // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
@@ -98,7 +99,7 @@ struct VwText {
           p = skip_spaces(p, end);
           continue;
         }
-        chunk.add(space.empty() ? feature : chunk.arena.join(space, "^", feature), value);
+        chunk.add(space, feature, value);
       }
       p = skip_spaces(p, end);
     }

@@ -70,7 +70,7 @@ MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std
     const auto size = static_cast<std::size_t>(word_end - begin);
     *key = Key::of_text(begin, size);
     if (!key->is_name()) [[unlikely]]
-      chunk.long_name.push_back({static_cast<std::size_t>(key - chunk.key.data()), {begin, size}});
+      chunk.long_name.push_back({static_cast<std::size_t>(key - chunk.key.data()), chunk.arena.copy({begin, size})});
     ++key;
     if constexpr (!Ones) *value++ = number;
     begin = stop + 1;
@@ -126,9 +126,8 @@ MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, s
           } else if (*stop != '\n' || (name.empty() && stop != token)) {
             return leave();
           }
-          if (value != 0 && !name.empty()) [[likely]] {
-            chunk.add(space.empty() ? name : chunk.arena.join(space, "^", name), value);
-          }
+          if (value != 0 && !name.empty()) [[likely]]
+            chunk.add(space, name, value);
           token = stop + 1;
           if (*stop == ' ') [[likely]]
             continue;

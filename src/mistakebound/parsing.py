@@ -36,13 +36,15 @@ def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *,
         yield chunk
 
 
-def parsed(reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int) -> Iterator[Chunk]:
+def parsed(
+    reader: Reader, blocks: Iterable[Block], most_bad: int, threads: int, *, keep_text: bool = False
+) -> Iterator[Chunk]:
     """Chunks in the order of the blocks. Parsing does not hold Python's lock."""
 
     def parse(block: Block) -> Chunk:
         text, last = block
         if isinstance(text, texts.Stretch):
-            return text.parsed_by(reader, most_bad, last=last)
+            return text.parsed_by(reader, most_bad, last=last, keep_text=keep_text)
         return reader.parse(text, last, most_bad)
 
     # A short block is all that there is for now: what is ready is not kept waiting for more.

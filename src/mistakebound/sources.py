@@ -307,7 +307,8 @@ class Source:
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
         """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
         if text.columns or not reader.columns:
-            return parsed(reader, after(chain(first, text.blocks), byte), self.skip_bad, self.threads)
+            blocks = after(chain(first, text.blocks), byte)
+            return parsed(reader, blocks, self.skip_bad, self.threads, keep_text=self.needs_text)
         # A record of a table may go on over several lines, so its blocks are not independent.
         start = b"".join(bytes(block) for block, _ in first)
         blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)

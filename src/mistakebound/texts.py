@@ -135,10 +135,10 @@ class Stretch:
         with of_file(self._raw.name):
             return read_at(self._raw.fileno(), self.begin, len(self))
 
-    def parsed_by(self, reader: Reader, most_bad: int, *, last: bool) -> Chunk:
+    def parsed_by(self, reader: Reader, most_bad: int, *, last: bool, keep_text: bool) -> Chunk:
         """Read and parse it, both without Python's lock."""
         with of_file(self._raw.name):
-            return reader.read(self._raw.fileno(), self.begin, len(self), last, most_bad)
+            return reader.read(self._raw.fileno(), self.begin, len(self), last, most_bad, keep_text)
 
 
 def stretches(raw: IO[bytes]) -> Iterator[tuple[Stretch, bool]]:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import mistakebound as mb
 from mistakebound import texts
-from mistakebound._core import Reader
+from mistakebound._core import Chunk, Reader
 from mistakebound.parts import START, Place
 
 
@@ -323,6 +323,57 @@ def test_a_file_that_is_cut_short_while_it_is_read(
         reader.read(raw.fileno(), 299, 2, False)
     with pytest.raises(OSError, match="Bad file descriptor"):
         reader.read(-1, 0, 2, False)
+
+
+def contents(chunk: Chunk) -> tuple[Any, ...]:
+    """All that a chunk holds, but for its text."""
+    rows = range(len(chunk))
+    names = [chunk.name(k) for k in range(len(chunk.value))] if chunk.named else chunk.index.tolist()
+    remarks = [(chunk.importance(row), chunk.tag(row), chunk.line(row)) for row in rows]
+    labels = (chunk.labels, chunk.label_ids, chunk.other_labels)
+    sizes = (chunk.indptr.tolist(), chunk.value.tolist(), chunk.width, chunk.consumed, chunk.lines)
+    return names, remarks, labels, sizes, chunk.weighted, chunk.bad
+
+
+@pytest.mark.parametrize("most_bad", [0, 2, 100])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("kind", ["svmlight", "vw", "json"])
+def test_a_file_read_in_pieces_is_its_text(kind: str, last: bool, most_bad: int, tmp_path: Path) -> None:
+    """Pieces of 128 KB end anywhere; lines may be longer than several of them, or bad, and nothing may differ."""
+    draw = random.Random(5)
+    reader = Reader.json(label="y") if kind == "json" else Reader(kind)
+
+    def line(size: int) -> str:
+        label = draw.choice([1, -1, draw.randrange(400)])
+        pairs = [(k, draw.choice([1, round(draw.random(), 3), 2])) for k in range(1, size + 1)]
+        if kind == "json":
+            return json.dumps({"y": label, **{f"name_{k}": value for k, value in pairs}})
+        if kind == "svmlight":
+            return f"{label} " + " ".join(f"{k}:{value}" for k, value in pairs)
+        start = draw.choice([f"{label} ", f"{label} 2.5 ", f"{label} 'tag{size} ", f"{label} 1 'tag{size} "])
+        return f"{start}|{draw.choice(['', 'space'])} " + " ".join(f"a_rather_long_name_{k}:{v}" for k, v in pairs)
+
+    sizes = [draw.choice([0, 3, 40, 400]) for _ in range(900)]
+    for at, size in ((100, 30_000), (200, 90_000), (500, 20_000)):  # the second is longer than a megabyte
+        sizes[at] = size
+    lines = [line(size) for size in sizes]
+    for at in (150, 450, 700):
+        lines[at] = "bad " + lines[at]
+    text = "\n".join(lines).encode()
+    path = tmp_path / "file"
+    path.write_bytes(b"something else\n" + text)
+    whole = reader.parse(text, last, most_bad)
+    assert len(whole) > 100
+    assert len(whole.bad) == min(most_bad + 1, 3)
+    with path.open("rb") as raw:
+        for keep_text in (False, True):
+            read = reader.read(raw.fileno(), 15, len(text), last, most_bad, keep_text)
+            assert contents(read) == contents(whole)
+            if keep_text or kind == "json":
+                assert read.text == text
+            else:
+                with pytest.raises(ValueError, match="was not kept"):
+                    _ = read.text
 
 
 def test_what_the_system_makes_up_as_it_is_read() -> None:
