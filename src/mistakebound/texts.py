@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 BLOCK = 3 << 19
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
+PACKED = 1 << 14
+"""Bytes of a .zst file that are unpacked at a time."""
 
 
 class Text(NamedTuple):
@@ -69,31 +71,61 @@ def packed_position(raw: Any) -> Callable[[], int]:
     return raw.tell if raw.seekable() else lambda: 0
 
 
-def unpacked(file: str, stream: Any, reasons: tuple[type[Exception], ...]) -> Iterator[bytes]:
-    """What a packed file holds, as far as it is sound."""
-    try:
-        yield from iter(partial(stream.read, BLOCK), b"")
-    except reasons as error:
-        message = f"{file}: this packed file is broken: {error}"
-        raise ValueError(message) from None
+def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception], ...]) -> Iterator[bytes]:
+    """What a packed file holds, in blocks, as far as it is sound; only then what is wrong with it.
+
+    All that one that was cut short still has is sound; what comes just before damage may be nonsense already.
+    """
+    ready: list[bytes] = []
+    size, broken = 0, ""
+    while True:
+        try:
+            piece = next(pieces, b"")
+        except reasons as error:
+            piece, broken = b"", f"{file}: this packed file is broken: {error}"
+            ready = ready if isinstance(error, EOFError) else []
+        ready.append(piece)
+        size += len(piece)
+        if size >= BLOCK or not piece:
+            yield b"".join(ready)
+            ready, size = [], 0
+        if broken:
+            raise ValueError(broken)
+        if not piece:
+            return
 
 
-def open_gzip(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
-    """A reader of a .gz file, and what it raises if that is broken."""
+def open_gzip(raw: IO[bytes]) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
+    """What a .gz file holds, and what is raised if that is broken."""
     import gzip  # noqa: PLC0415 - seldom needed
     import zlib  # noqa: PLC0415
 
-    return gzip.open(raw), (EOFError, zlib.error, gzip.BadGzipFile)
+    # Not by read(), which forgets what it has unpacked when it comes to what is broken.
+    return iter(partial(gzip.open(raw).read1, BLOCK), b""), (EOFError, zlib.error, gzip.BadGzipFile)
 
 
-def open_zstd(raw: IO[bytes]) -> tuple[Any, tuple[type[Exception], ...]]:
+def open_zstd(raw: Any) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
     """The same of a .zst file; needs the package zstandard."""
     try:
         import zstandard  # noqa: PLC0415 - optional
     except ImportError:
         message = "reading .zst files needs the package zstandard: pip install 'mistakebound[files]'"
         raise ModuleNotFoundError(message) from None
-    return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True), (zstandard.ZstdError,)
+
+    def pieces() -> Iterator[bytes]:
+        """Frame by frame: zstandard's own reader takes a file that was cut short for a whole one."""
+        frame = None
+        while packed := raw.read1(PACKED):
+            while packed:
+                frame = frame or zstandard.ZstdDecompressor().decompressobj()
+                yield frame.decompress(packed)
+                packed = frame.unused_data
+                frame = None if frame.eof else frame
+        if frame is not None:
+            message = "it ends before its last frame does"
+            raise EOFError(message)
+
+    return (piece for piece in pieces() if piece), (EOFError, zstandard.ZstdError)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import random
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -432,11 +433,41 @@ def test_a_copy_goes_on_as_the_original(stream_file: Path) -> None:
 
 
 def test_zst(stream_file: Path) -> None:
-    """A .zst file is told by its content."""
+    """A .zst file is told by its content; it may have several frames, and some that are to be skipped."""
     zstandard = pytest.importorskip("zstandard")
-    packed = stream_file.with_name("packed")
-    packed.write_bytes(zstandard.compress(stream_file.read_bytes()))
-    assert outcome(mb.Source(packed)) == outcome(mb.Source(stream_file))
+    packed, text = stream_file.with_name("packed"), stream_file.read_bytes()
+    skipped = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"hello"
+    frames = [zstandard.compress(part) for part in (text[:1000], b"", text[1000:1001], text[1001:])]
+    for whole in (zstandard.compress(text), b"".join(frames), frames[0] + skipped + b"".join(frames[1:]) + skipped):
+        packed.write_bytes(whole)
+        assert outcome(mb.Source(packed)) == outcome(mb.Source(stream_file))
+
+
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path) -> None:
+    """Wherever it ends too early: an error with its name, and every whole line that it still holds is learned."""
+    zstandard = pytest.importorskip("zstandard")
+    compress = gzip.compress if kind == "gz" else zstandard.compress
+    draw = random.Random(3)
+    lines = [f"{draw.choice('01')} {draw.randrange(1, 9)}:{draw.random():.9f}" for _ in range(30_000)]
+    text = "\n".join(lines).encode()
+    packed = [compress(text[:400_000]), compress(text[400_000:])]
+    path = tmp_path / "packed"
+    first, both = len(packed[0]), sum(map(len, packed))
+    for size in (5, first // 2, first - 1, first + 9, both - 20_000, both - 9, both - 1, both):
+        path.write_bytes(b"".join(packed)[:size])
+        held = 0
+        for part in (packed[0][:size], packed[1][: max(0, size - first)]):
+            unpack = zlib.decompressobj(31) if kind == "gz" else zstandard.ZstdDecompressor().decompressobj()
+            held += unpack.decompress(part).count(b"\n")
+        learner = mb.Perceptron()
+        if size == both:
+            assert learner.run(mb.Source(path, threads=threads)).rounds == len(lines)
+        else:
+            with pytest.raises(ValueError, match=r"packed: this packed file is broken"):
+                learner.run(mb.Source(path, threads=threads))
+            assert learner.ledger_.rounds == held, size
 
 
 def test_a_file_is_its_matrix(tmp_path: Path) -> None:
