@@ -209,7 +209,8 @@ class Table {
       if (number >= 1 && number <= columns_.size()) return number - 1;
     std::string all;
     for (const std::string& column : columns_) all.append(all.empty() ? "" : ", ").append(column);
-    throw std::invalid_argument(quoted(name) + " is no column; there are: " + all);
+    const char* const hint = name.find(',') == std::string::npos ? "" : " (several: say the option once for each)";
+    throw std::invalid_argument(quoted(name) + " is no column; there are: " + all + hint);
   }
 
   TableOptions options_;

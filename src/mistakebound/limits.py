@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 ANY = 2**62
 """No number in reach is larger."""
@@ -30,6 +30,53 @@ def fault_of(options: Mapping[str, Any]) -> str:
             if any("\ud800" <= letter <= "\udfff" for letter in text):
                 return f"{name} is not UTF-8: {text!r}"
     return ""
+
+
+def fault_of_table(table: Mapping[str, Any]) -> str:
+    """What is wrong with what was told of a table's columns; nothing if all is well. Numbers are left to ``fault_of``.
+
+    >>> fault_of_table({"text": ["subject"], "bins": 4, "interact": [("a", "b")]})
+    ''
+    >>> fault_of_table({"text": "subject"})
+    "text must be a list of columns, such as ['subject']; got 'subject'"
+    >>> fault_of_table({"texts": []})[:31]
+    "a table has no option 'texts'; "
+    """
+    for name, value in table.items():
+        if name not in TABLE:
+            return f"a table has no option {name!r}; there are: {', '.join(TABLE)}"
+        wanted, is_right = TABLE[name]
+        if not is_right(value):
+            return f"{name} must be {wanted}; got {value!r}"
+    return ""
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(_is_list_of_texts(pair) and len(pair) == 2 for pair in value)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+COLUMNS = ("a list of columns, such as ['subject']", _is_list_of_texts)
+NUMBER = ("a whole number", _is_number)
+TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": COLUMNS,
+    "words": NUMBER,
+    "letters": NUMBER,
+    "bins": NUMBER,
+    "categorical": COLUMNS,
+    "ignore": COLUMNS,
+    "interact": ("a list of pairs of columns, such as [('hour', 'day')]", _is_list_of_pairs),
+    "separator": ("one character", lambda value: isinstance(value, str)),
+    "header": ("True or False", lambda value: isinstance(value, bool)),
+}
+"""What may be told of a table: in words, and whether something is that."""
 
 
 def texts_in(value: Any) -> Iterator[str]:

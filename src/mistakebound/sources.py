@@ -14,7 +14,7 @@ from mistakebound.columnar import Columns
 from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
-from mistakebound.limits import fault_of
+from mistakebound.limits import fault_of, fault_of_table
 from mistakebound.live import Follower
 from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.parsing import parsed, parsed_one_by_one
@@ -123,7 +123,7 @@ class Source:
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **(table or {})}
-        if fault := fault_of(options):
+        if fault := fault_of_table(table or {}) or fault_of(options):
             raise ValueError(fault)
         self.files = [os.fspath(files)] if isinstance(files, (str, os.PathLike)) else [os.fspath(f) for f in files]
         self.format = format

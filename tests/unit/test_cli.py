@@ -242,7 +242,8 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     strange.write_text("kind,subject\n" + "spam,geld\nham,tee\n" * 3)
     assert "say nothing to the model" in call("predict", model, strange)
     table.write_text("kind,subject\n")
-    assert "nothing was learned" in call("run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb")
+    words = ["run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb"]
+    assert "nothing was learned" in call(*words, fails=1)
     assert not (tmp_path / "n.mb").exists()
 
 

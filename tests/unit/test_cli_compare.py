@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli.compare import VARIANTS
+from mistakebound.cli.compare import VARIANTS, Contender
+from mistakebound.cli.interrupt import uninterrupted
 from mistakebound.cli.making import LEARNERS
 
 
@@ -119,6 +121,24 @@ def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
     assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3
     (tmp_path / "empty").write_text("")
     assert "there are no examples" in call("compare", tmp_path / "empty", fails=1)
+
+
+def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However early it comes: all learners are ranked by the same rounds."""
+    learn = Contender.learn
+
+    def interrupted(self: Contender, part: Any) -> None:
+        learn(self, part)
+        if "pnorm" in self.name and self.curve.rounds > 100:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Contender, "learn", interrupted)
+    monkeypatch.setattr("mistakebound.texts.BLOCK", 500)
+    monkeypatch.setattr(uninterrupted, "asked", False)
+    found = json.loads(call("compare", stream, "--json", fails=130).split("stopped by Ctrl-C")[0])
+    assert 100 < found["rounds"] < 300
+    for each in found["learners"]:
+        assert each["mistakes"] == pytest.approx(each["rate"] * found["rounds"])
 
 
 def test_interrupt_ends_with_the_table(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def stream(tmp_path: Path) -> Path:
 # ---------------------------------------------------------------- the bar
 
 
-def at_a_terminal(*words: Any, stdout: Any = None, until: str = "") -> tuple[str, int]:
+def at_a_terminal(*words: Any, stdout: Any = None, until: str = "", columns: int = 120) -> tuple[str, int]:
     """All that a command writes to a terminal, and its exit code; Ctrl-C once it has written ``until``."""
     master, slave = pty.openpty()
     command = [
@@ -47,7 +47,7 @@ def at_a_terminal(*words: Any, stdout: Any = None, until: str = "") -> tuple[str
         "from mistakebound.cli import bar, main; bar.PATIENCE = 0; main()",
         *map(str, words),
     ]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
     process = subprocess.Popen(command, stdin=slave, stdout=stdout or slave, stderr=slave, env=environment)
     os.close(slave)
     seen = b""
@@ -98,6 +98,17 @@ def test_a_bar_on_a_terminal_leaves_the_table_as_it_is(stream: Path) -> None:
     assert [line for line in without_speed if line] == [
         re.sub(r" +[\d,]+$|, [\d.]+ s$", "", line) for line in plain.splitlines() if line
     ]
+
+
+def test_a_narrow_terminal_has_room_for_one_line(stream: Path) -> None:
+    """Percent instead of a bar and bytes, and nothing goes over to a second line."""
+    text, code = at_a_terminal("run", stream, "--passes", 3, columns=80)
+    assert code == 0
+    drawn = [line for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", text).splitlines() if "examples, " in line]
+    plain = "".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))
+    assert drawn
+    assert max(map(len, drawn)) <= 80
+    assert re.search(r"100% 600 examples, \d+ mistakes, [\d,]+ examples/s, 0:00 left", plain)
 
 
 def test_the_bar_goes_to_standard_error_alone(stream: Path, tmp_path: Path) -> None:

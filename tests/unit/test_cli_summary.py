@@ -167,6 +167,44 @@ def test_report_shows_the_run(mail: Path, tmp_path: Path) -> None:
     assert len([tag for tag, _ in page.tags if tag == "svg"]) == 2
 
 
+def test_advice_on_sentences(tmp_path: Path) -> None:
+    """A column of sentences that nobody has called a text: each is a category of its own, seen once."""
+    path = tmp_path / "sms"
+    lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tof many\n" for k in range(200)]
+    path.write_text("".join(lines))
+    how = ("--label", 1, "--learner", "perceptron")
+    assert "column c2 has sentences? try --text c2\n" in call("run", path, *how)
+    assert "c3 has sentences" not in call("run", path, *how)
+    assert "sentences" not in call("run", path, *how, "--text", "c2")
+    path.write_text("".join(lines[:10]))
+    assert "sentences" not in call("run", path, *how)
+
+
+def test_a_cache_is_named_with_its_size(mail: Path) -> None:
+    """The first time and the next."""
+    wanted = re.compile(rf"^cache         {re.escape(str(mail))}.mbcache \([\d.]+ kB\)$", re.MULTILINE)
+    for _ in range(2):
+        assert wanted.search(call("run", mail, *HOW, "--cache"))
+    assert not wanted.search(call("run", mail, *HOW))
+
+
+def test_a_way_out_of_a_bad_line(mail: Path, tmp_path: Path) -> None:
+    """That lines can be left out is said of such lines only."""
+    hint = "(--skip-bad N leaves out up to N bad lines)"
+    assert f"more fields than the 2 columns {hint}" in call("run", mail, "--label", "kind", fails=1)
+    path, labels = tmp_path / "x.svm", tmp_path / "labels"
+    path.write_text("1:1\n2:1\n")
+    labels.write_text("1\n")
+    assert "skip-bad" not in call("run", path, "--labels", labels, fails=1)
+    path.write_text("0 1:1\n1 1:1\n2 1:1\n")
+    assert "skip-bad" not in call("run", path, fails=1)
+
+
+def test_labels_come_from_one_place(mail: Path, tmp_path: Path) -> None:
+    (tmp_path / "labels").write_text("1\n")
+    assert "not from both" in call("run", mail, *HOW, "--labels", tmp_path / "labels", fails=2)
+
+
 def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
     path, report = tmp_path / "x.svm", tmp_path / "r.html"
     path.write_text("")

@@ -470,6 +470,24 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
             assert learner.ledger_.rounds == held, size
 
 
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"texts": ["a"]}, "a table has no option 'texts'; there are: text, words"),
+        ({"text": "a"}, r"text must be a list of columns, such as \['subject'\]; got 'a'"),
+        ({"ignore": [1]}, "ignore must be a list of columns"),
+        ({"interact": [("a", "b", "c")]}, "interact must be a list of pairs"),
+        ({"interact": ["ab"]}, "interact must be a list of pairs"),
+        ({"bins": True}, "bins must be a whole number"),
+        ({"header": 1}, "header must be True or False"),
+        ({"separator": None}, "separator must be one character"),
+    ],
+)
+def test_what_is_told_of_a_table_is_checked_at_once(table: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        mb.Source("any", table=table)
+
+
 def test_a_file_is_its_matrix(tmp_path: Path) -> None:
     """Learning from a file is learning from the matrix that it holds."""
     rng = np.random.default_rng(1)

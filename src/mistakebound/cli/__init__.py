@@ -8,7 +8,8 @@ from importlib import import_module
 
 import click
 
-from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, UNREAD, kept_as_written
+from mistakebound.cli.interrupt import exit_code
+from mistakebound.cli.manual import EXIT_CODES, UNREAD, kept_as_written
 
 COMMANDS = {
     "run": "run",
@@ -34,8 +35,8 @@ class Commands(click.Group):
         """Call the command; Ctrl-C ends it as it ends any other program, and so does a reader (head) that has gone."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as stopped:
+            ctx.exit(exit_code(stopped))
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
             ctx.exit(UNREAD)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 PATIENCE = 0.5
 """Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""
 PER_SECOND = 4
+WIDE = 120
+"""Columns of a terminal on which there is room for a bar beside what is told."""
 
 
 class Bar:
@@ -82,10 +84,13 @@ class Bar:
         self._drawn.update(self._drawn.task_ids[0], completed=done, told=told)
 
     def _new(self) -> Any:
-        from rich.progress import BarColumn, DownloadColumn, TextColumn  # noqa: PLC0415
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, TaskProgressColumn, TextColumn  # noqa: PLC0415
+        from rich.table import Column  # noqa: PLC0415
 
-        known = [BarColumn(20), DownloadColumn()] if self.total else []
-        return foot(*known, TextColumn("{task.fields[told]}"))
+        wide = Console(stderr=True).width >= WIDE
+        known = [] if not self.total else [BarColumn(20), DownloadColumn()] if wide else [TaskProgressColumn()]
+        return foot(*known, TextColumn("{task.fields[told]}", table_column=Column(no_wrap=True)))
 
 
 def can_be_drawn() -> bool:

@@ -12,12 +12,13 @@ import click
 import mistakebound as mb
 from mistakebound.both_labels import both_labels_first
 from mistakebound.cli.curve import Curve
+from mistakebound.cli.interrupt import exit_code, uninterrupted
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, shown, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
-from mistakebound.cli.summary import many, options_of, share, size
+from mistakebound.cli.summary import STOPPED, many, options_of, share, size, stopped_by
 from mistakebound.parts import START
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("winnow", {"alpha": 1.2}),
     ("elimination", {}),
 )
-INTERRUPTED = 130
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
@@ -94,7 +94,8 @@ def compare(
         if plot and draw:
             draw({each.name: each.curve.to_now() for each in ranked}).savefig(plot, dpi=150)
     if isinstance(stopped, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
+        click.echo(f"stopped {STOPPED}", err=True)
+        sys.exit(exit_code(stopped))
     if stopped:
         raise click.ClickException(reason_of(stopped))
 
@@ -156,8 +157,9 @@ def play(source: mb.Source, contenders: list[Contender], classes: str | None, *,
                 for learner, parameters in VARIANTS:
                     own = {"threshold": threshold(part)} if learner == "winnow" else {}
                     contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
-            for each in contenders:
-                each.learn(part._replace(error=""))
+            with uninterrupted:  # all have seen the same rounds, also after Ctrl-C
+                for each in contenders:
+                    each.learn(part._replace(error=""))
             if part.error:
                 raise mb.StreamError(part.error)
             if contenders and all(each.reason for each in contenders):  # then it is the stream's fault
@@ -229,7 +231,7 @@ def as_object(
             {"options": f"--learner {each.name}", "reason": each.reason} for each in contenders if each.reason
         ],
         "skipped": source.skipped,
-        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
+        "stopped": stopped_by(stopped),
     }
 
 

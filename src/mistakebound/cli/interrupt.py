@@ -1,4 +1,4 @@
-"""Ctrl-C at a moment of our choosing."""
+"""Ctrl-C, and the end of a service (SIGTERM), at a moment of our choosing."""
 
 from __future__ import annotations
 
@@ -11,33 +11,39 @@ class Uninterrupted:
     """Let Ctrl-C wait until this is done, so that what was learned is also counted, written and known to be behind.
 
     Waiting for input stays outside of it: there, Ctrl-C works at once. The handler stays once it is set, for to change
-    it at every part of a file would take longer than to learn some.
+    it at every part of a file would take longer than to learn some. What it raises has the signal's number.
     """
 
     def __init__(self) -> None:
         self.depth = 0
-        self.waiting = False
+        self.waiting = 0
         self.asked = False
 
     def __enter__(self) -> None:
         if not self.asked:
             self.asked = True
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                with suppress(ValueError):  # only the main thread may, and only that one is interrupted
-                    signal.signal(signal.SIGINT, self._note)
+            for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+                if signal.getsignal(number) is usual:
+                    with suppress(ValueError):  # only the main thread may, and only that one is interrupted
+                        signal.signal(number, self._note)
         self.depth += 1
 
     def __exit__(self, kind: object, *rest: object) -> None:
         self.depth -= 1
         if self.waiting and self.depth == 0:
-            self.waiting = False
+            number, self.waiting = self.waiting, 0
             if kind is None:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt(number)
 
-    def _note(self, number: int, frame: Any) -> None:
+    def _note(self, number: int, _: Any) -> None:
         if self.depth == 0:
-            signal.default_int_handler(number, frame)
-        self.waiting = True
+            raise KeyboardInterrupt(number)
+        self.waiting = number
 
 
 uninterrupted = Uninterrupted()
+
+
+def exit_code(stopped: KeyboardInterrupt) -> int:
+    """As of a shell, by the signal's number: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + int(stopped.args[0] if stopped.args else signal.SIGINT)

@@ -95,7 +95,10 @@ class Keeper:
         need(counts[0] <= model.ledger_.rounds, "it counts more rounds than its learner had")
         need(written is None or (type(written) is int and written >= 0), "its predictions are not told")
         with_or_without = "without" if written is None else "with"
-        need((written is None) == (predictions is None), f"its run was {with_or_without} --predictions to a file")
+        need(
+            (written is None) == (predictions is None),
+            f"its run was {with_or_without} --predictions to a file, so this one must be, too",
+        )
         same_learner(fresh, model)
         take_up(self.journey, run)
         self.table.go_on(model.ledger_, counts, (shown[0], shown[1]))

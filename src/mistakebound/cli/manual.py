@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import click
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as of a shell."""
-
 UNREAD = 141
 """Exit code when nobody reads the output any more, as of a shell."""
 
@@ -40,7 +37,7 @@ Exit codes:
   0    all is well
   1    bad input: the message says where; what came before it is learned and saved
   2    the command was not understood
-  130  Ctrl-C: what was learned is counted and saved"""
+  130  Ctrl-C: what was learned is counted and saved (143: the same after SIGTERM)"""
 
 
 def kept_as_written(text: str | None) -> str | None:

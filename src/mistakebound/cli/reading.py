@@ -9,6 +9,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.output import printable
 from mistakebound.errors import ModelError
+from mistakebound.limits import TABLE
 from mistakebound.tables import numbered_names
 
 if TYPE_CHECKING:
@@ -41,7 +42,12 @@ READING = (
     click.option("--label", metavar="COLUMN", help="Column (name, or number from 1) or JSON key of the label."),
     click.option("--labels", metavar="FILE", type=click.Path(), help="Labels in a file of their own, one a line."),
     click.option("--positive", metavar="LABEL", help="This label against all others."),
-    click.option("--text", multiple=True, metavar="COLUMN", help="A column of words: each word is a feature."),
+    click.option(
+        "--text",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column of words: each word is a feature. Again for more columns.",
+    ),
     click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, runs of up to N words."),
     click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also runs of N characters."),
     click.option(
@@ -50,8 +56,13 @@ READING = (
         metavar="N",
         help="Numbers as categories: N bins (1, 2, 4, ...) between two powers of two, for numbers of all sizes; try 4.",
     ),
-    click.option("--categorical", multiple=True, metavar="COLUMN", help="A column of categories, also if numbers."),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out."),
+    click.option(
+        "--categorical",
+        multiple=True,
+        metavar="COLUMN",
+        help="A column of categories, also if numbers. Again for more.",
+    ),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out. Again for more."),
     click.option("--interact", multiple=True, metavar="A,B", help="Features of column A times those of column B."),
     SEPARATOR,
     HEADER,
@@ -61,7 +72,7 @@ READING = (
     THREADS,
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
-TABLE_NAMES = ("text", "words", "letters", "bins", "categorical", "ignore", "interact", "separator", "header")
+TABLE_NAMES = tuple(TABLE)
 
 
 def reading(command: Any) -> Any:
@@ -105,6 +116,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
     table = {name: value for name, value in told.items() if value not in (None, (), [])}
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
     told = {name: options.pop(name) for name in READING_NAMES}
+    if told["label"] is not None and told["labels"] is not None:
+        message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
+        raise click.UsageError(message)
     try:
         source = mb.Source(files, table=table, cache=cache, **told)
     except ValueError as error:
@@ -176,21 +190,14 @@ def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
 def checked(reading: dict[str, Any]) -> dict[str, Any]:
     """What a model file says of reading, if it is what we would have written."""
     from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
-    from mistakebound.limits import fault_of  # noqa: PLC0415
+    from mistakebound.limits import fault_of, fault_of_table  # noqa: PLC0415
 
     wrong = "how its files were read is not told rightly"
     reading = {"columns": [], **reading}  # the first files of format 3 do not have it
     form, label, zero_based, table, columns = fields(reading, "format", "label", "zero_based", "table", "columns")
     need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
-    need((label is None or type(label) is str) and isinstance(table, dict) and table.keys() <= {*TABLE_NAMES}, wrong)
+    need((label is None or type(label) is str) and isinstance(table, dict), wrong)
     need(is_list_of(str, columns), wrong)
-    for name, value in table.items():
-        if name in ("text", "categorical", "ignore"):
-            need(is_list_of(str, value), wrong)
-        elif name == "interact":
-            need(is_list_of(list, value) and all(is_list_of(str, pair) and len(pair) == 2 for pair in value), wrong)
-        else:
-            need(type(value) is {"separator": str, "header": bool}.get(name, int), wrong)
-    need(not fault_of({**table, "label": label}), wrong)
+    need(not (fault_of_table(table) or fault_of({**table, "label": label})), wrong)
     pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
     return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}

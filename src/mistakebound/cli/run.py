@@ -14,11 +14,11 @@ import click
 import mistakebound as mb
 from mistakebound.cli.bar import Bar
 from mistakebound.cli.curve import Curve
-from mistakebound.cli.interrupt import uninterrupted
+from mistakebound.cli.interrupt import exit_code, uninterrupted
 from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
-from mistakebound.cli.manual import EXIT_CODES, INTERRUPTED, Manual
+from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, Table, json_of, told, written
 from mistakebound.cli.reading import FILES, loaded, reading, source_of
 from mistakebound.cli.running import running_bound
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mistakebound.learners import LinearLearner
 
 PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
+SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
 
@@ -123,10 +124,11 @@ def run(
     of one, and is not learned. A file that is replaced (rotated) or cut short is read from its beginning again, and a
     note says so.
 
-    Ctrl-C ends any other run too, with the summary and exit code 130, and saves. With --resume the same command goes on
-    later, as it does after a crash if there were checkpoints; the model is that of a run that never stopped. Files that
-    have changed meanwhile are refused, but one that is followed may have grown. Parquet and Arrow need to be files for
-    that, and for a certificate, not a pipe.
+    Ctrl-C ends any other run too, with the summary and exit code 130, and saves; so does the end of a service
+    (SIGTERM), with 143. With --resume the same command, but for --report, goes on later, as it does after a crash if
+    there were checkpoints; the model is that of a run that never stopped. Files that have changed meanwhile are
+    refused, but one that is followed may have grown. Parquet and Arrow need to be files for that, and for a
+    certificate, not a pipe.
 
     \b
     A long run that survives anything:
@@ -155,7 +157,7 @@ def run(
         keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
         model, at = keeper.resume(model, predictions) if resume else (model, 0)
         with written(predictions, at) as out, ended_by_signals(source):
-            stopped = learn(model, keeper, curve, out)
+            stopped = learn(model, keeper, curve, out) or no_model(keeper, loaded_model)
             nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
             kept = keeps_what_is_there(keeper, stopped)
             with uninterrupted:
@@ -176,7 +178,7 @@ def run(
             found["report"] = report
         say(found, certificate, nothing=nothing, as_json=as_json)
     if isinstance(stopped, KeyboardInterrupt):
-        sys.exit(INTERRUPTED)
+        sys.exit(exit_code(stopped))
     if stopped:
         raise click.ClickException(found["stopped"])
 
@@ -211,7 +213,7 @@ def refuse(
         message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
         raise click.UsageError(message)
     if report and resume:
-        message = "a report shows a run from its start, and --resume begins in the midst of one"
+        message = "a report shows a run from its start, and --resume begins in the midst of one: leave out --report"
         raise click.UsageError(message)
     if load_from and certificate_to:
         message = "a certificate tells of a learner's whole life, and --load begins in the midst of one"
@@ -219,6 +221,14 @@ def refuse(
     if passes > 1 and "-" in files:
         message = "standard input can be read only once: --passes needs files"
         raise click.UsageError(message)
+
+
+def no_model(keeper: Keeper, loaded_model: LinearLearner | None) -> ValueError | None:
+    """Say that there is no model to be saved: who goes on with that file should hear it."""
+    source = keeper.journey.source
+    if keeper.path is None or loaded_model is not None or keeper.table.rounds or source.follow:
+        return None
+    return ValueError(f"{', '.join(source.files)}: there are no examples: nothing was learned, and nothing is saved")
 
 
 def keeps_what_is_there(keeper: Keeper, stopped: BaseException | None) -> bool:
@@ -296,7 +306,8 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
                         out.flush()
                     keeper.learned(model, ledger.rounds, out)
                 if wrong:
-                    return mb.StreamError(wrong, round=table.rounds)
+                    hint = SKIPPING if wrong == part.error and wrong.startswith(f"{part.file}:") else ""
+                    return mb.StreamError(wrong + hint, round=table.rounds)
                 if first >= part.rows:
                     break
     except (KeyboardInterrupt, ValueError) as reason:

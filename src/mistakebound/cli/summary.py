@@ -21,36 +21,63 @@ if TYPE_CHECKING:
 
 OPTIONS = {"theta": "threshold"}
 """Parameters of rules that the command line calls otherwise."""
+INTERRUPTED = "interrupted"
+FEW = 20
+"""Rounds of which nothing can be said."""
+STOPPED = "by Ctrl-C or SIGTERM, before the end"
 
 
 def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseException | None) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
     ledger, counted = model.ledger_, table.totals()
     negatives = counted["rounds"] - counted["positives"]
-    return counted | {
-        "learner": type(model).__name__,
-        # JSON has no infinity, and η may be infinite.
-        "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
-        "options": options_of(ledger.rule),
-        "classes": list(ledger.classes),
-        "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
-        "majority_mistakes": min(counted["positives"], negatives),
-        "files": source.files,
-        "bytes": source.bytes,
-        "skipped": source.skipped,
-        "remarks": source.remarks,
-        "advice": advice(model, source, counted),
-        "stopped": "interrupted" if isinstance(stopped, KeyboardInterrupt) else reason_of(stopped) if stopped else "",
-    }
+    return (
+        counted
+        | {
+            "learner": type(model).__name__,
+            # JSON has no infinity, and η may be infinite.
+            "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
+            "options": options_of(ledger.rule),
+            "classes": list(ledger.classes),
+            "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
+            "majority_mistakes": min(counted["positives"], negatives),
+            "files": source.files,
+            "bytes": source.bytes,
+            "skipped": source.skipped,
+            "remarks": source.remarks,
+            "advice": advice(model, source, counted),
+            "stopped": stopped_by(stopped),
+        }
+        | ({"cache": source.cache} if source.cache and os.path.isfile(source.cache) else {})
+    )
+
+
+def stopped_by(reason: BaseException | None) -> str:
+    """What ended a run before its end, for machines; nothing if nothing did."""
+    return INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason_of(reason) if reason else ""
 
 
 def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> list[str]:
-    """What to try, of a table with numbers, where always saying the commoner label would have been better."""
+    """What to try, of a table, where always saying the commoner label would have been better."""
     guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
-    if counted["mistakes"] <= guessing or "bins" in source.table or not source.columns:
+    if counted["mistakes"] <= guessing or not source.columns:
         return []
+    found = [f"column {name} has sentences? try --text {name}" for name in columns_of_sentences(model, source)]
     numbers = set(source.columns).intersection(model.weights_)  # a category's name goes on after its column
-    return ["numbers of very different sizes? try --bins 4"] if numbers else []
+    return (
+        [*found, "numbers of very different sizes? try --bins 4"] if numbers and "bins" not in source.table else found
+    )
+
+
+def columns_of_sentences(model: LinearLearner, source: mb.Source) -> list[str]:
+    """Columns whose categories were learned once each, and are mostly more than a word."""
+    seen: dict[str, int] = dict.fromkeys(source.columns, 0)
+    for name in model.weights_:
+        column, _, value = name.partition("=")
+        if column in seen and " " in value:
+            seen[column] += 1
+    updates = model.ledger_.updates
+    return [column for column, sentences in seen.items() if updates >= FEW and sentences > updates / 2]
 
 
 def options_of(rule: Rule) -> str:
@@ -82,10 +109,11 @@ def in_words(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  would be those of {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
     lines += [f"advice        {each}" for each in found["advice"]]
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
-    files = [(name, found[name]) for name in ("saved", "report") if name in found]
+    files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
     lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
 
@@ -147,5 +175,8 @@ def meaning(certificate: Certificate) -> str:
     if certificate.status == "does not apply":
         return f"{theorem} asks for something that this stream does not have"
     if certificate.status == "incomplete":
-        return "not all mistaken examples could be kept, so that nothing can be said"
+        return (
+            "there were too many mistaken examples to keep them all, so that nothing can be said from them alone; "
+            "with --certificate FILE, 'mistakebound verify' replays the stream and says what holds"
+        )
     return f"{theorem} allows {bound} {counted}, and there were more: this is a bug of mistakebound, please report it"
