@@ -311,6 +311,7 @@ class Play {
 
   void rescale() {
     if constexpr (Rule::normalised) {
+      if (slots_.size() == 0 && settings_.bias == 0) return;  // no feature has come yet: there is nothing to scale
       double top = settings_.bias != 0 ? size_of(bias_z_) : -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < slots_.size(); ++i) top = std::max(top, size_of(slots_.data()[i].z));
       rule_.rescale(top);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mistakebound import texts
 from mistakebound.labels import plain_label
 
 if TYPE_CHECKING:
@@ -12,13 +11,16 @@ if TYPE_CHECKING:
 
     from mistakebound.parts import Part
 
+PATIENCE = 32 << 20
+"""Bytes of text that are held in memory, at most: files that are sorted by label may be large."""
+
 
 def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     """Hold the first parts back until they have shown both labels, which each of them is then told.
 
-    So a stream that comes line by line settles its labels as the same lines in one block would. Half a block is enough
-    to wait for; whatever ends the waiting, nothing that was read is lost. But a word that is the only label tells no
-    side, so that nothing can be learned: then whatever else is wrong is what there is to say.
+    So a stream that comes line by line settles its labels as the same lines in one block would. Whatever ends the
+    waiting, nothing that was read is lost. But a word that is the only label tells no side, so that nothing can be
+    learned: then whatever else is wrong is what there is to say.
     """
     held: list[Part] = []
     found: dict[object, bytes] = {}  # the first two labels, as they are written
@@ -31,7 +33,7 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
             for text in part.labels:
                 if text and len(found) < 2:
                     found.setdefault(plain_label(text), text)
-            if len(found) == 2 or part.error or size >= texts.BLOCK // 2:
+            if len(found) == 2 or part.error or size >= PATIENCE:
                 break
     except (KeyboardInterrupt, ValueError) as stopped:
         reason = stopped

@@ -145,6 +145,10 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
     """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
+    if path.exists() and not path.is_file():
+        raise FileExistsError(
+            errno.EEXIST, "it is no file, and would be replaced by one: choose another name", str(path)
+        )
     unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
     try:
         with unfinished.open("xb") as file:

@@ -33,6 +33,10 @@ class ModelError(ValueError):
     """A file that holds no sound model, or a learner that no file can hold; names the file and the reason."""
 
 
+OF_A_FEATURE = range(2, 7)
+"""Faults of the core that one feature is to blame for."""
+
+
 def words_of(fault: int, feature: str, value: object = None) -> str:
     """Sentence for a fault of the core (the numbers are those of ``core/example.hpp``)."""
     shown = "" if value is None else f" {value}"

@@ -6,6 +6,7 @@ from io import BytesIO
 from itertools import islice
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 FOREIGN = {
     b"PK\x03\x04": "a zip archive: unpack it first",
@@ -51,7 +52,7 @@ def tell_format(beginning: bytes) -> str:
     >>> tell_format(b"+1 3:o.5 7:1\n-1 2:1 5:1\n")
     'svmlight'
     """
-    lines = (line.split(b" #")[0].strip() for line in BytesIO(beginning))
+    lines = (line.split(b" #")[0].strip() for line in BytesIO(beginning.removeprefix(BYTE_ORDER_MARK)))
     texts = list(islice((line for line in lines if line and not line.startswith(b"#")), FIRST_LINES))
     if not texts:
         return "svmlight"

@@ -142,6 +142,7 @@ class Learner:
             yield ledger
             rounds += ledger.rounds
             if wrong:
+                del source.skipped[part.skipped_before(ledger.rounds) :]  # nobody came to those after it
                 raise StreamError(wrong, round=rounds, ledger=self.ledger_)
 
     def parts_of(self, source: Source, start: Place = START) -> Iterator[Part]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, Fault
-from mistakebound.errors import StreamError, words_of
+from mistakebound.errors import OF_A_FEATURE, StreamError, words_of
 from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts, Kept, Ledger
@@ -236,7 +236,7 @@ def _part_words(part: Part, fault: int, position: int) -> str:
     if not fault:
         return ""
     chunk, feature = part.chunk, ""
-    if position >= 0:
+    if fault in OF_A_FEATURE:  # otherwise the row may have none
         name = chunk.name(position).decode(errors="replace") if chunk.named else ""
         feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
     return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)

@@ -71,6 +71,10 @@ class Part(NamedTuple):
         what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
         return f"{self.unlabelled}: {what}; there are: {listed(keys)}"
 
+    def skipped_before(self, row: int) -> int:
+        """How many bad lines were left out before this row, in all files."""
+        return self.begin.skipped + sum(before <= row for before, _, _, _ in self.chunk.bad)
+
     def where(self, row: int) -> str:
         """File and line of a row."""
         return f"{self.file}{': row ' if self.in_rows else ':'}{self.line(row)}"
@@ -78,5 +82,5 @@ class Part(NamedTuple):
     def line(self, row: int) -> int:
         """Line of a row in its file, counted from 1; of a file of columns, the row in it."""
         if self.in_rows:
-            return self.begin.line + row + sum(before <= row for before, _, _, _ in self.chunk.bad) + 1
+            return self.begin.line + row + self.skipped_before(row) - self.begin.skipped + 1
         return self.begin.line + self.chunk.line(row)

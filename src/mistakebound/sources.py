@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader
 from mistakebound.columnar import Columns
-from mistakebound.formats import is_columnar, is_packed, refuse_what_is_no_text, tell_format
+from mistakebound.formats import BYTE_ORDER_MARK, is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL, label_array, plain_label
 from mistakebound.lazy import np
 from mistakebound.limits import fault_of, fault_of_table
@@ -21,7 +21,7 @@ from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
-from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
+from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size, written_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -302,17 +302,20 @@ class Source:
         else:
             by_content = self.format == "auto" or "format" in self.remembered
             with opened(file, partial(self._columns, file) if by_content else None) as text:
+                before = written_at(file)
                 yield text
+                if written_at(file) != before:
+                    self._remark(f"{file} was written to while it was read")
 
     def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
         """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
+        start = b"".join(bytes(block[:ENOUGH]) for block, _ in first)
+        unseen = text.columns is None and len(start) < ENOUGH
+        blocks = after(chain(first, self._watched(reader, start, text.blocks) if unseen else text.blocks), byte)
         if text.columns or not reader.columns:
-            blocks = after(chain(first, text.blocks), byte)
             return parsed(reader, blocks, self.skip_bad, self.threads, keep_text=self.needs_text)
         # A record of a table may go on over several lines, so its blocks are not independent.
-        start = b"".join(bytes(block) for block, _ in first)
-        blocks = text.blocks if len(start) >= ENOUGH else self._watched(reader, start, text.blocks)
-        return parsed_one_by_one(reader, after(chain(first, blocks), byte), self.skip_bad, first=byte == 0)
+        return parsed_one_by_one(reader, blocks, self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
         told = self._told(self.label or "", leave=("header", "separator"))
@@ -346,11 +349,13 @@ class Source:
         return len(lines) >= (2 if self._kind(seen) == "table" and "header" not in self.table else 1)
 
     def _watched(self, reader: Reader, seen: bytes, blocks: Iterable[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
-        """See to it that what was told by the first lines of a table stays true while its beginning grows."""
+        """See to it that what was told by the first lines stays true while the beginning grows."""
         for block, last in blocks:
             if len(seen) < ENOUGH:
                 seen += bytes(block)
-                if self._table(seen).columns != reader.columns:
+                if self.format == "auto":
+                    refuse_what_is_no_text(seen[:ENOUGH])
+                if reader.columns and self._table(seen).columns != reader.columns:
                     message = "the first lines looked like another table than these do: tell --separator and --header"
                     raise ValueError(message)
             yield block, last
@@ -397,6 +402,9 @@ class Source:
             raise ValueError(message)
         if (self.label is not None and "label" not in self.remembered) or self.table.keys() - self.remembered:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
+            raise ValueError(message)
+        if start.startswith(BYTE_ORDER_MARK):
+            message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
             raise ValueError(message)
         return Reader(kind, self.zero_based, self._is_label_optional())
 

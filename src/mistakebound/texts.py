@@ -231,6 +231,12 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
+def written_at(file: str) -> tuple[int, int] | None:
+    """When a file was last written to, and its size; None if it is none."""
+    told = None if file == "-" else os.stat(file)
+    return (told.st_mtime_ns, told.st_size) if told and stat.S_ISREG(told.st_mode) else None
+
+
 def total_size(files: list[str]) -> int | None:
     """Bytes of all files together; None if one is a pipe, or is not there."""
     try:

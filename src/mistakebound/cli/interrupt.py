@@ -17,15 +17,20 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
+        self.heard = 0
         self.asked = False
+
+    def listen(self) -> None:
+        """Take both signals, in a process of its own; otherwise only where nobody else does."""
+        for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+            if signal.getsignal(number) in (usual, signal.SIG_DFL):
+                with suppress(ValueError):  # only the main thread may, and only that one is interrupted
+                    signal.signal(number, self._note)
+        self.asked = True
 
     def __enter__(self) -> None:
         if not self.asked:
-            self.asked = True
-            for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
-                if signal.getsignal(number) is usual:
-                    with suppress(ValueError):  # only the main thread may, and only that one is interrupted
-                        signal.signal(number, self._note)
+            self.listen()
         self.depth += 1
 
     def __exit__(self, kind: object, *rest: object) -> None:
@@ -36,6 +41,7 @@ class Uninterrupted:
                 raise KeyboardInterrupt(number)
 
     def _note(self, number: int, _: Any) -> None:
+        self.heard = number
         if self.depth == 0:
             raise KeyboardInterrupt(number)
         self.waiting = number

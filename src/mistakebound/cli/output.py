@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -164,15 +165,29 @@ def reason_of(error: BaseException) -> str:
 class OutputFile(click.Path):
     """A file that will be written in the end: better to hear now than after an hour that it cannot be."""
 
-    def __init__(self) -> None:
-        super().__init__(dir_okay=False, writable=True, allow_dash=True)
+    def __init__(self, *, replaced: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=not replaced)
+        self.replaced = replaced  # by a new file, once that is whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse what cannot be written."""
         folder = os.path.dirname(os.path.abspath(value))
         if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
             self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
+        if self.replaced and os.path.exists(value) and not os.path.isfile(value) and not os.path.isdir(value):
+            self.fail(f"{value} is no file, and would be replaced by one: choose another name", param, ctx)
         return super().convert(value, param, ctx)
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Say which file it is that there is no room for; the system does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            error.filename = path
+        raise
 
 
 @contextmanager
@@ -181,7 +196,7 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
     if path is None:
         yield None
     elif at:
-        with open(path, "r+", encoding="utf-8") as file:
+        with naming(path), open(path, "r+", encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_size < at:
                 message = f"cannot resume: {path} should have {at} bytes at least"
                 raise ValueError(message)
@@ -189,7 +204,7 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
             file.truncate()
             yield file
     else:
-        with click.open_file(path, "w") as file:
+        with naming(path), click.open_file(path, "w") as file:
             yield file
 
 

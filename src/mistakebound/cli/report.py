@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
-from mistakebound.cli.output import shown
+from mistakebound.cli.output import naming, shown
 from mistakebound.cli.summary import headline, meaning, share, size
 from mistakebound.explain import Features
 
@@ -57,7 +57,8 @@ def write_page(
 ) -> None:
     """Write the page of a run."""
     text = page(found, curve.to_now(), Features(model, zero_based=zero_based), certificate)
-    Path(path).write_text(text, encoding="utf-8")
+    with naming(path):
+        Path(path).write_text(text, encoding="utf-8")
 
 
 def page(

@@ -51,7 +51,7 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 @click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
 @click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
 @click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
-@click.option("--save", "save_to", type=OutputFile(), help="Write the model here at the end.")
+@click.option("--save", "save_to", type=OutputFile(replaced=True), help="Write the model here at the end.")
 @click.option(
     "--checkpoint-every",
     type=click.IntRange(1),
@@ -69,7 +69,10 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 )
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with all about the run here.")
 @click.option(
-    "--certificate", "certificate_to", type=OutputFile(), help="Write a certificate that 'verify' can check later."
+    "--certificate",
+    "certificate_to",
+    type=OutputFile(replaced=True),
+    help="Write a certificate that 'verify' can check later.",
 )
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
@@ -306,6 +309,7 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
                         out.flush()
                     keeper.learned(model, ledger.rounds, out)
                 if wrong:
+                    del source.skipped[part.skipped_before(first) :]  # nobody came to those after it
                     hint = SKIPPING if wrong == part.error and wrong.startswith(f"{part.file}:") else ""
                     return mb.StreamError(wrong + hint, round=table.rounds)
                 if first >= part.rows:
