@@ -8,7 +8,7 @@ that of a large corpus, and of 2^20, as many as VW has weights here. VW runs wit
 Perceptron or with margin Balanced Winnow (its default). "One core" is one core for the whole process (this VW has no
 option for one thread), otherwise both have two threads. Files are in the page cache: before each turn, what it reads is
 read once, for some machines take pages away all the time. "From cache": the second pass over the same data, each from
-its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first 20,000 rows, and must give
+its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first 100,000 rows, and must give
 the same matrix.
 """
 
@@ -73,7 +73,7 @@ def main() -> None:
         write_words(options.rows, 2**17, words)
         write_words(options.rows, 2**20, more_words)
         with svm.open("rb") as whole:
-            small.write_bytes(b"".join(next(whole) for _ in range(min(20_000, options.rows))))
+            small.write_bytes(b"".join(next(whole) for _ in range(min(100_000, options.rows))))
         vw_cache = ["--cache_file", folder / "vw.cache"]
         process(*VW, vw, *vw_cache)
         process(*OURS, svm, "--cache", *PERCEPTRON)

@@ -12,8 +12,7 @@ from mistakebound import texts
 from mistakebound._core import Chunk, Reader
 from mistakebound.columnar import Columns
 from mistakebound.formats import BYTE_ORDER_MARK, is_columnar, is_packed, refuse_what_is_no_text, tell_format
-from mistakebound.labels import NO_LABEL, label_array, plain_label
-from mistakebound.lazy import np
+from mistakebound.labels import NO_LABEL
 from mistakebound.limits import fault_of, fault_of_table
 from mistakebound.live import Follower
 from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
@@ -199,30 +198,9 @@ class Source:
 
         An index that is repeated stays so, and means the sum; zeros that are written are kept.
         """
-        from scipy.sparse import csr_matrix  # noqa: PLC0415 - only who asks for it needs it
+        from mistakebound.matrix import matrix_of  # noqa: PLC0415 - only who asks for it needs it
 
-        indptr, index, value, labels, width = [np.zeros(1, np.int64)], [], [], [], 0
-        for part in self.parts():
-            if part.chunk.named:
-                message = f"{part.file}: its features have names, and a matrix has none"
-                raise ValueError(message)
-            rows, chunk = part.rows, part.chunk
-            end = int(chunk.indptr[rows])
-            indptr.append(chunk.indptr[1 : rows + 1] + indptr[-1][-1])
-            index.append(chunk.index[:end])
-            value.append(chunk.value[:end])
-            width = max(width, chunk.width)
-            if part.other_labels:
-                texts_of_all = every_label(part.labels, part.label_ids, part.other_labels)
-                labels.append(label_array(map(plain_label, islice(texts_of_all, rows))))
-            else:
-                known = label_array(plain_label(text) for text in part.labels)
-                labels.append(known[np.frombuffer(part.label_ids[:rows], np.uint8)])
-            if part.error:
-                raise ValueError(part.error)
-        arrays = [np.concatenate(each) if each else np.zeros(0) for each in (value, index, indptr)]
-        X = csr_matrix(tuple(arrays), shape=(len(arrays[2]) - 1, width))
-        return X, np.concatenate(labels) if labels else np.zeros(0)
+        return matrix_of(self)
 
     def _all_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
         """Every chunk with where it begins, from the cache if there is one, which otherwise is made."""

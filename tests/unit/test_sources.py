@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import random
+import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -749,3 +750,30 @@ def test_fuzz(format_: str) -> None:
         assert chunk.indptr[-1] == len(chunk.value)
         assert np.isfinite(chunk.value).all()
         assert all(1 <= line <= chunk.lines for _, line, _, _ in chunk.bad)
+
+
+@pytest.mark.parametrize("sizes", [[0] * 50 + [200] * 50, [200] * 50 + [0] * 50, [0, 300, 1] * 40, [0], [1]])
+@pytest.mark.parametrize("kind", ["plain", "gz", "pipe"])
+def test_a_matrix_has_room_for_what_was_not_expected(
+    sizes: list[int], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long rows after short ones, short after long; of a pipe nobody knows how much comes."""
+    monkeypatch.setattr(texts, "BLOCK", 200)
+    rng = np.random.default_rng(0)
+    rows = [np.sort(rng.choice(1000, size, replace=False)) for size in sizes]
+    values = [rng.integers(1, 9, size) / 4 for size in sizes]
+    pairs = [" ".join(f"{i + 1}:{v}" for i, v in zip(x, v, strict=True)) for x, v in zip(rows, values, strict=True)]
+    text = "".join(f"{number % 2} {each}\n" for number, each in enumerate(pairs)).encode()
+    path = tmp_path / "file"
+    if kind == "pipe":
+        os.mkfifo(path)
+        writer = threading.Thread(target=path.write_bytes, args=(text,))
+        writer.start()
+    else:
+        path.write_bytes(text if kind == "plain" else gzip.compress(text))
+    X, y = mb.Source(path, format="svmlight").to_csr()
+    assert X.indptr.tolist() == [0, *np.cumsum(sizes).tolist()]
+    assert X.indices.tolist() == np.concatenate(rows).tolist()
+    assert X.data.tolist() == np.concatenate(values).tolist()
+    assert y.tolist() == [number % 2 for number in range(len(sizes))]
+    assert X.data.base is None or len(X.data.base) == X.nnz  # no more memory than it takes
