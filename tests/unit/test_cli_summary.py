@@ -170,7 +170,7 @@ def test_report_shows_the_run(mail: Path, tmp_path: Path) -> None:
 def test_advice_on_sentences(tmp_path: Path) -> None:
     """A column of sentences that nobody has called a text: each is a category of its own, seen once."""
     path = tmp_path / "sms"
-    lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tof many\n" for k in range(200)]
+    lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tone of {k % 7}\n" for k in range(200)]
     path.write_text("".join(lines))
     how = ("--label", 1, "--learner", "perceptron")
     assert "column c2 has sentences? try --text c2\n" in call("run", path, *how)
