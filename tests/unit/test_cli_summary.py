@@ -180,6 +180,19 @@ def test_advice_on_sentences(tmp_path: Path) -> None:
     assert "sentences" not in call("run", path, *how)
 
 
+def test_advice_on_numbers_among_words(tmp_path: Path) -> None:
+    """One number in a column of words would weigh as much as it is large; a few words among numbers are no matter."""
+    path = tmp_path / "t.csv"
+    rows = [
+        f"{'yes' if k % 3 else 'no'},{1987 if k % 10 == 0 else f'word{k % 37}'},{k % 9 or 'none'}" for k in range(300)
+    ]
+    path.write_text("kind,noun,age\n" + "\n".join(rows))
+    told = call("run", path, "--label", "kind")
+    assert "advice        numbers among the words of column noun? try --categorical noun\n" in told
+    assert "column age" not in told
+    assert "among the words" not in call("run", path, "--label", "kind", "--categorical", "noun")
+
+
 def test_a_cache_is_named_with_its_size(mail: Path) -> None:
     """The first time and the next."""
     wanted = re.compile(rf"^cache         {re.escape(str(mail))}.mbcache \([\d.]+ kB\)$", re.MULTILINE)

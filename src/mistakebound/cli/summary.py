@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 OPTIONS = {"theta": "threshold"}
 """Parameters of rules that the command line calls otherwise."""
 INTERRUPTED = "interrupted"
-FEW = 20
-"""Rounds of which nothing can be said."""
+FEW, MANY = 20, 200_000
+"""Of fewer features nothing can be said, and of more it would take too long."""
 STOPPED = "by Ctrl-C or SIGTERM, before the end"
 
 
@@ -58,26 +58,26 @@ def stopped_by(reason: BaseException | None) -> str:
 
 
 def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> list[str]:
-    """What to try, of a table, where always saying the commoner label would have been better."""
-    guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
-    if counted["mistakes"] <= guessing or not source.columns:
+    """What to try, of a table: how a column might be read better, by what was learned of it."""
+    if not source.columns or model.ledger_.n > MANY:
         return []
-    found = [f"column {name} has sentences? try --text {name}" for name in columns_of_sentences(model, source)]
     numbers = set(source.columns).intersection(model.weights_)  # a category's name goes on after its column
-    return (
-        [*found, "numbers of very different sizes? try --bins 4"] if numbers and "bins" not in source.table else found
-    )
-
-
-def columns_of_sentences(model: LinearLearner, source: mb.Source) -> list[str]:
-    """Columns whose categories were learned once each, and are mostly more than a word."""
-    seen: dict[str, int] = dict.fromkeys(source.columns, 0)
+    categories, sentences = dict.fromkeys(source.columns, 0), dict.fromkeys(source.columns, 0)
     for name in model.weights_:
-        column, _, value = name.partition("=")
-        if column in seen and " " in value:
-            seen[column] += 1
-    updates = model.ledger_.updates
-    return [column for column, sentences in seen.items() if updates >= FEW and sentences > updates / 2]
+        column, equals, value = name.partition("=")
+        if equals and column in categories:
+            categories[column] += 1
+            sentences[column] += " " in value
+    mixed = [column for column in source.columns if column in numbers and categories[column] >= FEW]
+    found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
+    guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
+    if counted["mistakes"] > guessing:
+        once = max(FEW, model.ledger_.updates // 2)  # then most were learned once, and will never come again
+        texts = [column for column in source.columns if sentences[column] >= once and "text" not in source.table]
+        found += [f"column {column} has sentences? try --text {column}" for column in texts]
+        if numbers.difference(mixed) and "bins" not in source.table:
+            found.append("numbers of very different sizes? try --bins 4")
+    return found
 
 
 def options_of(rule: Rule) -> str:
