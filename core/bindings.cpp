@@ -596,7 +596,7 @@ NB_MODULE(_core, m) {
 #if defined(__unix__) || defined(__APPLE__)
   pthread_atfork(nullptr, nullptr, [] { ++forks; });
 #endif
-  nb::set_leak_warnings(false);  // what an error still holds when the process ends is nobody's leak
+  m.def("ignore_leaks", [] { nb::set_leak_warnings(false); });
   fault_type = PyErr_NewException("mistakebound._core.Fault", PyExc_ValueError, nullptr);
   m.attr("Fault") = nb::handle(fault_type);
   nb::class_<Engine> engine(m, "Engine", "One rule's play: weights, names, and the record of what happened.");

@@ -141,7 +141,8 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
   for (const std::string_view name : names) demand(formats::is_utf8(name), "a name is not UTF-8", input);
   demand(quick.index == slow.index && names == names_of<Format>(slow) && quick.indptr == slow.indptr, "the quick way differs", input);
   demand(quick.line == slow.line && quick.largest_index == slow.largest_index, "the quick way counts otherwise", input);
-  demand(quick.label_ids == slow.label_ids && quick.labels == slow.labels, "the quick way has other labels", input);
+  demand(quick.label_ids == slow.label_ids && quick.labels == slow.labels && quick.other_labels == slow.other_labels,
+         "the quick way has other labels", input);
   demand(quick.key == slow.key, "the quick way has other keys", input);
   for (std::size_t k = 0; k < names.size(); ++k) demand(Key(names[k]) == quick.key[k], "a key is not that of its name", input);
   for (std::size_t k = 0; k < slow.features(); ++k)  // also the sign of a zero

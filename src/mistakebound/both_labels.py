@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mistakebound.parts import Part
 
 PATIENCE = 32 << 20
-"""Bytes of text that are held in memory, at most: files that are sorted by label may be large."""
+"""Bytes of text whose rows are held in memory, at most: a file that is sorted by label may be large."""
 
 
 def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:

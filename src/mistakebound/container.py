@@ -18,7 +18,7 @@ from functools import partial
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import ModelError
+from mistakebound.errors import ModelError, naming
 from mistakebound.lazy import np
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         )
     unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
     try:
-        with unfinished.open("xb") as file:
+        with naming(str(path)), unfinished.open("xb") as file:
             for part in parts:
                 file.write(part)
             file.flush()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mistakebound.ledger import Ledger
 
 
@@ -50,3 +54,14 @@ def words_of(fault: int, feature: str, value: object = None) -> str:
         7: "the score overflows; scale the values down",
         8: "the indptr of the sparse matrix is not valid",
     }[fault]
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Say which file it is that there is no room for; the system does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            error.filename = path
+        raise

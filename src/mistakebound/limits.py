@@ -73,7 +73,10 @@ TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "categorical": COLUMNS,
     "ignore": COLUMNS,
     "interact": ("a list of pairs of columns, such as [('hour', 'day')]", _is_list_of_pairs),
-    "separator": ("one character", lambda value: isinstance(value, str)),
+    "separator": (
+        "one character of ASCII",
+        lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
+    ),
     "header": ("True or False", lambda value: isinstance(value, bool)),
 }
 """What may be told of a table: in words, and whether something is that."""

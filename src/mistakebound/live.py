@@ -14,6 +14,12 @@ WAIT = 0.05
 """Seconds between two looks at a file that may have grown."""
 
 
+class Dry(bytes):
+    """What was there before nothing more was: it is not to be kept waiting for more."""
+
+    __slots__ = ()
+
+
 def arriving(stream: Any, most: int) -> Iterator[bytes]:
     """What a pipe brings: up to ``most`` bytes at a time, but never waiting while there is something to be learned."""
     ended = False
@@ -26,7 +32,7 @@ def arriving(stream: Any, most: int) -> Iterator[bytes]:
             pieces.append(piece)
             size += len(piece)
         if size:
-            yield b"".join(pieces)
+            yield b"".join(pieces) if size >= most else Dry(b"".join(pieces))
 
 
 def _is_ready(stream: Any) -> bool:
@@ -59,7 +65,8 @@ class Follower:
             if block := raw.read(most):
                 whole, newline, after = block.rpartition(b"\n")
                 if newline:
-                    yield rest + whole + newline, False
+                    known = rest + whole + newline
+                    yield known if len(block) == most else Dry(known), False
                     rest = after
                 else:
                     rest += after

@@ -35,7 +35,7 @@ class Growing:
         if need > len(self._all):
             before = self._all
             try:
-                self._all = np.empty(int(MORE * need / share) if share else 2 * need, self.kind)
+                self._all = np.empty(max(need, int(MORE * need / share)) if share else 2 * need, self.kind)
             except MemoryError:  # perhaps it was expected wrongly
                 self._all = np.empty(need, self.kind)
             self._all[: self.size] = before[: self.size]
@@ -55,12 +55,13 @@ def matrix_of(source: Source) -> tuple[Any, AnyArray]:
 
     indptr, index, value, labels, width = Growing(np.int64), Growing(np.int32), Growing(np.float64), [], 0
     indptr.add(np.zeros(1, np.int64), 0)
+    total = source.total
     for part in source.parts():
         chunk = part.chunk
         if chunk.named:
             message = f"{part.file}: its features have names, and a matrix has none"
             raise ValueError(message)
-        end, share = int(chunk.indptr[part.rows]), source.done / source.total if source.total else 0.0
+        end, share = int(chunk.indptr[part.rows]), source.done / total if total else 0.0
         indptr.add(chunk.indptr[1 : part.rows + 1] + index.size, share)
         index.add(chunk.index[:end], share)
         value.add(chunk.value[:end], share)

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mistakebound import texts
+from mistakebound.live import Dry
 from mistakebound.team import in_order
 
 if TYPE_CHECKING:
@@ -47,5 +48,4 @@ def parsed(
             return text.parsed_by(reader, most_bad, last=last, keep_text=keep_text)
         return reader.parse(text, last, most_bad)
 
-    # A short block is all that there is for now: what is ready is not kept waiting for more.
-    return in_order(parse, blocks, threads, lambda block: len(block[0]) < texts.BLOCK // 2)
+    return in_order(parse, blocks, threads, lambda block: isinstance(block[0], Dry))

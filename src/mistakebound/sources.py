@@ -20,7 +20,7 @@ from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
 from mistakebound.tables import has_header, numbered_names, require_columns, table_of
 from mistakebound.team import in_order
-from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size, written_at
+from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -237,7 +237,8 @@ class Source:
         self._look_at_columns()
         sizes = [total_size([file]) or 0 for file in self.files]
         for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
-            self.done = sum(sizes[: begin[0]]) + begin[1] + chunk.consumed
+            # Of a packed file, only its text was kept.
+            self.done = sum(sizes[: begin[0]]) + min(begin[1] + chunk.consumed, sizes[begin[0]])
             yield begin, chunk
 
     def _look_at_columns(self) -> None:
@@ -260,7 +261,7 @@ class Source:
                     self.done = before + (total_size([file]) or 0)
                     continue
                 byte, line = begin.byte, begin.line
-                for chunk in self._chunks(reader, text, first, byte):
+                for chunk in self._chunks(file, reader, text, first, byte):
                     its_begin = (number, byte, line, int(text.columns is not None))
                     byte += chunk.consumed
                     line += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
@@ -280,16 +281,17 @@ class Source:
         else:
             by_content = self.format == "auto" or "format" in self.remembered
             with opened(file, partial(self._columns, file) if by_content else None) as text:
-                before = written_at(file)
                 yield text
-                if written_at(file) != before:
+                if text.was_written_to():
                     self._remark(f"{file} was written to while it was read")
 
-    def _chunks(self, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int) -> Iterator[Chunk]:
+    def _chunks(
+        self, file: str, reader: Reader, text: Text, first: list[tuple[Any, bool]], byte: int
+    ) -> Iterator[Chunk]:
         """Parse a file from this byte on; ``first`` are those of its blocks that were read already."""
         start = b"".join(bytes(block[:ENOUGH]) for block, _ in first)
         unseen = text.columns is None and len(start) < ENOUGH
-        blocks = after(chain(first, self._watched(reader, start, text.blocks) if unseen else text.blocks), byte)
+        blocks = after(chain(first, self._watched(file, reader, start, text.blocks) if unseen else text.blocks), byte)
         if text.columns or not reader.columns:
             return parsed(reader, blocks, self.skip_bad, self.threads, keep_text=self.needs_text)
         # A record of a table may go on over several lines, so its blocks are not independent.
@@ -326,16 +328,19 @@ class Source:
         lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
         return len(lines) >= (2 if self._kind(seen) == "table" and "header" not in self.table else 1)
 
-    def _watched(self, reader: Reader, seen: bytes, blocks: Iterable[tuple[Any, bool]]) -> Iterator[tuple[Any, bool]]:
+    def _watched(
+        self, file: str, reader: Reader, seen: bytes, blocks: Iterable[tuple[Any, bool]]
+    ) -> Iterator[tuple[Any, bool]]:
         """See to it that what was told by the first lines stays true while the beginning grows."""
         for block, last in blocks:
             if len(seen) < ENOUGH:
                 seen += bytes(block)
-                if self.format == "auto":
-                    refuse_what_is_no_text(seen[:ENOUGH])
-                if reader.columns and self._table(seen).columns != reader.columns:
-                    message = "the first lines looked like another table than these do: tell --separator and --header"
-                    raise ValueError(message)
+                with of_file(file):
+                    if self.format == "auto":
+                        refuse_what_is_no_text(seen[:ENOUGH])
+                    if reader.columns and self._table(seen).columns != reader.columns:
+                        message = "the first lines looked like another table than these: tell --separator and --header"
+                        raise ValueError(message)
             yield block, last
 
     def _reader_of(self, file: str, text: Text, start: bytes, known: Reader | None) -> Reader:
@@ -344,6 +349,11 @@ class Source:
             self._know_columns(text.columns.reader)
             return text.columns.reader
         with of_file(file):
+            if start.startswith(BYTE_ORDER_MARK) and (kind := self._kind(start)) in ("svmlight", "vw"):
+                message = (
+                    f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
+                )
+                raise ValueError(message)
             if known is None:
                 reader = self._reader(start)
                 self._know_columns(reader)
@@ -380,9 +390,6 @@ class Source:
             raise ValueError(message)
         if (self.label is not None and "label" not in self.remembered) or self.table.keys() - self.remembered:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
-            raise ValueError(message)
-        if start.startswith(BYTE_ORDER_MARK):
-            message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
             raise ValueError(message)
         return Reader(kind, self.zero_based, self._is_label_optional())
 

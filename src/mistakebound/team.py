@@ -111,19 +111,19 @@ class Team(Generic[Item, Result]):
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_short: Callable[[Item], bool]
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_last_for_now: Callable[[Item], bool]
 ) -> Iterator[Result]:
-    """Results in the order of the items, several threads ahead; after a short item, nothing is held back."""
+    """Results in the order of the items, several threads ahead; nothing is held back while the next one is to come."""
     if threads < 2:
         yield from map(work, items)
         return
     team = Team(work, threads)
     try:
         ahead: deque[Task[Item, Result]] = deque()
-        broken: list[Exception] = []
+        broken: list[BaseException] = []
         for item in until_broken(items, broken):
             ahead.append(team.add(item))
-            while ahead and (len(ahead) > threads + MORE or is_short(item)):
+            while ahead and (len(ahead) > threads + MORE or is_last_for_now(item)):
                 yield team.result_of(ahead.popleft())
         while ahead:
             yield team.result_of(ahead.popleft())
@@ -133,9 +133,9 @@ def in_order(
         team.end()
 
 
-def until_broken(items: Iterable[Item], broken: list[Exception]) -> Iterator[Item]:
-    """The items that can be read; why no more can goes to ``broken``, to be told when they are learned."""
+def until_broken(items: Iterable[Item], broken: list[BaseException]) -> Iterator[Item]:
+    """Those that can be read; why no more can (Ctrl-C, too) goes to ``broken``, to be told after they are learned."""
     try:
         yield from items
-    except Exception as error:  # noqa: BLE001 - raised again, later
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again, later
         broken.append(error)

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import end_of_line, read_at
 from mistakebound.formats import GZIP, ZSTD, is_columnar
-from mistakebound.live import arriving
+from mistakebound.live import Dry, arriving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 BLOCK = 3 << 19
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
-PACKED = 1 << 14
-"""Bytes of a .zst file that are unpacked at a time."""
+LEAST, MOST = 1 << 8, 1 << 14
+"""Bytes of a .zst file that are unpacked at a time: few, where they may become a thousand times as many."""
 
 
 class Text(NamedTuple):
@@ -34,23 +34,25 @@ class Text(NamedTuple):
     """Where in its packed file it is; None if it is not packed, and its own bytes count."""
     columns: Columns | None = None
     """If the blocks are rows of a file of columns."""
+    was_written_to: Callable[[], bool] = lambda: False
+    """Whether the file has changed since it was opened, whatever its name is now."""
 
 
 @contextmanager
 def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) -> Iterator[Text]:
     """A file, unpacked; one of columns is read by ``columns``."""
     with open_file(file) as raw:
-        start = raw.peek(8)[:8]
+        start, changed = raw.peek(8)[:8], partial(has_changed, raw, state_of(raw))
         if start.startswith((GZIP, ZSTD)):
             unpack = open_gzip if start.startswith(GZIP) else open_zstd
-            yield Text(cut(unpacked(file, *unpack(raw))), packed_position(raw))
+            yield Text(cut(unpacked(file, *unpack(raw))), packed_position(raw), was_written_to=changed)
         elif columns is not None and is_columnar(start):
             found = columns(raw, start)
-            yield Text(found.blocks(), columns=found)
+            yield Text(found.blocks(), columns=found, was_written_to=changed)
         elif not raw.seekable():
             yield Text(cut(arriving(raw, BLOCK)))
         elif file != "-" and is_plain_file(raw):
-            yield Text(stretches(raw))
+            yield Text(stretches(raw), was_written_to=changed)
         else:
             yield Text(cut(iter(partial(raw.read, BLOCK), b"")))
 
@@ -64,6 +66,20 @@ def open_file(file: str) -> Iterator[Any]:
     else:
         with open(file, "rb") as raw:
             yield raw
+
+
+def state_of(raw: Any) -> tuple[int, int] | None:
+    """When an open file was last written to, and its size; None if it is none."""
+    try:
+        told = os.fstat(raw.fileno())
+    except (OSError, ValueError):  # a text in memory
+        return None
+    return (told.st_mtime_ns, told.st_size) if stat.S_ISREG(told.st_mode) else None
+
+
+def has_changed(raw: Any, before: tuple[int, int] | None) -> bool:
+    """Whether an open file was written to since then."""
+    return state_of(raw) != before
 
 
 def packed_position(raw: Any) -> Callable[[], int]:
@@ -87,7 +103,8 @@ def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception],
         ready.append(piece)
         size += len(piece)
         if size >= BLOCK or not piece:
-            yield b"".join(ready)
+            block = b"".join(ready)
+            yield from (block[at : at + BLOCK] for at in range(0, size, BLOCK))
             ready, size = [], 0
         if broken:
             raise ValueError(broken)
@@ -114,13 +131,15 @@ def open_zstd(raw: Any) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
 
     def pieces() -> Iterator[bytes]:
         """Frame by frame: zstandard's own reader takes a file that was cut short for a whole one."""
-        frame = None
-        while packed := raw.read1(PACKED):
+        frame, bite = None, LEAST
+        while packed := raw.read1(bite):
             while packed:
                 frame = frame or zstandard.ZstdDecompressor().decompressobj()
-                yield frame.decompress(packed)
+                piece = frame.decompress(packed)
+                bite = max(bite // 2, LEAST) if len(piece) > BLOCK // 4 else min(2 * bite, MOST)
                 packed = frame.unused_data
                 frame = None if frame.eof else frame
+                yield piece
         if frame is not None:
             message = "it ends before its last frame does"
             raise EOFError(message)
@@ -191,7 +210,8 @@ def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     for block in pieces:
         newline = block.rfind(b"\n") + 1
         if newline:
-            yield rest + block[:newline], False
+            known = rest + block[:newline]
+            yield Dry(known) if isinstance(block, Dry) else known, False
             rest = block[newline:]
         else:
             rest += block
@@ -203,7 +223,8 @@ def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, 
     """What follows after so many bytes."""
     for block, last in blocks:
         if byte < len(block):
-            yield block[byte:], last
+            rest = block[byte:]
+            yield Dry(rest) if isinstance(block, Dry) else rest, last
         byte = max(0, byte - len(block))
 
 
@@ -229,12 +250,6 @@ def is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def written_at(file: str) -> tuple[int, int] | None:
-    """When a file was last written to, and its size; None if it is none."""
-    told = None if file == "-" else os.stat(file)
-    return (told.st_mtime_ns, told.st_size) if told and stat.S_ISREG(told.st_mode) else None
 
 
 def total_size(files: list[str]) -> int | None:

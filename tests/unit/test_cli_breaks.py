@@ -8,17 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pytest
 from files import call, svmlight
 
 import mistakebound as mb
 from mistakebound import texts
-from mistakebound.cli.interrupt import uninterrupted
 
 # ---------------------------------------------------------------------- rows without features
 
@@ -88,7 +87,24 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
 @pytest.mark.parametrize("option", ["--predictions", "--report"])
 def test_a_disk_that_is_full_is_told_with_the_file(option: str, tmp_path: Path) -> None:
-    assert "Error: /dev/full: No space left" in call("run", svmlight(tmp_path / "a.svm"), option, "/dev/full", fails=1)
+    path = svmlight(tmp_path / "a.svm")
+    assert "Error: /dev/full: No space left" in call("run", path, option, "/dev/full", fails=1)
+    words = f"{sys.executable} -m mistakebound run {path} {option} {tmp_path / 'other'} > /dev/full"
+    result = subprocess.run(words, shell=True, capture_output=True, text=True, check=False)
+    assert result.returncode != 0
+    assert "other" not in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell")
+def test_a_model_that_has_no_room_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.svm"
+    path.write_text("".join(f"{k % 2} {k * 1000 + 1}:1\n" for k in range(100)))
+    outputs = f"--save {tmp_path / 'm.mb'} --predictions {tmp_path / 'p'}"
+    words = f"ulimit -f 20; {sys.executable} -m mistakebound run {path} {outputs}"
+    result = subprocess.run(["bash", "-c", words], capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "m.mb: File too large" in result.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.svm", "p"]
 
 
 def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +120,11 @@ def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch:
     assert source.remarks == [f"{path} was written to while it was read"]
     assert len(list(source.parts())) == len(rest) + 1
     assert source.remarks == []
+    parts = source.parts()
+    next(parts)
+    path.rename(tmp_path / "b.svm")  # as logs are
+    assert len(list(parts)) == len(rest)
+    assert source.remarks == []
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
@@ -112,6 +133,9 @@ def test_a_byte_order_mark(tmp_path: Path) -> None:
     for text, kind in (("1 | a\n", "vw"), ("1 1:1\n", "svmlight")):
         path.write_text("\ufeff" + text, encoding="utf-8")
         assert f"it begins with a byte order mark, which {kind} has not: tail -c +4" in call("run", path, fails=1)
+        good = tmp_path / "good"
+        good.write_text(text)
+        assert "byte order mark" in call("run", good, path, fails=1)
     path.write_text('\ufeff{"label": 1, "a": 2}\n', encoding="utf-8")
     assert json.loads(call("run", path, "--json"))["rounds"] == 1
 
@@ -159,28 +183,67 @@ def test_what_is_no_text_is_none_however_it_comes() -> None:
     for first in (12, len(text)):
         code, out = from_slow_pipe(text, first=first)
         assert code == 1
-        assert "this is no text: byte 1206 is zero" in out
+        assert "Error: -: this is no text: byte 1206 is zero" in out
 
 
 # ---------------------------------------------------------------------- Ctrl-C, and nobody who listens
 
 
-@pytest.mark.parametrize(
-    ("error", "output"), [(TypeError("of an import"), ""), (click.ClickException("no room"), "Error: no room\n")]
-)
-def test_ctrl_c_in_the_midst_of_something_else(
-    error: Exception, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What fails because of it, as an import does, is not told; what is told afterwards is."""
+def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What fails because of it, as an import does, ends as Ctrl-C does; anything else is told as ever."""
 
     def failing(*_: Any, **__: Any) -> None:
-        monkeypatch.setattr(uninterrupted, "heard", signal.SIGINT)
-        raise error
+        message = "of numpy"
+        raise ImportError(message) from KeyboardInterrupt(signal.SIGTERM)
 
     monkeypatch.setattr("mistakebound.cli.compare.play", failing)
-    assert call("compare", svmlight(tmp_path / "a.svm"), fails=130) == output
-    monkeypatch.undo()
-    assert "rounds" in call("compare", tmp_path / "a.svm")
+    assert call("compare", svmlight(tmp_path / "a.svm"), fails=143) == ""
+
+    def failing_later(*_: Any, **__: Any) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        message = "no room"
+        raise ValueError(message)
+
+    monkeypatch.setattr("mistakebound.cli.compare.play", failing_later)
+    assert call("compare", tmp_path / "a.svm", fails=1) == "Error: no room\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_signals_that_are_to_be_ignored_are(tmp_path: Path) -> None:
+    """As those of a shell's background job."""
+    path, fifo = svmlight(tmp_path / "a.svm"), tmp_path / "fifo"
+    os.mkfifo(fifo)
+    words = [sys.executable, "-m", "mistakebound", "run", str(fifo), "--format", "svmlight", "--json"]
+    ignoring = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
+    with subprocess.Popen([*ignoring, *words], stdout=subprocess.PIPE) as process:
+        with fifo.open("wb") as pipe:
+            pipe.write(path.read_bytes())
+            pipe.flush()
+            time.sleep(0.7)
+            process.send_signal(signal.SIGINT)
+            pipe.write(path.read_bytes())
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert json.loads(out)["rounds"] == 600
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_pipe_has_brought_is_learned_before_the_end(threads: int, tmp_path: Path) -> None:
+    """However much it is: nobody knows when more will come, and SIGTERM may come first, even twice."""
+    lines = svmlight(tmp_path / "a.svm").read_bytes() * 200  # more than half a block
+    words = [sys.executable, "-m", "mistakebound", "run", "-", "--json", "--threads", str(threads)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin
+        process.stdin.write(lines)
+        process.stdin.flush()
+        time.sleep(1.5)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert json.loads(out)["rounds"] == 60_000
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")

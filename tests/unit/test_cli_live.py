@@ -105,7 +105,7 @@ def test_a_narrow_terminal_has_room_for_one_line(stream: Path) -> None:
     text, code = at_a_terminal("run", stream, "--passes", 3, columns=80)
     assert code == 0
     drawn = [line for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", text).splitlines() if "examples, " in line]
-    plain = "".join(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
     assert drawn
     assert max(map(len, drawn)) <= 80
     assert re.search(r"100% 600 examples, \d+ mistakes, [\d,]+ examples/s, 0:00 left", plain)

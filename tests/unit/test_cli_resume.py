@@ -166,7 +166,8 @@ def test_interrupted_and_resumed(number: signal.Signals, more: list[Any], tmp_pa
     assert store.fingerprint(mb.load(saved)) == store.fingerprint(mb.load(tmp_path / "whole.mb"))
 
 
-def test_uninterrupted_lets_ctrl_c_wait() -> None:
+def test_uninterrupted_lets_ctrl_c_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mistakebound.cli.interrupt.ECHO", 0.0)
     steps = []
     with pytest.raises(KeyboardInterrupt), uninterrupted:  # noqa: PT012
         with uninterrupted:

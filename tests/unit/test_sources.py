@@ -482,6 +482,8 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
         ({"bins": True}, "bins must be a whole number"),
         ({"header": 1}, "header must be True or False"),
         ({"separator": None}, "separator must be one character"),
+        ({"separator": ";;"}, "separator must be one character"),
+        ({"separator": "é"}, "separator must be one character"),
     ],
 )
 def test_what_is_told_of_a_table_is_checked_at_once(table: dict[str, Any], reason: str) -> None:
@@ -753,7 +755,7 @@ def test_fuzz(format_: str) -> None:
 
 
 @pytest.mark.parametrize("sizes", [[0] * 50 + [200] * 50, [200] * 50 + [0] * 50, [0, 300, 1] * 40, [0], [1]])
-@pytest.mark.parametrize("kind", ["plain", "gz", "pipe"])
+@pytest.mark.parametrize("kind", ["plain", "gz", "pipe", "cached"])
 def test_a_matrix_has_room_for_what_was_not_expected(
     sizes: list[int], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -771,7 +773,9 @@ def test_a_matrix_has_room_for_what_was_not_expected(
         writer.start()
     else:
         path.write_bytes(text if kind == "plain" else gzip.compress(text))
-    X, y = mb.Source(path, format="svmlight").to_csr()
+    if kind == "cached":
+        mb.Source(path, format="svmlight", cache=tmp_path / "cache").to_csr()
+    X, y = mb.Source(path, format="svmlight", cache=tmp_path / "cache" if kind == "cached" else None).to_csr()
     assert X.indptr.tolist() == [0, *np.cumsum(sizes).tolist()]
     assert X.indices.tolist() == np.concatenate(rows).tolist()
     assert X.data.tolist() == np.concatenate(values).tolist()

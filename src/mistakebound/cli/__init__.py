@@ -8,7 +8,7 @@ from importlib import import_module
 
 import click
 
-from mistakebound.cli.interrupt import exit_code, uninterrupted
+from mistakebound.cli.interrupt import exit_code, interrupt_behind, uninterrupted
 from mistakebound.cli.manual import EXIT_CODES, UNREAD, kept_as_written
 
 COMMANDS = {
@@ -33,7 +33,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command; Ctrl-C ends it as it ends any other program, and so does a reader (head) that has gone."""
-        uninterrupted.heard = 0
+        uninterrupted.listen()
         if sys.stdout is None:
             ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
         try:
@@ -44,11 +44,9 @@ class Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
             ctx.exit(UNREAD)
         except Exception as error:
-            if not uninterrupted.heard:
+            if (interrupt := interrupt_behind(error)) is None:
                 raise
-            if isinstance(error, click.ClickException):
-                error.show()  # it concerns what came after; all else failed because of it, such as importing
-            ctx.exit(128 + uninterrupted.heard)
+            ctx.exit(exit_code(interrupt))
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text, with examples and tables line by line."""

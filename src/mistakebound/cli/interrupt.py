@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+import time
 from contextlib import suppress
 from typing import Any
+
+ECHO = 1.0
+"""Seconds in which a signal may come again and means the same one: `timeout` tells a process and then its group."""
 
 
 class Uninterrupted:
@@ -17,11 +21,13 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
-        self.heard = 0
+        self.heard = -ECHO
         self.asked = False
 
     def listen(self) -> None:
-        """Take both signals, in a process of its own; otherwise only where nobody else does."""
+        """Take both signals, where nobody else does."""
+        if self.asked:
+            return
         for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
             if signal.getsignal(number) in (usual, signal.SIG_DFL):
                 with suppress(ValueError):  # only the main thread may, and only that one is interrupted
@@ -29,8 +35,7 @@ class Uninterrupted:
         self.asked = True
 
     def __enter__(self) -> None:
-        if not self.asked:
-            self.listen()
+        self.listen()
         self.depth += 1
 
     def __exit__(self, kind: object, *rest: object) -> None:
@@ -41,13 +46,23 @@ class Uninterrupted:
                 raise KeyboardInterrupt(number)
 
     def _note(self, number: int, _: Any) -> None:
-        self.heard = number
+        before, self.heard = self.heard, time.monotonic()
+        if self.heard - before < ECHO:
+            return
         if self.depth == 0:
             raise KeyboardInterrupt(number)
         self.waiting = number
 
 
 uninterrupted = Uninterrupted()
+
+
+def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """Ctrl-C, if that is what an error came of: whoever was in the midst of importing tells it in his own way."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__ or found.__context__
+    return found
 
 
 def exit_code(stopped: KeyboardInterrupt) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound.errors import naming
 from mistakebound.labels import BY_CLASSES
 
 if TYPE_CHECKING:
@@ -180,23 +180,12 @@ class OutputFile(click.Path):
 
 
 @contextmanager
-def naming(path: str) -> Iterator[None]:
-    """Say which file it is that there is no room for; the system does not."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            error.filename = path
-        raise
-
-
-@contextmanager
 def written(path: str | None, at: int = 0) -> Iterator[Any]:
     """A file to write to, if one is wanted; after so many bytes of what it has already."""
     if path is None:
         yield None
     elif at:
-        with naming(path), open(path, "r+", encoding="utf-8") as file:
+        with open(path, "r+", encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_size < at:
                 message = f"cannot resume: {path} should have {at} bytes at least"
                 raise ValueError(message)
@@ -204,8 +193,12 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
             file.truncate()
             yield file
     else:
-        with naming(path), click.open_file(path, "w") as file:
-            yield file
+        new = click.open_file(path, "w")
+        try:
+            yield new
+        finally:
+            with naming(path), new:  # what is left is written when it is closed; standard output stays open
+                pass
 
 
 def picture_maker(name: str) -> Any:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
-from mistakebound.cli.output import naming, shown
+from mistakebound.cli.output import shown
 from mistakebound.cli.summary import headline, meaning, share, size
+from mistakebound.errors import naming
 from mistakebound.explain import Features
 
 if TYPE_CHECKING:

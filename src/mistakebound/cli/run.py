@@ -23,6 +23,7 @@ from mistakebound.cli.output import OutputFile, Table, json_of, told, written
 from mistakebound.cli.reading import FILES, loaded, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
+from mistakebound.errors import naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,9 +124,9 @@ def run(
     On a terminal a bar below it tells how far the run is.
 
     --follow waits at the end of the last file for more lines, as tail -F does, and learns each within a fraction of a
-    second. Ctrl-C ends it with the summary, the model saved, and exit code 0. A last line without a newline may be half
-    of one, and is not learned. A file that is replaced (rotated) or cut short is read from its beginning again, and a
-    note says so.
+    second, once both labels have come (or at once with --classes). Ctrl-C ends it with the summary, the model saved,
+    and exit code 0. A last line without a newline may be half of one, and is not learned. A file that is replaced
+    (rotated) or cut short is read from its beginning again, and a note says so.
 
     Ctrl-C ends any other run too, with the summary and exit code 130, and saves; so does the end of a service
     (SIGTERM), with 143. With --resume the same command, but for --report, goes on later, as it does after a crash if
@@ -305,8 +306,9 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
                         curve.add(ledger)
                     table.tell(source.remarks)
                     if out:
-                        out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
-                        out.flush()
+                        with naming(out.name):
+                            out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
+                            out.flush()
                     keeper.learned(model, ledger.rounds, out)
                 if wrong:
                     del source.skipped[part.skipped_before(first) :]  # nobody came to those after it

@@ -61,9 +61,10 @@ def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> 
     """What to try, of a table: how a column might be read better, by what was learned of it."""
     if not source.columns or model.ledger_.n > MANY:
         return []
-    numbers = set(source.columns).intersection(model.weights_)  # a category's name goes on after its column
+    names = model.weights_
+    numbers = set(source.columns).intersection(names)  # a category's name goes on after its column
     categories, sentences = dict.fromkeys(source.columns, 0), dict.fromkeys(source.columns, 0)
-    for name in model.weights_:
+    for name in names:
         column, equals, value = name.partition("=")
         if equals and column in categories:
             categories[column] += 1

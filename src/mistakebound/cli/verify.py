@@ -34,7 +34,7 @@ Exit codes:
   0    everything agrees
   1    something does not, or cannot be read: the answer says what
   2    the command was not understood
-  130  Ctrl-C"""
+  130  Ctrl-C (143: SIGTERM)"""
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn FILE again, and check a certificate.")
