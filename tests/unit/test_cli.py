@@ -198,10 +198,14 @@ def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, l
     code = (
         "import sys; from mistakebound.cli import main; main(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
     )
-    command = [sys.executable, "-c", code, "run", "--json", "--learner", learner, str(stream)]
-    result, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    assert json.loads(result)["rounds"] == 100
-    assert not {"numpy", "scipy", "rich", "pyarrow", "sklearn", "matplotlib"} & set(modules.split())
+    table = stream.with_suffix(".csv")
+    table.write_text("kind,size,colour\n" + "yes,1,red\nno,2,blue\n" * 50)
+    for words in ([stream], [table, "--label", "kind"]):
+        command = [sys.executable, "-c", code, "run", "--json", "--learner", learner, *map(str, words)]
+        result, modules = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+        assert json.loads(result)["rounds"] == 100
+        unneeded = {"numpy", "scipy", "rich", "pyarrow", "sklearn", "matplotlib", "shutil", "pathlib"}
+        assert not unneeded & set(modules.split())
 
 
 @pytest.mark.parametrize("option", ["--save", "--report", "--certificate", "--predictions"])

@@ -61,7 +61,7 @@ def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> 
     """What to try, of a table: how a column might be read better, by what was learned of it."""
     if not source.columns or model.ledger_.n > MANY:
         return []
-    names = model.weights_
+    names = model.ledger_.names
     numbers = set(source.columns).intersection(names)  # a category's name goes on after its column
     categories, sentences = dict.fromkeys(source.columns, 0), dict.fromkeys(source.columns, 0)
     for name in names:
