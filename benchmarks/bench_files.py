@@ -117,7 +117,8 @@ def main() -> None:
         assert np.array_equal(index, X.indices)
         assert np.array_equal(value, X.data)
         read = best_times(
-            {"sklearn": lambda: load_svmlight_file(str(small), n_features=2**20), "ours": lambda: our_matrix(small)}, 2 * options.repeats
+            {"sklearn": lambda: load_svmlight_file(str(small), n_features=2**20), "ours": lambda: our_matrix(small)},
+            2 * options.repeats,
         )
         print(f"svmlight into CSR: scikit-learn {read['sklearn']:.3f} s, ours {read['ours']:.3f} s, ", end="")
         print(ratio(read, "sklearn", "ours"))
