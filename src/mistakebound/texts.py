@@ -104,7 +104,7 @@ def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception],
         size += len(piece)
         if size >= BLOCK or not piece:
             block = b"".join(ready)
-            yield from (block[at : at + BLOCK] for at in range(0, size, BLOCK))
+            yield from (block[at : at + BLOCK] for at in range(0, len(block), BLOCK))
             ready, size = [], 0
         if broken:
             raise ValueError(broken)
