@@ -88,10 +88,19 @@ def test_certificate_in_hindsight_is_no_worse(index: int) -> None:
     case, learner = life(index)
     if not THEOREMS[case.theorem].in_hindsight:
         return
-    found = learner.certify()
-    given = learner.certify(case.theorem, comparator(case), case.witness.margin)
-    assert found.status == "holds"
+    whole = {"X": case.stream.X, "y": case.stream.y}
+    found = learner.certify(**whole)
+    given = learner.certify(case.theorem, comparator(case), case.witness.margin, **whole)
+    assert found.status == given.status == "holds"
+    assert found.scope == given.scope == "whole stream"
     assert found.bound <= given.bound * 1.02  # searched for, so not exactly the smallest
+    mistaken = learner.certify()
+    if given.comparator["loss"] == 0:  # otherwise nothing separates, and the mistaken rounds alone say nothing
+        assert mistaken.status == "holds"
+        assert mistaken.scope == "mistaken rounds"
+        assert mistaken.bound <= learner.certify(case.theorem, comparator(case), case.witness.margin).bound * 1.02
+    assert "mistaken rounds" in str(mistaken).splitlines()[0]
+    assert "whole stream" in str(found).splitlines()[0]
 
 
 def test_figures_of_the_issue() -> None:

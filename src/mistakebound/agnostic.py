@@ -2,12 +2,11 @@
 
 Each bound is minimised through its dual (`duality`): a single parameter is moved until the parts of the bound
 balance, and every trial yields a comparator and a floor below which no comparator can go, so that the search
-knows when it is done. What is returned is within 0.5 % of the best, or the best found in the trials allowed.
+knows when it is done. What is returned is within 0.5 % of the best, or the best found in the
+trials allowed. Any comparator gives a true bound, so on large data a quicker search serves as well: the rule itself
+finds u in a few passes with a large update margin, or the dual is solved on a sample of the rounds.
 
-The rows may stand for more rounds than themselves (`weight`), and that matters. Over the mistaken rounds
-alone, each counted once, ``u = 0`` gives the bound ``M <= M`` and no comparator gives less, for that is what
-the theorem says. To explain a stream choose u on all its rounds, or on a sample that is weighted to stand for
-all, and take the bound over the mistaken rounds with that u.
+Rows may stand for more rounds than themselves (`weight`): those of a sample, or of several passes.
 """
 
 from __future__ import annotations
@@ -20,12 +19,19 @@ from scipy.sparse import csr_matrix, diags
 
 from mistakebound.bounds import winnow_gain
 from mistakebound.duality import Array, Potential, Rows, ascend, pnorm_potential, require, rescale
+from mistakebound.example import Csr
+from mistakebound.life import Life, Reduction
+from mistakebound.rules import PerceptronRule, PNormRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TOLERANCE = 5e-3
 TRIALS, CHUNKS = 20, 4
+LARGE, LARGEST = 1 << 20, 12 << 20
+"""Non-zeros: above the first the search is a quicker one, above the second it uses a sample of the rounds."""
+MARGINS, PASSES = (8.0, 32.0, 128.0), 4
+"""Update margins with which a rule looks for its comparator, in squared radii, and for how long."""
 
 
 def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: float | Array = 1.0) -> Array:
@@ -60,11 +66,14 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
 
     """
     require(2 <= p < math.inf, "p must be at least 2")
-    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
     if not np.any(X.data):
         return np.zeros(X.shape[1])
     require(0 < radius < math.inf, "radius must be positive")
-    kappa, a = math.sqrt(p - 1) * radius, omega
+
+    omega = _weights(weight, len(y))
+    if X.nnz > LARGE:
+        return _learned_pnorm(*_sample(X, y, omega, LARGEST), p, radius)
+    rows, kappa, a = Rows.signed(X, y), math.sqrt(p - 1) * radius, omega
     best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
     def consider() -> tuple[float, float]:
@@ -88,6 +97,26 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
     if best > floor:
         _balance(trial, -math.log(mu))
     return rows.spread(best_u)
+
+
+def _learned_pnorm(X: csr_matrix, y: Array, omega: Array, p: float, radius: float) -> Array:
+    """Return what the rule itself learns with a large update margin, the best of some margins and passes."""
+    best, best_u = math.inf, np.zeros(X.shape[1])
+    rows = Csr(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, X.shape[1])
+    codes = np.where(y > 0, 1, -1).astype(np.int8)
+    for margin in MARGINS:
+        b = margin * radius**2
+        life = Life(
+            PerceptronRule(update_margin=b) if p == 2 else PNormRule(p=p, update_margin=b), X.shape[1], 0, Reduction()
+        )
+        for _ in range(PASSES):
+            life.play(rows, codes)
+            u = life.weights()
+            norm = pnorm_potential(p / (p - 1), 0.5)(u)[0] ** 0.5
+            c, gamma = _best_scale(y * (X @ u), omega, math.sqrt(p - 1) * radius * norm)
+            if c**2 < best:
+                best, best_u = c**2, u / gamma
+    return best_u
 
 
 def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | Array = 1.0) -> Array:
@@ -115,10 +144,11 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
     If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``: the floor.
 
     """
-    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
     if not np.any(X.data):
         return np.zeros(X.shape[1])
     require(0 < radius < math.inf, "radius must be positive")
+    X, y, omega = _sample(X, y, _weights(weight, len(y)), LARGE)
+    rows = Rows.signed(X, y)
     a, best, best_u, floor = omega, math.sqrt(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
     def consider(lam: float) -> float:
@@ -139,10 +169,10 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
         a = ascend(rows, phi, a, ridge=1 / omega, chunks=CHUNKS, gap=gap)
         return consider(math.exp(-x)), best**2, floor**2, math.nan
 
-    start = radius * best  # as if u had norm 1 and D were all
-    consider(start)
+    first = radius * best  # as if u had norm 1 and D were all
+    consider(first)
     if best > floor:
-        _balance(trial, -math.log(start))
+        _balance(trial, -math.log(first))
     return rows.spread(best_u)
 
 
@@ -190,12 +220,33 @@ def agnostic_winnow(
     """
     require(0 < eta < math.inf, "eta must be positive and finite")
     require(n >= X.shape[1], "n must be at least the number of columns of X")
-    rows, omega = Rows.signed(X, y), _weights(weight, len(y))
     if not np.any(X.data):
         return np.full(X.shape[1], 1 / X.shape[1]), radius
     room = winnow_gain(radius, eta, radius, update_margin)  # C at gamma = L
     require(room > 0, "update_margin must be below radius")
-    growth, phi = eta * radius - room, _entropic(eta, n, n - len(rows.occurring), doubled=doubled)
+    rule, omega = (eta, eta * radius - room, radius), _weights(weight, len(y))
+
+    few_X, few_y, few = _sample(X, y, omega, LARGE // 2)  # ln n stands in the bound: a sample says as much
+    rows = Rows.signed(few_X, few_y)
+    u = _search_winnow(rows, few, rule, _entropic(eta, n, n - len(rows.occurring), doubled=doubled))
+    mass = float(np.abs(u).sum())
+    if mass <= 0.999:
+        # The best doubled u keeps some mass in pairs that cancel, which a signed u cannot: take only its signs.
+        signs = np.where(u < 0, -1.0, 1.0)
+        turned = csr_matrix(X @ diags(signs))
+        u, gamma = agnostic_winnow(
+            turned, y, 2 * n, eta, radius, doubled=False, update_margin=update_margin, weight=weight
+        )
+        return u * signs, gamma
+    u /= mass
+    size = np.abs(u[u != 0])
+    entropy = float(np.sum(size * np.log(size * (2 * n if doubled else n))))
+    return u, _best_margin(y * (X @ u), omega, entropy, rule)[1]
+
+
+def _search_winnow(rows: Rows, omega: Array, rule: tuple[float, float, float], phi: Potential) -> Array:
+    eta, growth, radius = rule
+    room = eta * radius - growth
     a, best, best_u, best_gamma = omega, math.inf, np.zeros(0), radius
     lines: list[tuple[float, float]] = []
 
@@ -206,7 +257,7 @@ def agnostic_winnow(
         mass = float(a.sum())
         lines.append((mass, mass * growth - value))
         entropy = float(np.sum(u * v)) - value
-        bound, gamma = _best_margin(rows.rows @ u / eta, omega, entropy, (eta, growth, radius))
+        bound, gamma = _best_margin(rows.rows @ u / eta, omega, entropy, rule)
         if bound < best:
             best, best_u, best_gamma = bound, u / eta, gamma
 
@@ -221,15 +272,17 @@ def agnostic_winnow(
     consider()
     least = -math.log(room)
     _balance(trial, max(least, -math.log(eta * best_gamma - growth)), least)
-    u, mass = rows.spread(best_u), float(np.abs(best_u).sum())
-    if mass > 0.999:
-        return u / mass, best_gamma
-    # The best doubled u keeps some mass in pairs that cancel, which a signed u cannot: take only its signs.
-    signs = np.where(u < 0, -1.0, 1.0)
-    u, gamma = agnostic_winnow(
-        csr_matrix(X @ diags(signs)), y, 2 * n, eta, radius, doubled=False, update_margin=update_margin, weight=weight
-    )
-    return u * signs, gamma
+    return rows.spread(best_u)
+
+
+def _sample(X: csr_matrix, y: Array, omega: Array, most: int) -> tuple[csr_matrix, Array, Array]:
+    """Rows with about so many non-zeros, each standing for more rounds; all rows if they have no more."""
+    if X.nnz <= most:
+        return X, y, omega
+    rows = np.flatnonzero(np.random.default_rng(0).random(X.shape[0]) < most / X.nnz)
+    if not len(rows):
+        rows = np.arange(1)
+    return X[rows], y[rows], omega[rows] * float(omega.sum() / omega[rows].sum())
 
 
 def _balance(trial: Callable[[float], tuple[float, float, float, float]], x: float, least: float = -math.inf) -> None:

@@ -1,26 +1,31 @@
-"""A learner's mistakes beside what a theorem allows: recomputed from the ledger, trusting no learner."""
+"""A learner's mistakes beside what a theorem allows: recomputed from the rounds themselves, trusting no learner."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from decimal import ROUND_CEILING, Context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.evidence import Evidence
+from mistakebound.container import is_count, is_list_of, is_number, need, parse
+from mistakebound.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence
 from mistakebound.expert_ledger import ExpertLedger
-from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS, Premise, Theorem, Witness, rival
+from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Premise, Theorem, Witness, rival
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
     from mistakebound.ledger import Ledger
 
 HOLDS, VACUOUS, DOES_NOT_APPLY = "holds", "vacuous", "does not apply"
 VIOLATED, INCOMPLETE = "violated", "incomplete"
+STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
 ROUNDING = 1e-9
 """Relative error that float64 arithmetic may leave in a bound."""
+CHANCE = 3.0
+"""A comparator chosen in hindsight must bring the bound this many √T below the number of rounds T: on coin flips,
+chance alone brings it about one √T below."""
 
 
 @dataclass(frozen=True)
@@ -29,18 +34,27 @@ class Certificate:
 
     Attributes
     ----------
+    scope : str
+        The rounds on which premises were checked and losses summed: ``whole stream``, or ``mistaken rounds`` (then the
+        premises are known to hold on those rounds only).
+    hindsight : bool
+        Whether the comparator was chosen after the stream was seen.
     status : str
-        ``holds``; ``vacuous`` (true, but the bound is not below the number of rounds); ``does not apply`` (a premise
-        fails); ``violated`` (the premises hold and the bound does not: a bug, ours); ``incomplete`` (not all mistaken
-        examples were kept, so nothing can be said).
+        ``holds``; ``vacuous`` (true, but it says nothing: the bound is not clearly below the number of rounds, or it
+        is circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a
+        bug of mistakebound); ``incomplete`` (not all examples were kept, so nothing can be said).
     bound : float
-        On the number of updates, which the mistakes are among (they are the same without an update margin).
+        On the number of updates, which the mistakes are among (they are the same without an update margin). Never
+        below the count that it covers, unless the status is ``violated``.
     comparator : dict
-        The witness: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``, and its ``margin``.
+        The witness: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``, its ``margin``, and what makes the
+        bound readable: its own ``mistakes`` over the same rounds, its ``norm`` and its ``loss``.
     """
 
     theorem: str
     rule: dict[str, Any]
+    scope: str
+    hindsight: bool
     rounds: int
     mistakes: int
     updates: int
@@ -49,7 +63,7 @@ class Certificate:
     premises: tuple[Premise, ...]
     comparator: dict[str, Any] = field(default_factory=dict)
     note: str = ""
-    """What else should be known: of a randomized rule, what was drawn."""
+    """What else should be known: why it is vacuous; of a randomized rule, what was drawn."""
     expected: float | None = None
     """Of a randomized rule: the expected number of mistakes, which is what the bound speaks of."""
 
@@ -58,45 +72,122 @@ class Certificate:
         data = asdict(self)
         data["bound"] = _to_json_number(self.bound)
         data["rule"] = {key: _to_json_number(value) for key, value in self.rule.items()}
-        for name in ("note", "expected"):  # what `verify` reads has none, before there were such and now
-            if getattr(self, name) in ("", None):
-                del data[name]
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """Read what ``to_json`` wrote."""
-        data = json.loads(text)
-        data["bound"] = math.inf if data["bound"] is None else data["bound"]
-        data["rule"] = {key: math.inf if value is None else value for key, value in data["rule"].items()}
-        data["premises"] = tuple(Premise(**premise) for premise in data["premises"])
-        return cls(**data)
+        """Read what ``to_json`` wrote. ModelError, a ValueError, if it is something else."""
+        return cls.from_object(parse(text, "the certificate"))
+
+    @classmethod
+    def from_object(cls, data: Any) -> Certificate:
+        """Read the JSON object that ``to_json`` wrote, after checking every field of it."""
+        _check(data)
+        return cls(
+            **{
+                **data,
+                "bound": math.inf if data["bound"] is None else float(data["bound"]),
+                "rule": {key: math.inf if value is None else value for key, value in data["rule"].items()},
+                "premises": tuple(Premise(**premise) for premise in data["premises"]),
+            }
+        )
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
         counted = f"{self.mistakes} mistakes" if self.expected is None else f"{self.expected:.6g} expected mistakes"
-        bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
-        lines = [f"{sign} {self.theorem}: {counted} in {self.rounds} rounds, {bound}: {self.status}"]
+        bound = "no bound" if math.isinf(self.bound) else f"bound {rounded_up(self.bound)}"
+        first = f"{sign} {self.theorem} on the {self.scope}: {counted} in {self.rounds} rounds, {bound}: {self.status}"
+        return "\n".join([first, *(f"    {line}" for line in self.details())])
+
+    def details(self) -> list[str]:
+        """What lies behind the first line, a line each: note, comparator, premises."""
+        lines = [self.note] if self.note else []
+        known = self.comparator
+        if "mistakes" in known and not math.isinf(self.bound):
+            lines.append(
+                f"the comparator makes {known['mistakes']:,} mistakes, this learner {self.mistakes:,}, "
+                f"the theorem allows {rounded_up(self.bound)}"
+            )
+        if "norm" in known:
+            chosen = "chosen in hindsight" if self.hindsight else "given"
+            margin = f", γ = {known['margin']:.6g}" if "margin" in known else ""
+            named = THEOREMS[self.theorem].norm_is
+            lines.append(f"comparator {chosen}: {named} = {known['norm']:.6g}, loss = {known['loss']:.6g}{margin}")
         lines += [
-            f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
-            for p in self.premises
+            f"{'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
         ]
-        return "\n".join([*lines, *([f"    {self.note}"] if self.note else [])])
+        return lines
+
+
+def rounded_up(bound: float) -> str:
+    """A bound in six digits, or as many as its whole part has; never rounded down.
+
+    >>> rounded_up(44.0), rounded_up(12588.2751), rounded_up(1234567.2)
+    ('44', '12,588.3', '1,234,568')
+    """
+    if bound >= 1e15:
+        return f"{bound:.6g}"
+    digits = max(6, len(str(int(bound))))
+    exact = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)
+    return f"{exact:,.{max(0, -int(exact.normalize().as_tuple().exponent))}f}"
+
+
+def _check(data: Any) -> None:
+    """Refuse what is not the JSON object of a certificate, naming the field."""
+    names = {each.name for each in fields(Certificate)}
+    need(isinstance(data, dict) and set(data) == names, f"a certificate has the fields {', '.join(sorted(names))}")
+    known = data["theorem"] in THEOREMS or data["theorem"] in {t.id for t in EXPERT_THEOREMS.values()}
+    need(isinstance(data["theorem"], str) and known, "theorem: there is no such theorem")
+    rule = data["rule"]
+    need(isinstance(rule, dict) and all(map(_is_parameter, rule.values())), "rule: not parameters of a rule")
+    need(data["scope"] in (MISTAKEN_ROUNDS, WHOLE_STREAM), f"scope: neither {MISTAKEN_ROUNDS} nor {WHOLE_STREAM}")
+    need(type(data["hindsight"]) is bool, "hindsight: neither true nor false")
+    for name in ("rounds", "mistakes", "updates"):
+        need(is_count(data[name]), f"{name}: not a count")
+    need(data["bound"] is None or (is_number(data["bound"]) and data["bound"] >= 0), "bound: not a number from 0 on")
+    need(data["status"] in STATUSES, f"status: none of {', '.join(STATUSES)}")
+    need(isinstance(data["note"], str), "note: not a text")
+    need(data["expected"] is None or is_number(data["expected"]), "expected: not a number")
+    need(isinstance(data["premises"], list), "premises: not a list")
+    for premise in data["premises"]:
+        need(isinstance(premise, dict) and set(premise) == {"statement", "holds", "measured"}, "premises: wrong fields")
+        sound = isinstance(premise["statement"], str) and type(premise["holds"]) is bool
+        need(sound and isinstance(premise["measured"], str), "premises: a field has the wrong type")
+    _check_comparator(data["comparator"])
+
+
+def _check_comparator(known: Any) -> None:
+    allowed = {"weights", "variables", "margin", "mistakes", "norm", "loss"}
+    need(isinstance(known, dict) and set(known) <= allowed, f"comparator: its fields are {', '.join(sorted(allowed))}")
+    weights = known.get("weights", {})
+    need(isinstance(weights, dict) and all(map(is_number, weights.values())), "comparator: weights must be numbers")
+    need(is_list_of(str, known.get("variables", [])), "comparator: variables must be texts")
+    for name in ("margin", "norm", "loss"):
+        need(is_number(known.get(name, 0)), f"comparator: {name} is not a number")
+    need(is_count(known.get("mistakes", 0)), "comparator: mistakes is not a count")
+
+
+def _is_parameter(value: Any) -> bool:
+    return value is None or isinstance(value, str | bool) or is_number(value)
 
 
 def certify(
-    ledger: Ledger | ExpertLedger, theorem: str | None = None, comparator: Any = None, margin: float | None = None
+    ledger: Ledger | ExpertLedger | Evidence,
+    theorem: str | None = None,
+    comparator: Any = None,
+    margin: float | None = None,
 ) -> Certificate:
-    """Check a theorem on a ledger; without a theorem, find the one that gives the smallest bound.
+    """Check a theorem on what happened; without a theorem, find the one that gives the smallest bound.
 
     Parameters
     ----------
-    ledger : Ledger
-        Of a learner's whole life, or of its first run.
+    ledger : Ledger or Evidence
+        A ledger of a learner's whole life, or of its first run: premises are then checked on the mistaken rounds. Or
+        evidence of the whole stream, from ``replay.whole_stream``.
     theorem : str, optional
         An id of THEORY §2.
     comparator : array, dict or sequence of variables, optional
-        The witness. Found in hindsight over the mistaken rounds if not given.
+        The witness. Found in hindsight over the same rounds if not given.
     margin : float, optional
         The γ at which an agnostic theorem measures hinge losses.
 
@@ -111,31 +202,40 @@ def certify(
     """
     if isinstance(ledger, ExpertLedger):
         return _of_experts(ledger)
-    evidence = Evidence(ledger)
+    evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
+    rule = evidence.ledger.rule.id
     if theorem is not None:
-        return _with_theorem(evidence, _find(theorem, ledger), comparator, margin)
+        return _with_theorem(evidence, _find(theorem, rule), comparator, margin, hindsight=comparator is None)
     if comparator is not None:
         message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
         raise ValueError(message)
-    candidates = [t for t in THEOREMS.values() if t.rule == ledger.rule.id and t.in_hindsight]
-    if not ledger.complete:
-        return _with_theorem(evidence, candidates[0], None, None)
-    separable = [_with_theorem(evidence, t, None, None) for t in candidates if not t.agnostic]
+    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight]
+    agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
+    if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
+        return _smallest(agnostic) or agnostic[0]
+    separable = [_with_theorem(evidence, t) for t in candidates if not t.agnostic]
     best = _smallest(separable)
-    if best is not None and best.status != VACUOUS:
-        return best
-    # The agnostic theorems are for streams that nothing separates, or not by enough to say something.
-    agnostic = [_with_theorem(evidence, t, None, None) for t in candidates if t.agnostic]
+    if best is not None and evidence.scope == MISTAKEN_ROUNDS:
+        return best  # the agnostic theorems say nothing there
     return _smallest([*separable, *agnostic]) or separable[0]
 
 
-def recheck(ledger: Ledger, told: Certificate) -> Certificate:
-    """Check the theorem and the comparator of a certificate anew, on a ledger that tells what truly happened.
+def _far_from_separable(agnostic: list[Certificate]) -> bool:
+    """Whether comparators that may err do so too often for others that may not to be worth a search."""
+    return all(c.comparator.get("mistakes", 0) > NEARLY * c.rounds for c in agnostic)
 
-    ValueError if the certificate's comparator is not one of this ledger.
+
+def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
+    """Check the theorem and the comparator of a certificate anew, on the rounds of what truly happened.
+
+    ValueError if the certificate's comparator is not one of these rounds.
     """
-    theorem, evidence = _find(told.theorem, ledger), Evidence(ledger)
-    return _with_theorem(evidence, theorem, None, None, _read_back(evidence, told.comparator))
+    evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
+    theorem = _find(told.theorem, evidence.ledger.rule.id)
+    comparator = _read_back(evidence, told.comparator)
+    if comparator is None:
+        return _with_theorem(evidence, theorem, hindsight=told.hindsight, search=False)
+    return _with_theorem(evidence, theorem, comparator, told.comparator.get("margin"), hindsight=told.hindsight)
 
 
 def _smallest(found: list[Certificate]) -> Certificate | None:
@@ -154,10 +254,12 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
     return Certificate(
         theorem=theorem.id,
         rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},
+        scope=WHOLE_STREAM,
+        hindsight=True,
         rounds=ledger.rounds,
         mistakes=ledger.mistakes,
         updates=ledger.rounds,
-        bound=bound,
+        bound=bound if broken else max(bound, float(ledger.mistakes) if not theorem.randomized else bound),
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=premises,
         comparator={} if against is None else {"variables": [against.name]},
@@ -166,98 +268,151 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
     )
 
 
-def _find(theorem: str, ledger: Ledger) -> Theorem:
+def _find(theorem: str, rule: str) -> Theorem:
     if theorem not in THEOREMS:
         message = f"unknown theorem {theorem!r}: one of {', '.join(THEOREMS)}"
         raise ValueError(message)
     found = THEOREMS[theorem]
-    if found.rule != ledger.rule.id:
-        message = f"{theorem} speaks of {found.rule}, but this ledger is of {ledger.rule.id}"
+    if found.rule != rule:
+        message = f"{theorem} speaks of {found.rule}, but this ledger is of {rule}"
         raise ValueError(message)
     return found
 
 
 def _with_theorem(
-    evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None, witness: Witness | None = None
+    evidence: Evidence,
+    theorem: Theorem,
+    comparator: Any = None,
+    margin: float | None = None,
+    *,
+    hindsight: bool = True,
+    search: bool = True,
 ) -> Certificate:
+    """Check one theorem with one comparator: as given, or found by a search."""
     ledger = evidence.ledger
-    premises = [
-        Premise("the learner was fresh in the first round", ledger.from_start),
-    ]
-    if not ledger.complete:
-        kept = Premise("every mistaken example was kept", False, f"{len(ledger.kept)} were")
-        return _certificate(evidence, theorem, [*premises, kept], math.inf, None)
-    replayed = Premise("the mistaken rounds replay to the same mistakes", evidence.replays)
-    premises.append(replayed)
-    if ledger.mistakes == 0 and ledger.updates == 0:
-        # No round to sum over: nothing to search for. But a comparator that was given must be one, and is told.
-        if comparator is not None:
-            witness = theorem.read(evidence, comparator, margin)
+    premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
+
+    def certificate(bound: float = math.inf, witness: Witness | None = None) -> Certificate:
+        return _certificate(evidence, theorem, premises, bound, witness, hindsight=hindsight)
+
+    premises.append(evidence.complete if not evidence.complete.holds else evidence.replayed)
+    if not evidence.complete.holds:
+        return certificate()
+    if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.examples):
+        # No round to sum over: nothing to search for. But a comparator that was given must be one, and is shown.
         premises.append(Premise("there was no mistake, so nothing is left to bound", True))
-        return _certificate(evidence, theorem, premises, 0.0, witness)
-    if witness is None and evidence.X.nnz:
-        witness = _witness(evidence, theorem, comparator, margin)
-    if witness is None:
-        none = Premise("some comparator fits every mistaken round", False)
-        return _certificate(evidence, theorem, [*premises, none], math.inf, None)
+        return certificate(0.0, None if comparator is None else theorem.read(evidence, comparator, margin))
+    if comparator is None and search and evidence.X.nnz:
+        comparator, margin = _searched(evidence, theorem)
+    if comparator is None:
+        premises.append(Premise(f"some comparator fits {evidence.every_round}", False))
+        return certificate()
+    witness = theorem.read(evidence, comparator, margin)
     premises += theorem.premises(evidence, witness)
-    bound = theorem.bound(evidence, witness) if all(p.holds for p in premises) else math.inf
-    return _certificate(evidence, theorem, premises, bound, witness)
+    if not all(p.holds for p in premises):
+        return certificate(math.inf, witness)
+    try:
+        bound = theorem.bound(evidence, witness)
+    except (ValueError, ArithmeticError) as error:
+        premises.append(Premise("the bound is within reach of float64", False, str(error)))
+        bound = math.inf
+    return certificate(math.inf if math.isnan(bound) else bound, witness)
 
 
-def _witness(evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None) -> Witness | None:
-    if comparator is not None:
-        return theorem.read(evidence, comparator, margin)
+def _searched(evidence: Evidence, theorem: Theorem) -> tuple[Any, float | None]:
+    """The comparator that a theorem finds in hindsight, and its margin."""
     if not theorem.in_hindsight:
         message = f"{theorem.id} needs a comparator: the experts of the panel"
         raise ValueError(message)
-    return theorem.search(evidence)
+    found = theorem.search(evidence)
+    if found is None:
+        return None, None
+    return (found.chosen() if theorem.takes_variables else found.vector()), found.margin
 
 
 def _certificate(
-    evidence: Evidence, theorem: Theorem, premises: list[Premise], bound: float, witness: Witness | None
+    evidence: Evidence,
+    theorem: Theorem,
+    premises: list[Premise],
+    bound: float,
+    witness: Witness | None,
+    *,
+    hindsight: bool,
 ) -> Certificate:
     ledger = evidence.ledger
+    comparator = {} if witness is None else _describe(evidence, witness)
+    if witness is not None and len(evidence.examples):
+        comparator |= {
+            "mistakes": theorem.mistakes(evidence, witness),
+            "norm": theorem.norm(evidence, witness),
+            "loss": theorem.loss(evidence, witness),
+        }
+    counted = max(ledger.mistakes, ledger.updates)
+    status, note = _status(evidence, theorem, premises, bound, comparator.get("loss", 0.0), hindsight=hindsight)
     return Certificate(
         theorem=theorem.id,
         rule={"id": ledger.rule.id, "n": evidence.n, **asdict(ledger.rule)},
+        scope=evidence.scope,
+        hindsight=hindsight,
         rounds=ledger.rounds,
         mistakes=ledger.mistakes,
         updates=ledger.updates,
-        bound=float(bound),
-        status=_status(ledger, theorem, premises, bound),
+        bound=float(bound) if status == VIOLATED else max(float(bound), float(counted)),
+        status=status,
         premises=tuple(premises),
-        comparator={} if witness is None else _describe(evidence, witness),
+        comparator=comparator,
+        note=note,
     )
 
 
-def _status(ledger: Ledger, theorem: Theorem, premises: list[Premise], bound: float) -> str:
-    if not ledger.complete:
-        return INCOMPLETE
+def _status(
+    evidence: Evidence, theorem: Theorem, premises: list[Premise], bound: float, loss: float, *, hindsight: bool
+) -> tuple[str, str]:
+    """Status, and if it is vacuous why."""
+    ledger = evidence.ledger
+    if not evidence.complete.holds:
+        return INCOMPLETE, ""
     if not all(p.holds for p in premises):
-        return DOES_NOT_APPLY
+        return DOES_NOT_APPLY, ""
     counted = max(ledger.mistakes, ledger.updates)
     broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + ROUNDING)
     if broken:
-        return VIOLATED
-    return VACUOUS if bound * (1 + ROUNDING) >= ledger.rounds else HOLDS
+        return VIOLATED, ""
+    if evidence.scope == MISTAKEN_ROUNDS:
+        if counted == 0:
+            return VACUOUS, "there was no mistake: over no rounds every theorem allows none"
+        if (theorem.agnostic or loss > 0) and (hindsight or bound <= counted * (1 + ROUNDING)):
+            return VACUOUS, CIRCULAR
+    limit = ledger.rounds - (CHANCE * math.sqrt(ledger.rounds) if hindsight else 0.0)
+    if bound * (1 + ROUNDING) >= limit:
+        reach = f"T − 3√T = {max(limit, 0.0):,.6g}, which chance alone may reach" if hindsight else "the rounds"
+        return VACUOUS, f"the bound is not below {reach}"
+    return HOLDS, ""
 
 
-def _constant(ledger: Ledger) -> str:
-    """What the constant feature is called: a name that no other has."""
-    name = "(constant)"
-    while name in ledger.names:
-        name = f"({name})"
-    return name
+CIRCULAR = (
+    "circular: over the mistaken rounds alone a comparator of no use allows as many mistakes as there were; "
+    "certify over the whole stream"
+)
+
+
+def _reserved(evidence: Evidence) -> dict[int, str]:
+    """What columns without a name are called: the constant feature, and one that stands for all names never learned."""
+    taken = set(evidence.names)
+    reserved = {evidence.features: "(constant)"} if evidence.rule.bias else {}
+    if evidence.ledger.named:
+        reserved |= dict.fromkeys(range(len(evidence.names), evidence.features), "(all others)")
+    for place in reserved:
+        while reserved[place] in taken:
+            reserved[place] = f"({reserved[place]})"
+    return reserved
 
 
 def _describe(evidence: Evidence, witness: Witness) -> dict[str, Any]:
-    ledger = evidence.ledger
+    reserved = _reserved(evidence)
 
     def name(i: int) -> str:
-        if i == ledger.n:
-            return _constant(ledger)
-        return ledger.names[i] if i < len(ledger.names) else str(i)
+        return reserved[i] if i in reserved else evidence.names[i] if evidence.ledger.named else str(i)
 
     described: dict[str, Any] = {}
     if witness.u is not None:
@@ -269,27 +424,26 @@ def _describe(evidence: Evidence, witness: Witness) -> dict[str, Any]:
     return described
 
 
-def _read_back(evidence: Evidence, described: dict[str, Any]) -> Witness | None:
-    """The comparator that ``_describe`` described, if there was one."""
-    ledger = evidence.ledger
-    ids = {name: i for i, name in enumerate(ledger.names)} | {_constant(ledger): ledger.n}
+def _read_back(evidence: Evidence, described: dict[str, Any]) -> Any:
+    """The comparator that ``_describe`` described, if there was one: a vector, or the places of variables."""
+    ids = {name: i for i, name in enumerate(evidence.names)} | {name: i for i, name in _reserved(evidence).items()}
 
     def place(name: str) -> int:
-        found = ids.get(name, int(name) if name.isdecimal() and len(name) < 20 else -1)
-        if not 0 <= found < evidence.n:
-            message = f"the comparator has a feature {name!r}, which no mistaken round had"
+        position = -1 if evidence.ledger.named or not name.isdecimal() or len(name) >= 20 else int(name)
+        found = ids.get(name, position if position < evidence.features else -1)
+        if found < 0:
+            message = f"the comparator has a feature {name!r}, which is in none of these rounds"
             raise ValueError(message)
         return found
 
-    if not described:
+    if "variables" in described:
+        return list(map(place, described["variables"]))
+    if "weights" not in described:
         return None
-    u: FloatArray | None = None
-    if "weights" in described:
-        u = np.zeros(evidence.n)
-        for name, weight in described["weights"].items():
-            u[place(name)] = weight
-    variables = tuple(map(place, described["variables"])) if "variables" in described else None
-    return Witness(u, variables, described.get("margin"))
+    u = np.zeros(evidence.n)
+    for name, weight in described["weights"].items():
+        u[place(name)] = weight
+    return u
 
 
 def _to_json_number(value: Any) -> Any:

@@ -24,7 +24,9 @@ Indices = NDArray[np.intp]
 
 TINY = 1e-7  # a margin below this part of the longest row counts as none: its bound would be above 10^14
 CHUNKS = 20  # of 50 iterations each
+WORK = 500_000_000  # visits of non-zeros that a search for a margin may take: about a second
 LP_START, LP_LIMIT = 300, 1200  # rows of a linear programme; past the limit each takes many seconds
+LP_NONZEROS = 40_000  # and non-zeros
 
 
 def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
@@ -109,7 +111,7 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
 
     # Rounds with a great weight a are the hard ones: start from those.
     hard = np.argsort(-a, kind="stable")[:LP_START]
-    w, final = _row_by_row(lightest, lambda w: 1 - rows.rows @ w, hard)
+    w, final = _row_by_row(lightest, lambda w: 1 - rows.rows @ w, hard, _lp_limit(rows.rows))
     if w is not None:
         best = max(best, w / np.abs(w).sum(), key=lambda u: _margin(rows, u))
     for p in () if final else (4.0, 8.0, 16.0):
@@ -150,10 +152,11 @@ def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | N
         lambda chosen: _minimal(A[chosen], b[chosen]),
         lambda found: b - A @ found,
         np.unique(np.linspace(0, len(b) - 1, LP_START).astype(np.intp)),
+        _lp_limit(A),
     )
-    if found is None:
-        return None
     if final:
+        if found is None:
+            return None
         mu[useful] = found
         return mu
     disjunction = smallest_disjunction(X, positive)
@@ -257,7 +260,7 @@ def _nearest(
     phi, longest = pnorm_potential(p, nonnegative=nonnegative), np.sqrt(squares.max())
     a, margin, ceiling = np.ones(len(squares)) if a is None else a, -np.inf, np.inf
     best = None
-    for _ in range(chunks):
+    for _ in range(max(1, min(chunks, WORK // (100 * rows.rows.nnz + 1)))):
         a = ascend(rows, phi, rescale(rows, phi, a))
         value, u = phi(rows.columns @ a)
         norm, before = np.sqrt(2 * value), (margin, ceiling)
@@ -271,15 +274,23 @@ def _nearest(
     return best
 
 
+def _lp_limit(A: csr_matrix) -> int:
+    """How many rows a linear programme may have."""
+    return min(LP_LIMIT, LP_NONZEROS * A.shape[0] // max(A.nnz, 1))
+
+
 def _row_by_row(
-    solve: Callable[[Indices], Array | None], shortfall: Callable[[Array], Array], chosen: Indices
+    solve: Callable[[Indices], Array | None],
+    shortfall: Callable[[Array], Array],
+    chosen: Indices,
+    limit: int = LP_LIMIT,
 ) -> tuple[Array | None, bool]:
     """Solve for the chosen rows, choose the worst of those that fall short too, and so on until none does.
 
     Return the last solution, None if there was none, and whether it is final.
     """
     solution = None
-    while len(chosen) <= LP_LIMIT:
+    while len(chosen) <= limit:
         solution = solve(chosen)
         if solution is None:
             return None, True

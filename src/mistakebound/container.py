@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import shutil
 from contextlib import suppress
@@ -102,6 +103,16 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
 def is_list_of(kind: type, values: Any) -> bool:
     """Whether this is a list with members of exactly this type (True is no int)."""
     return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def is_count(value: Any) -> bool:
+    """Whether this is a whole number that counts something."""
+    return type(value) is int and 0 <= value < 2**62
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a number that a float can be."""
+    return (type(value) is int and abs(value) < 2**62) or (type(value) is float and math.isfinite(value))
 
 
 def _digest(*parts: bytes | memoryview) -> bytes:

@@ -12,15 +12,16 @@ comparator and, by weak duality, a limit on how much better another one could be
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, minimize
 from scipy.sparse import csr_matrix
 
-Array = NDArray[np.float64]
+from mistakebound.lbfgs import Array, Pairs, minimise
+
 Potential = Callable[[Array], tuple[float, Array]]  # phi and its gradient, both at once
 
 
@@ -68,17 +69,16 @@ def ascend(
 
     def loss(a: Array) -> tuple[float, Array]:
         value, u = phi(rows.columns @ a)
-        # Sums, not dot products: on vectors of this length BLAS loses more by waking threads than it gains.
         return value + float(np.sum(a * (ridge * a / 2 - gamma))), rows.rows @ u + (ridge * a - gamma)
 
-    options = {"maxiter": 50, "maxfun": 150, "ftol": 1e-13, "gtol": 1e-13}
+    pairs: Pairs = deque()
+    a = np.clip(a, 0.0, upper)
     for chunk in range(chunks):
-        found = minimize(loss, a, jac=True, method="L-BFGS-B", bounds=Bounds(0.0, upper), options=options)
-        a = np.clip(found.x, 0.0, upper)
+        a, least = minimise(loss, a, upper, 50, pairs)
         if chunk + 1 < chunks:
             d = gamma - rows.rows @ phi(rows.columns @ a)[1]  # what y u @ x falls short of gamma
             primal = np.maximum(d, 0.0) * (np.maximum(d, 0.0) / (2 * ridge) if np.any(ridge) else upper)
-            if np.sum(primal - a * d + ridge * a * a / 2) <= gap * abs(found.fun):
+            if np.sum(primal - a * d + ridge * a * a / 2) <= gap * abs(least):
                 break
     return a
 

@@ -1,4 +1,4 @@
-"""What a certificate reads off a ledger: the mistaken rounds as a matrix, and a replay that trusts no learner."""
+"""What a certificate is derived from: rounds as a matrix, and a replay that trusts no learner."""
 
 from __future__ import annotations
 
@@ -15,9 +15,18 @@ from mistakebound.life import Life, Reduction
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import BoolArray, FloatArray
-    from mistakebound.ledger import Ledger
+    from mistakebound.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound.ledger import Kept, Ledger
     from mistakebound.rules import Rule
+
+
+@dataclass(frozen=True)
+class Premise:
+    """Something that a theorem asks for, whether it was so, and what was measured."""
+
+    statement: str
+    holds: bool
+    measured: str = ""
 
 
 @dataclass(frozen=True)
@@ -34,22 +43,60 @@ class Step:
     """How many of the active features were in no earlier update."""
 
 
-class Evidence:
-    """The rounds that changed the weights (or should have), with the constant feature if there is one.
+MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
+"""The two scopes of a certificate: the rounds over which radius, margins and losses are taken."""
 
-    The proofs of the mistake-driven linear rules sum over these rounds only, so radius, margins and hinge losses are
-    all taken over them; the bounds that result are tighter and still true (THEORY, "Only mistakes matter").
+
+class Evidence:
+    """The rounds over which a theorem is checked, with the constant feature if there is one.
+
+    Here they are the rounds that changed the weights (or should have). The proofs of the mistake-driven linear rules
+    sum over these rounds only, so the bounds that result are tighter and still true. What they are evidence for is
+    another matter: the premises were checked on these rounds alone.
     """
+
+    scope = MISTAKEN_ROUNDS
+    every_round = "every mistaken round"
+    """Where premises are checked, in words."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.rule = ledger.rule
+        self._radius: dict[float, float] = {}
+        self.searched: dict[str, FloatArray | None] = {}
+        """Comparators that several theorems ask for, by what they are."""
+
+    @property
+    def examples(self) -> Kept:
+        """The examples of the rounds, in CSR form without the constant feature."""
+        return self.ledger.kept
+
+    @property
+    def names(self) -> list[str]:
+        """Feature names by index; empty for features by position."""
+        return self.ledger.names
+
+    @property
+    def features(self) -> int:
+        """Number of features without the constant one."""
+        return self.ledger.n
+
+    @property
+    def complete(self) -> Premise:
+        """Whether every round is here."""
+        kept = f"{len(self.examples)} were: raise keep_bytes, or certify over the whole stream"
+        return Premise("every mistaken example was kept", self.ledger.complete, "" if self.ledger.complete else kept)
+
+    @property
+    def times(self) -> FloatArray | float:
+        """How many rounds each row stands for."""
+        return 1.0
 
     @cached_property
     def X(self) -> csr_matrix:  # noqa: N802
-        """One row per kept round; repeated features are summed."""
-        kept = self.ledger.kept
-        x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(len(kept), self.ledger.n))
+        """One row per round; repeated features are summed."""
+        kept = self.examples
+        x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(len(kept), self.features))
         x.sum_duplicates()
         if not self.rule.bias:
             return x
@@ -59,7 +106,7 @@ class Evidence:
     @cached_property
     def y(self) -> FloatArray:
         """+1 or −1 a row."""
-        return self.ledger.kept.labels.astype(np.float64)
+        return self.examples.labels.astype(np.float64)
 
     @property
     def mistaken(self) -> BoolArray:
@@ -74,18 +121,25 @@ class Evidence:
     @property
     def n(self) -> int:
         """Number of features, the constant one included."""
-        return self.ledger.n + (1 if self.rule.bias else 0)
+        return self.features + (1 if self.rule.bias else 0)
+
+    def total(self, values: AnyArray) -> float:
+        """Sum of one value a row, over all rounds that the rows stand for."""
+        return float(np.sum(values * self.times))
 
     def radius(self, p: float) -> float:
         """Largest p-norm of a row."""
+        if p not in self._radius:
+            self._radius[p] = self._largest_norm(p)
+        return self._radius[p]
+
+    def _largest_norm(self, p: float) -> float:
         data = np.abs(self.X.data)
-        if not len(data):
-            return 0.0
-        if np.isinf(p):
-            return float(data.max())
-        top = float(data.max())  # scaled, so that no power overflows
-        rows = np.repeat(np.arange(self.X.shape[0]), np.diff(self.X.indptr))
-        sums = np.bincount(rows, weights=(data / top) ** p, minlength=self.X.shape[0])
+        top = float(data.max(initial=0.0))
+        if top == 0 or np.isinf(p):
+            return top
+        # Values are scaled, so that no power overflows.
+        sums = csr_matrix(((data / top) ** p, self.X.indices, self.X.indptr), shape=self.X.shape).sum(axis=1)
         return float(top * float(sums.max()) ** (1 / p))
 
     @property
@@ -103,15 +157,15 @@ class Evidence:
             if not self.ledger.named:
                 message = "features have positions here: the comparator is an array of weights, not a dict"
                 raise ValueError(message)
-            ids = {name: i for i, name in enumerate(self.ledger.names)}
+            ids = {name: i for i, name in enumerate(self.names)}
             u = np.zeros(self.n)
             for name, weight in comparator.items():
-                if name in ids:  # features of no mistaken round add nothing
+                if name in ids:  # features of none of these rounds add nothing
                     u[ids[name]] = weight
-            return u
-        u = np.asarray(comparator, np.float64).ravel()
-        if len(u) == self.ledger.n:
-            u = np.append(u, np.zeros(self.n - self.ledger.n))
+        else:
+            u = np.asarray(comparator, np.float64).ravel()
+            if len(u) == self.features:
+                u = np.append(u, np.zeros(self.n - self.features))
         if len(u) != self.n or not np.isfinite(u).all():
             message = f"the comparator needs {self.n} finite weights, got {len(u)}"
             raise ValueError(message)
@@ -119,7 +173,7 @@ class Evidence:
 
     def as_variables(self, comparator: Any) -> tuple[int, ...]:
         """Read the variables of a disjunction or a panel that a user gave, as indices or names."""
-        ids = {name: i for i, name in enumerate(self.ledger.names)}
+        ids = {name: i for i, name in enumerate(self.names)}
         found = []
         for item in comparator:
             index = ids.get(item, -1) if isinstance(item, str) else int(item)
@@ -129,6 +183,11 @@ class Evidence:
             if index >= 0:
                 found.append(index)
         return tuple(sorted(set(found)))
+
+    @property
+    def replayed(self) -> Premise:
+        """Whether a fresh learner does the same in these rounds."""
+        return Premise("the mistaken rounds replay to the same mistakes", self.replays)
 
     @cached_property
     def replays(self) -> bool:
@@ -175,3 +234,55 @@ class Evidence:
             yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)))
             z = z_next
             seen |= x != 0
+
+
+class WholeStream(Evidence):
+    """All rounds of a learner's life: the textbook's statement. ``replay`` makes it in a second pass over the stream.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of the learner's whole life.
+    stream : Ledger
+        Of a learner that kept every example of the stream.
+    """
+
+    scope = WHOLE_STREAM
+    every_round = "every round"
+
+    def __init__(self, ledger: Ledger, stream: Ledger) -> None:
+        super().__init__(ledger)
+        self._stream = stream
+
+    @cached_property
+    def examples(self) -> Kept:
+        """Every example of the stream, once however many passes there were."""
+        return self._stream.kept
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Every feature name of the stream, by index."""
+        return self._stream.names
+
+    @property
+    def features(self) -> int:
+        """Number of features of the stream."""
+        return max(self.ledger.n, self._stream.n)
+
+    @property
+    def complete(self) -> Premise:
+        """Whether every round is here."""
+        kept = "" if self._stream.complete else f"{len(self.examples)} of {self._stream.rounds} did"
+        return Premise("every example of the stream fits into memory", self._stream.complete, kept)
+
+    @cached_property
+    def times(self) -> FloatArray | float:
+        """How many rounds each row stands for: one a pass; the last pass may have ended early."""
+        rows = len(self.examples)
+        passes, left = divmod(self.ledger.rounds, max(rows, 1))
+        return float(passes) if left == 0 else passes + (np.arange(rows) < left)
+
+    @property
+    def replayed(self) -> Premise:
+        """A second pass over the stream gave the same mistakes and weights, or there would be no such evidence."""
+        return Premise("a second pass over the stream gives the same mistakes and weights", True)

@@ -22,10 +22,19 @@ if TYPE_CHECKING:
 class LinearLearner(Estimator):
     """What every public linear learner is: an estimator that can certify what it did."""
 
-    def certify(self, theorem: str | None = None, comparator: Any = None, margin: float | None = None) -> Certificate:
-        """Mistakes beside what a theorem allows, with its premises checked on the rounds with a mistake.
+    def certify(
+        self,
+        theorem: str | None = None,
+        comparator: Any = None,
+        margin: float | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+    ) -> Certificate:
+        """Mistakes beside what a theorem allows, with its premises checked.
 
-        Without arguments: the theorem and the comparator found in hindsight that give the smallest bound.
+        With X and y they are checked on the whole stream, in a second pass over it; otherwise on the rounds with a
+        mistake only. Without theorem and comparator: those found in hindsight that give the smallest bound.
 
         Parameters
         ----------
@@ -35,10 +44,27 @@ class LinearLearner(Estimator):
             The witness u, or the variables of a disjunction; found in hindsight if not given.
         margin : float, optional
             The γ at which an agnostic theorem measures hinge losses.
+        X, y : optional
+            The stream that this learner learned from, in the same order; X may be a Source. If the learner made
+            several passes, every sum counts as often. ValueError if the learner learned from something else.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> stream = mb.streams.margin(n=20, rounds=2000, margin=0.3, seed=0)
+        >>> learner = mb.Perceptron()
+        >>> ledger = learner.run(stream.X, stream.y)
+        >>> certificate = learner.certify(X=stream.X, y=stream.y)
+        >>> certificate.status, certificate.scope
+        ('holds', 'whole stream')
         """
         from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
-        return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
+        if X is None and y is None:
+            return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
+        from mistakebound.replay import whole_stream  # noqa: PLC0415
+
+        return certify(whole_stream(self, X, y), theorem=theorem, comparator=comparator, margin=margin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.resuming import reading_of, said_of_texts
-from mistakebound.container import fields, is_list_of, need, parse, replace
+from mistakebound.container import fields, is_count, is_list_of, is_number, need, parse, replace
 from mistakebound.learners import KINDS
 from mistakebound.store import describe_parameters, fingerprint
 
@@ -105,13 +105,3 @@ def _look_at_certificate(said: Any) -> None:
     need(isinstance(weights, dict) and all(map(is_number, weights.values())), "the weights of its comparator are not")
     need(is_list_of(str, comparator.get("variables", [])), "the variables of its comparator are no names")
     need(is_number(comparator.get("margin", 0)), "the margin of its comparator is not a number")
-
-
-def is_count(value: Any) -> bool:
-    """Whether this is a whole number that counts something."""
-    return type(value) is int and 0 <= value < 2**62
-
-
-def is_number(value: Any) -> bool:
-    """Whether this is a number that a float can be."""
-    return (type(value) is int and abs(value) < 2**62) or (type(value) is float and math.isfinite(value))

@@ -1,6 +1,6 @@
 """One small class per row of THEORY §2, by id."""
 
-from mistakebound.theorems.base import Premise, Theorem, Witness
+from mistakebound.theorems.base import NEARLY, Premise, Theorem, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
@@ -34,6 +34,7 @@ THEOREMS: dict[str, Theorem] = {
 
 __all__ = [
     "EXPERT_THEOREMS",
+    "NEARLY",
     "THEOREMS",
     "BalancedWinnow",
     "Elimination",

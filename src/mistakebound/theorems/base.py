@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mistakebound.evidence import Premise
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.arrays import FloatArray
     from mistakebound.evidence import Evidence, Step
-
-
-@dataclass(frozen=True)
-class Premise:
-    """Something that a theorem asks for, whether it was so, and what was measured."""
-
-    statement: str
-    holds: bool
-    measured: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,22 +50,42 @@ class Theorem:
     takes_variables: ClassVar[bool] = False
     """Whether the comparator is a set of variables rather than a vector."""
     agnostic: ClassVar[bool] = False
-    """Whether it needs no separation: it is asked only where nothing separates the mistaken rounds."""
+    """Whether it asks for no separation, but pays for what the comparator loses."""
+    norm_is: ClassVar[str]
+    """What ``norm`` is, in the letters of the theorem."""
     in_hindsight: ClassVar[bool] = True
     """Whether a comparator can be found without the user's help."""
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Best comparator over the mistaken rounds, or None if there is none."""
+        """A good comparator over these rounds, or None if there is none. Any valid one makes a true bound."""
         raise NotImplementedError
 
     def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
-        """Read the comparator that a user gave."""
+        """Read a comparator: what a user gave, and what a certificate says, take this one path."""
         if self.takes_variables:
             return Witness(variables=evidence.as_variables(comparator), margin=margin)
-        return Witness(u=evidence.as_vector(comparator), margin=margin)
+        u = evidence.as_vector(comparator)
+        factor = moderate(u)
+        return Witness(u=u * factor, margin=None if margin is None else margin * factor)
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """What the comparator says of each round: positive if at least 0."""
+        return np.asarray(evidence.X @ witness.vector())
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:
+        """Size of the comparator, as the bound measures it."""
+        raise NotImplementedError
+
+    def loss(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """What the comparator loses over these rounds and the bound pays for; 0 where it must separate them."""
+        return 0.0
+
+    def mistakes(self, evidence: Evidence, witness: Witness) -> int:
+        """Mistakes that the comparator itself makes over these rounds."""
+        return round(evidence.total((self.scores(evidence, witness) >= 0) != evidence.positive))
 
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
-        """Check what the theorem asks for, on the mistaken rounds."""
+        """Check what the theorem asks for, on these rounds."""
         raise NotImplementedError
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
@@ -84,9 +97,32 @@ class Theorem:
         raise NotImplementedError
 
 
-def separates(margin: float) -> Premise:
+NEARLY = 0.01
+"""A search for separation is worth its time if a comparator errs in no larger part of the rounds."""
+
+
+def nearly_separates(theorem: Theorem, evidence: Evidence, witness: Witness) -> bool:
+    """Whether the comparator errs so seldom that another one may separate all rounds."""
+    return theorem.mistakes(evidence, witness) <= NEARLY * evidence.ledger.rounds
+
+
+def moderate(u: FloatArray) -> float:
+    """Power of 2 that brings the largest weight near 1 if it is so extreme that a square could leave float64."""
+    top = float(np.abs(u).max(initial=0.0))
+    exponent = int(np.frexp(top)[1])
+    return 1.0 if top == 0 or abs(exponent) <= 100 else float(np.ldexp(1.0, min(-exponent, 1023)))
+
+
+def separates(evidence: Evidence, margin: float) -> Premise:
     """y(u·x) ≥ γ > 0 on every round."""
-    return Premise("y(u·x) ≥ γ > 0 in every mistaken round", bool(margin > 0), f"γ = {margin:.6g}")
+    return Premise(f"y(u·x) ≥ γ > 0 in {evidence.every_round}", bool(margin > 0), f"γ = {margin:.6g}")
+
+
+def indicator(variables: tuple[int, ...], n: int) -> FloatArray:
+    """1 on the variables, 0 elsewhere."""
+    u = np.zeros(n)
+    u[list(variables)] = 1.0
+    return u
 
 
 def least(margins: FloatArray) -> float:

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import Premise, Theorem, Witness, least, relative_entropy, separates
-from mistakebound.theorems.perceptron import indicator, panel_premises
+from mistakebound.evidence import MISTAKEN_ROUNDS
+from mistakebound.theorems.base import (
+    Premise,
+    Theorem,
+    Witness,
+    indicator,
+    least,
+    nearly_separates,
+    relative_entropy,
+    separates,
+)
+from mistakebound.theorems.perceptron import panel_premises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +36,17 @@ class WinnowFixedRate(Theorem):
 
     id: ClassVar[str] = "winnow-fixed-rate"
     rule: ClassVar[str] = "normalized-winnow"
+    norm_is: ClassVar[str] = "RE(u‖uniform)"
+    doubled: ClassVar[bool] = False
+    """Whether the rule sees (x, −x), so that u may have either sign."""
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Maximum L1/L∞ margin, by linear programming."""
         from mistakebound.comparator import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
-        u = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
+        if "l1" not in evidence.searched:
+            evidence.searched["l1"] = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
+        u = evidence.searched["l1"]
         return None if u is None else Witness(u=u)
 
     def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
@@ -40,23 +55,32 @@ class WinnowFixedRate(Theorem):
 
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """A distribution that separates with a margin large enough for the rate that was used."""
-        yield distribution(witness.vector())
+        yield self._unit(witness)
         gamma = least(evidence.margins(witness.vector()))
-        yield separates(gamma)
+        yield separates(evidence, gamma)
         gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
         yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.rule.parameter:g}")
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """RE(u‖uniform)/C."""
-        rule, u = evidence.rule, witness.vector()
+        rule = evidence.rule
         return bounds.winnow_fixed_rate(
             evidence.n,
-            min(least(evidence.margins(u)), evidence.radius(np.inf)),
+            min(least(evidence.margins(witness.vector())), evidence.radius(np.inf)),
             rule.parameter,
             evidence.radius(np.inf),
-            relative_entropy=relative_entropy(u, evidence.n),
+            relative_entropy=self.norm(evidence, witness),
             update_margin=rule.update_margin,
         )
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:
+        """RE(u‖uniform), over 2n features if doubled."""
+        return relative_entropy(np.abs(witness.vector()), 2 * evidence.n if self.doubled else evidence.n)
+
+    def _unit(self, witness: Witness) -> Premise:
+        u = witness.vector()
+        holds = abs(float(np.abs(u).sum()) - 1) <= 2 * UNIT and (self.doubled or bool(np.all(u >= 0)))
+        return Premise("‖u‖₁ = 1" if self.doubled else "u ≥ 0 and ‖u‖₁ = 1", holds)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """RE(u‖w⁺) ≤ RE(u‖w) − C + η·max(0, γ − y u·x)."""
@@ -73,7 +97,7 @@ class WinnowBestRate(WinnowFixedRate):
 
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """A distribution that reaches the margin that the rate was made for."""
-        yield distribution(witness.vector())
+        yield self._unit(witness)
         wanted = self._margin(evidence)
         gamma = least(evidence.margins(witness.vector()))
         yield Premise("y(u·x) ≥ γ, the margin that η is best for", gamma >= wanted * (1 - 1e-9), f"γ = {wanted:.6g}")
@@ -93,41 +117,52 @@ class WinnowAgnostic(WinnowFixedRate):
 
     id: ClassVar[str] = "winnow-agnostic"
     agnostic: ClassVar[bool] = True
-    doubled: ClassVar[bool] = False
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Minimise the bound, a convex problem for each γ."""
+        """Minimise the bound, a convex problem for each γ; not over the mistaken rounds, where it would say nothing."""
         from mistakebound.agnostic import agnostic_winnow  # noqa: PLC0415
 
-        rule = evidence.rule
+        rule, radius = evidence.rule, evidence.radius(np.inf)
         if math.isinf(rule.parameter):
             return None
+        if evidence.scope == MISTAKEN_ROUNDS or _gain(evidence, radius) <= 0:
+            return Witness(u=self._even(evidence), margin=radius)
         u, gamma = agnostic_winnow(
             evidence.X,
             evidence.y,
             evidence.n,
             rule.parameter,
-            evidence.radius(np.inf),
+            radius,
             doubled=self.doubled,
             update_margin=rule.update_margin,
+            weight=evidence.times,
         )
         return Witness(u=u, margin=gamma)
 
+    def _even(self, evidence: Evidence) -> FloatArray:
+        """As much weight on each feature; if doubled, with the sign that goes with the labels."""
+        signs = np.where(evidence.X.T @ evidence.y < 0, -1.0, 1.0) if self.doubled else np.ones(evidence.n)
+        return signs / evidence.n
+
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """γ large enough for the rate that was used."""
-        if not self.doubled:
-            yield distribution(witness.vector())
+        yield self._unit(witness)
         gamma = self._gamma(evidence, witness)
-        gain = _gain(evidence, gamma)
+        yield Premise("0 < γ ≤ L", 0 < gamma <= evidence.radius(np.inf), f"γ = {gamma:.6g}")
+        gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
         yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, γ = {gamma:.6g}")
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """(RE + ηH)/C."""
-        rule, u, gamma = evidence.rule, witness.vector(), self._gamma(evidence, witness)
-        entropy = relative_entropy(np.abs(u), 2 * evidence.n if self.doubled else evidence.n)
-        hinge = float(np.sum(np.maximum(0.0, gamma - evidence.margins(u))))
-        radius = evidence.radius(np.inf)
+        rule, radius = evidence.rule, evidence.radius(np.inf)
+        entropy, hinge = self.norm(evidence, witness), self.loss(evidence, witness)
+        gamma = self._gamma(evidence, witness)
         return bounds.winnow_agnostic(entropy, hinge, gamma, rule.parameter, radius, rule.update_margin)
+
+    def loss(self, evidence: Evidence, witness: Witness) -> float:
+        """H = Σ max(0, γ − y u·x)."""
+        gamma = self._gamma(evidence, witness)
+        return evidence.total(np.maximum(0.0, gamma - evidence.margins(witness.vector())))
 
     def _gamma(self, evidence: Evidence, witness: Witness) -> float:
         """Return γ as given, otherwise the margin of u if the rate allows it, otherwise the largest there is."""
@@ -149,13 +184,17 @@ class BalancedWinnow(WinnowAgnostic):
     doubled: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Maximum L1/L∞ margin if it is large enough for the rate; otherwise minimise the agnostic form."""
+        """Maximum L1/L∞ margin if it is large enough for the rate, or the agnostic form: the smaller bound."""
         from mistakebound.comparator import max_l1_margin  # noqa: PLC0415
 
+        agnostic = super().search(evidence)
+        if agnostic is not None and evidence.scope != MISTAKEN_ROUNDS and not nearly_separates(self, evidence, agnostic):
+            return agnostic
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
-        if u is not None and _gain(evidence, least(evidence.margins(u))) > 0:
-            return Witness(u=u)
-        return super().search(evidence)
+        if u is None or not 0 < _gain(evidence, least(evidence.margins(u))):
+            return agnostic
+        found = [Witness(u=u), *([] if agnostic is None else [agnostic])]
+        return found[0] if evidence.scope == MISTAKEN_ROUNDS else min(found, key=lambda w: self.bound(evidence, w))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """The same on (x, −x)."""
@@ -166,6 +205,7 @@ class WinnowPanel(WinnowBestRate):
     """M ≤ 2k² ln n if the majority of k (odd) of n ±1 experts is right and η is the best rate for γ = 1/k."""
 
     id: ClassVar[str] = "winnow-panel"
+    norm_is: ClassVar[str] = "k"
     takes_variables: ClassVar[bool] = True
     in_hindsight: ClassVar[bool] = False
 
@@ -185,6 +225,14 @@ class WinnowPanel(WinnowBestRate):
         """2k² ln n."""
         return bounds.winnow_panel(evidence.n, len(witness.chosen()))
 
+    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """Number of experts in the panel."""
+        return float(len(witness.chosen()))
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """Sum of what the panel's experts say."""
+        return np.asarray(evidence.X @ indicator(witness.chosen(), evidence.n))
+
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """RE falls, with u uniform over the panel."""
         u = indicator(witness.chosen(), len(step.z))
@@ -192,18 +240,18 @@ class WinnowPanel(WinnowBestRate):
 
 
 def unit_l1(u: FloatArray) -> FloatArray:
-    """u/‖u‖₁."""
-    norm = float(np.abs(u).sum())
-    if norm == 0:
+    """u/‖u‖₁; u itself where its norm is 1 up to rounding."""
+    top = float(np.abs(u).max(initial=0.0))
+    if top == 0:
         message = "the comparator is zero"
         raise ValueError(message)
-    return u / norm
+    scaled = u / top  # otherwise the sum of very small weights is not exact
+    norm = float(np.abs(scaled).sum()) * top
+    return u if abs(norm - 1) <= UNIT else scaled / float(np.abs(scaled).sum())
 
 
-def distribution(u: FloatArray) -> Premise:
-    """U ≥ 0 and ‖u‖₁ = 1."""
-    holds = bool(np.all(u >= 0)) and math.isclose(float(u.sum()), 1.0, rel_tol=1e-9)
-    return Premise("u ≥ 0 and ‖u‖₁ = 1", holds)
+UNIT = 1e-12
+"""How far from 1 rounding may leave a sum of weights."""
 
 
 def _gain(evidence: Evidence, gamma: float) -> float:

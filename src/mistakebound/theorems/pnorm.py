@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import Premise, Theorem, Witness, least
+from mistakebound.evidence import MISTAKEN_ROUNDS
+from mistakebound.theorems.base import Premise, Theorem, Witness, least, nearly_separates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,33 +26,51 @@ class PNorm(Theorem):
 
     id: ClassVar[str] = "pnorm"
     rule: ClassVar[str] = "pnorm"
+    norm_is: ClassVar[str] = "‖u‖_q"
 
     def search(self, evidence: Evidence) -> Witness | None:
-        """Greatest margin in the dual norm if that bounds anything; otherwise minimise the agnostic form."""
+        """Greatest margin in the dual norm, or the agnostic form: the smaller bound. Mistaken rounds: the former."""
         from mistakebound.agnostic import agnostic_pnorm  # noqa: PLC0415 - scipy's optimisers load slowly
         from mistakebound.comparator import max_pnorm_margin  # noqa: PLC0415
 
         p = evidence.rule.parameter
+        agnostic = Witness(u=np.zeros(evidence.n), margin=1.0)
+        if evidence.scope != MISTAKEN_ROUNDS:
+            radius = math.hypot(evidence.radius(p), math.sqrt(2 * evidence.rule.update_margin / (p - 1)))
+            u = agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times)
+            agnostic = Witness(u=u, margin=1.0)
+            if not nearly_separates(self, evidence, agnostic):
+                return agnostic
         u = max_pnorm_margin(evidence.X, evidence.y, p)
-        if u is not None and self.bound(evidence, Witness(u=u)) < evidence.ledger.rounds:
-            return Witness(u=u)
-        return Witness(u=agnostic_pnorm(evidence.X, evidence.y, p, evidence.radius(p)), margin=1.0)
+        if u is None:
+            return agnostic
+        separating = Witness(u=u)
+        if evidence.scope == MISTAKEN_ROUNDS:
+            return separating
+        return min(separating, agnostic, key=lambda witness: self.bound(evidence, witness))
 
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """Check nothing but that γ > 0: what u loses is paid for."""
         gamma = _gamma(evidence, witness)
-        measured = (
-            f"γ = {gamma:.6g}, X = {evidence.radius(evidence.rule.parameter):.6g}, L₁ = {_hinge(evidence, witness):.6g}"
-        )
+        measured = f"γ = {gamma:.6g}, X = {evidence.radius(evidence.rule.parameter):.6g}"
         yield Premise("γ > 0", gamma > 0, measured)
 
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """Smaller of the separable form at u's own margin and the agnostic form at γ."""
         p, b = evidence.rule.parameter, evidence.rule.update_margin
-        radius, norm = evidence.radius(p), dual_norm(witness.vector(), p)
-        agnostic = bounds.pnorm(p, radius, norm, _gamma(evidence, witness), b, _hinge(evidence, witness))
+        radius, norm = evidence.radius(p), self.norm(evidence, witness)
+        agnostic = bounds.pnorm(p, radius, norm, _gamma(evidence, witness), b, self.loss(evidence, witness))
         own = least(evidence.margins(witness.vector()))
         return min(agnostic, bounds.pnorm(p, radius, norm, own, b)) if own > 0 else agnostic
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:
+        """‖u‖_q."""
+        return dual_norm(witness.vector(), evidence.rule.parameter)
+
+    def loss(self, evidence: Evidence, witness: Witness) -> float:
+        """L₁ = Σ max(0, 1 − y u·x/γ); 0 for a u that separates and is measured at its own margin."""
+        gamma = _gamma(evidence, witness)
+        return evidence.total(np.maximum(0.0, 1 - evidence.margins(witness.vector()) / gamma))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and u·z grows by y(u·x)."""
@@ -79,7 +99,3 @@ def _gamma(evidence: Evidence, witness: Witness) -> float:
     own = least(evidence.margins(witness.vector()))
     return own if 0 < own < np.inf else 1.0
 
-
-def _hinge(evidence: Evidence, witness: Witness) -> float:
-    gamma = _gamma(evidence, witness)
-    return float(np.sum(np.maximum(0.0, 1 - evidence.margins(witness.vector()) / gamma)))

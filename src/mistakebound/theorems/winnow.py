@@ -9,11 +9,12 @@ import numpy as np
 
 from mistakebound import bounds
 from mistakebound.rules import WinnowRule
-from mistakebound.theorems.base import Premise, Theorem, Witness
+from mistakebound.theorems.base import Premise, Theorem, Witness, indicator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.evidence import Evidence, Step
 
 
@@ -27,6 +28,7 @@ class Littlestone(Theorem):
     rule: ClassVar[str] = "winnow"
     takes_variables: ClassVar[bool] = True
     strictly_below: ClassVar[bool] = True
+    norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
@@ -44,6 +46,14 @@ class Littlestone(Theorem):
         """αn/((α−1)θ) + (1+α)·r·s."""
         rule = winnow(evidence.rule)
         return bounds.littlestone(evidence.n, len(witness.chosen()), rule.alpha, rule.theta, rule.strict)
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """Number of variables of the disjunction."""
+        return float(len(witness.chosen()))
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """0 where one of the variables is true, −1 elsewhere."""
+        return disjunction(evidence, witness) - 1.0
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Relevant weights never fall; a promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ."""
@@ -87,6 +97,7 @@ class LittlestoneSeparable(Theorem):
 
     id: ClassVar[str] = "littlestone-separable"
     rule: ClassVar[str] = "winnow"
+    norm_is: ClassVar[str] = "Σμ"
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smallest Σμ by linear programming, for a few values of δ that this α allows."""
@@ -108,7 +119,7 @@ class LittlestoneSeparable(Theorem):
 
     def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
         """μ as given; δ as given, otherwise what μ reaches on the negatives."""
-        mu = evidence.as_vector(comparator)
+        mu = evidence.as_vector(comparator)  # not scaled: μ·x is compared with 1
         if margin is None:
             worst = float(np.max((evidence.X @ mu)[~evidence.positive], initial=0.0))
             margin = min(1.0, 1 - worst)
@@ -135,6 +146,14 @@ class LittlestoneSeparable(Theorem):
             return math.inf
         return bounds.littlestone_separable(evidence.n, mass, witness.margin or 0.0, rule.alpha, rule.theta)
 
+    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """Σμ."""
+        return float(witness.vector().sum())
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """μ·x less the middle between 1 and 1−δ."""
+        return super().scores(evidence, witness) - (1 - (witness.margin or 0.0) / 2)
+
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:  # noqa: ARG002
         """What Winnow's sum of weights does in every case."""
         return sum_of_weights(step)
@@ -146,6 +165,7 @@ class Elimination(Theorem):
     id: ClassVar[str] = "elimination"
     rule: ClassVar[str] = "elimination"
     takes_variables: ClassVar[bool] = True
+    norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Largest consistent disjunction: it leaves the fewest variables to remove."""
@@ -162,6 +182,14 @@ class Elimination(Theorem):
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """N − r."""
         return bounds.elimination(evidence.n, len(witness.chosen()))
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """Number of variables of the disjunction."""
+        return float(len(witness.chosen()))
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """0 where one of the variables is true, −1 elsewhere."""
+        return disjunction(evidence, witness) - 1.0
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Each mistake is on a negative example and removes at least one variable, all irrelevant."""
@@ -184,12 +212,16 @@ def winnow(rule: Any) -> WinnowRule:
     return rule
 
 
+def disjunction(evidence: Evidence, witness: Witness) -> BoolArray:
+    """Whether one of the chosen variables is true, in each round."""
+    return np.asarray(evidence.X @ indicator(witness.chosen(), evidence.n) > 0)
+
+
 def consistent(evidence: Evidence, witness: Witness) -> Premise:
-    """Labels are the OR of the chosen variables in every mistaken round."""
-    chosen = list(witness.chosen())
-    predicted = np.asarray(evidence.X[:, chosen].sum(axis=1)).ravel() > 0
-    holds = bool(np.array_equal(predicted, evidence.positive))
-    return Premise("the labels are an OR of r variables in every mistaken round", holds, f"r = {len(chosen)}")
+    """Labels are the OR of the chosen variables in every round."""
+    holds = bool(np.array_equal(disjunction(evidence, witness), evidence.positive))
+    statement = f"the labels are an OR of r variables in {evidence.every_round}"
+    return Premise(statement, holds, f"r = {len(witness.chosen())}")
 
 
 def sum_of_weights(step: Step) -> dict[str, float]:

@@ -1,0 +1,131 @@
+"""A second pass over a learner's stream: replay the learner, and keep every example for a whole-stream certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.errors import StreamError
+from mistakebound.evidence import WholeStream
+from mistakebound.example import read_matrix
+from mistakebound.learner import Learner
+from mistakebound.rules import PerceptronRule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound.life import Reduction
+    from mistakebound.rules import Rule
+    from mistakebound.sources import Source
+
+STREAM_BYTES = 4 << 30
+"""Memory for the examples of a whole stream, 12 bytes a non-zero: some 350 million of them."""
+EVERY_ROUND = PerceptronRule(update_margin=1e300)
+"""No score exceeds its update margin, so it updates in every round, and every example is kept."""
+OTHER = "certify needs the stream that this learner learned from, in the same order"
+
+
+class Replica(Learner):
+    """A fresh learner with a rule as given, for the features and labels of another learner."""
+
+    def __init__(self, original: Learner, rule: Rule, keep_bytes: int) -> None:
+        self.classes = original.classes
+        self.keep_bytes = keep_bytes
+        self._rule, self._original = rule, original
+        self._labels = original._the_labels().copy()  # noqa: SLF001 - the same kind of object
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return self._rule
+
+    def _reduction(self) -> Reduction:
+        return self._original._begun().reduction  # noqa: SLF001
+
+    def play(self, X: Any, y: Any) -> None:
+        """Predict, then learn, rows or named examples as the original did."""
+        if self._original._begun().named:  # noqa: SLF001
+            self.run(X, y)
+        else:
+            self._run_rows(read_matrix(X), y)
+
+    def agrees(self) -> bool:
+        """Whether the original made the same mistakes, and has the same weights."""
+        mine, other = self._begun(), self._original._begun()  # noqa: SLF001
+        (z, bias_z), (other_z, other_bias_z) = mine.engine.z(), other.engine.z()
+        return (
+            mine.counts == other.counts
+            and bias_z == other_bias_z
+            and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
+            and mine.engine.names() == other.engine.names()
+        )
+
+
+def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
+    """Evidence of all rounds of a learner's life. ValueError if it learned from something else than X and y.
+
+    Parameters
+    ----------
+    learner : Learner
+        It is not changed.
+    X, y
+        As for ``Learner.run``: its stream. A learner of several passes has learned it as often.
+    """
+    ledger = learner.ledger_
+    if ledger.rounds == 0:
+        message = "this learner has learned nothing yet: there is nothing to certify"
+        raise ValueError(message)
+    replica = Replica(learner, ledger.rule, 0)
+    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
+    try:
+        if hasattr(X, "parts"):  # a Source
+            replay_files(replica, X, ledger.rounds, recorder)
+        else:
+            _replay_rows(replica, recorder, X, y, ledger.rounds)
+    except StreamError as error:
+        message = f"{OTHER}: {error}"
+        raise ValueError(message) from None
+    if not replica.agrees():
+        message = f"{OTHER}: a replay of these {ledger.rounds} rounds gives other mistakes or weights"
+        raise ValueError(message)
+    return WholeStream(ledger, recorder.ledger_)
+
+
+def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:
+    X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
+    if y is None:
+        message = "certify needs X and y"
+        raise ValueError(message)
+    recorder.play(X, y)
+    rows = recorder.ledger_.rounds
+    if rows == 0 or rounds % rows:
+        message = f"{OTHER}: X has {rows} rounds, and it has learned {rounds}"
+        raise ValueError(message)
+    for _ in range(rounds // rows):
+        replica.play(X, y)
+
+
+def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner) -> None:
+    """Learn the first ``rounds`` examples of files that are read again and again; recorders hear the first pass."""
+    left, hearing = rounds, recorders
+    while left > 0:
+        before = left
+        for part in learner.parts_of(source):
+            learned, wrong = learner.run_part(part, 0, left)
+            _record(hearing, part, learned.rounds)
+            left -= learned.rounds
+            if left <= 0:
+                return
+            if wrong:
+                raise StreamError(wrong)
+        if left == before:
+            message = f"the files have only {rounds - left} examples"
+            raise StreamError(message)
+        hearing = ()
+
+
+def _record(recorders: Sequence[Learner], part: Any, rows: int) -> None:
+    for recorder in recorders:
+        heard, wrong = recorder.run_part(part, 0, rows)
+        if heard.rounds != rows:
+            raise StreamError(wrong)
