@@ -18,13 +18,15 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from mistakebound.bounds import winnow_gain
-from mistakebound.duality import Array, Potential, Rows, ascend, pnorm_potential, require, rescale
+from mistakebound.duality import Potential, Rows, ascend, pnorm_potential, require, rescale
 from mistakebound.example import Csr
 from mistakebound.life import Life, Reduction
 from mistakebound.rules import PerceptronRule, PNormRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mistakebound.lbfgs import Array
 
 TOLERANCE = 5e-3
 TRIALS, CHUNKS = 20, 4

@@ -136,8 +136,8 @@ def _check(data: Any) -> None:
     """Refuse what is not the JSON object of a certificate, naming the field."""
     names = {each.name for each in fields(Certificate)}
     need(isinstance(data, dict) and set(data) == names, f"a certificate has the fields {', '.join(sorted(names))}")
-    known = data["theorem"] in THEOREMS or data["theorem"] in {t.id for t in EXPERT_THEOREMS.values()}
-    need(isinstance(data["theorem"], str) and known, "theorem: there is no such theorem")
+    known = {*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())}
+    need(isinstance(data["theorem"], str) and data["theorem"] in known, "theorem: there is no such theorem")
     rule = data["rule"]
     need(isinstance(rule, dict) and all(map(_is_parameter, rule.values())), "rule: not parameters of a rule")
     need(data["scope"] in (MISTAKEN_ROUNDS, WHOLE_STREAM), f"scope: neither {MISTAKEN_ROUNDS} nor {WHOLE_STREAM}")
@@ -232,6 +232,10 @@ def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
     """
     evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
     theorem = _find(told.theorem, evidence.ledger.rule.id)
+    other = "weights" if theorem.takes_variables else "variables"
+    if other in told.comparator:
+        message = f"the comparator of {theorem.id} has no {other}"
+        raise ValueError(message)
     comparator = _read_back(evidence, told.comparator)
     if comparator is None:
         return _with_theorem(evidence, theorem, hindsight=told.hindsight, search=False)
@@ -378,16 +382,24 @@ def _status(
     broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + ROUNDING)
     if broken:
         return VIOLATED, ""
+    reason = _says_nothing(evidence, bound, paid=theorem.agnostic or loss > 0, hindsight=hindsight)
+    return (VACUOUS if reason else HOLDS), reason
+
+
+def _says_nothing(evidence: Evidence, bound: float, *, paid: bool, hindsight: bool) -> str:
+    """Why a true bound says nothing, if so. ``paid``: the comparator's losses are part of it."""
+    ledger = evidence.ledger
+    counted = max(ledger.mistakes, ledger.updates)
     if evidence.scope == MISTAKEN_ROUNDS:
         if counted == 0:
-            return VACUOUS, "there was no mistake: over no rounds every theorem allows none"
-        if (theorem.agnostic or loss > 0) and (hindsight or bound <= counted * (1 + ROUNDING)):
-            return VACUOUS, CIRCULAR
+            return "there was no mistake: over no rounds every theorem allows none"
+        if paid and (hindsight or bound <= counted * (1 + ROUNDING)):
+            return CIRCULAR
     limit = ledger.rounds - (CHANCE * math.sqrt(ledger.rounds) if hindsight else 0.0)
-    if bound * (1 + ROUNDING) >= limit:
-        reach = f"T − 3√T = {max(limit, 0.0):,.6g}, which chance alone may reach" if hindsight else "the rounds"
-        return VACUOUS, f"the bound is not below {reach}"
-    return HOLDS, ""
+    if bound * (1 + ROUNDING) < limit:
+        return ""
+    reach = f"T − 3√T = {max(limit, 0.0):,.6g}, which chance alone may reach" if hindsight else "the number of rounds"
+    return f"the bound is not below {reach}"
 
 
 CIRCULAR = (

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack
 
-from mistakebound.duality import Array, Rows, ascend, pnorm_potential, require, rescale
+from mistakebound.duality import Rows, ascend, pnorm_potential, require, rescale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from mistakebound.lbfgs import Array
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
@@ -276,7 +278,7 @@ def _nearest(
 
 def _lp_limit(A: csr_matrix) -> int:
     """How many rows a linear programme may have."""
-    return min(LP_LIMIT, LP_NONZEROS * A.shape[0] // max(A.nnz, 1))
+    return int(min(LP_LIMIT, LP_NONZEROS * A.shape[0] // max(A.nnz, 1)))
 
 
 def _row_by_row(

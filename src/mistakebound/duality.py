@@ -15,12 +15,15 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mistakebound.lbfgs import Array, Pairs, minimise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Potential = Callable[[Array], tuple[float, Array]]  # phi and its gradient, both at once
 

@@ -280,7 +280,7 @@ class WholeStream(Evidence):
         """How many rounds each row stands for: one a pass; the last pass may have ended early."""
         rows = len(self.examples)
         passes, left = divmod(self.ledger.rounds, max(rows, 1))
-        return float(passes) if left == 0 else passes + (np.arange(rows) < left)
+        return float(passes) if left == 0 else passes + (np.arange(rows) < left).astype(np.float64)
 
     @property
     def replayed(self) -> Premise:

@@ -1,8 +1,8 @@
 """Minimise a smooth function over a box, by L-BFGS on the variables that are free to move.
 
-SciPy's L-BFGS-B does the same, but its dot products go through BLAS. On vectors of some ten thousand numbers a BLAS with
-threads spends its time waiting for them, on a busy machine ten times as much as it computes. Sums of products by numpy
-use no threads.
+SciPy's L-BFGS-B does the same, but its dot products go through BLAS. On vectors of some ten thousand numbers a BLAS
+with threads spends its time waiting for them, on a busy machine ten times as much as it computes. Sums of products by
+numpy use no threads.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from mistakebound.learner import Learner
 from mistakebound.rules import PerceptronRule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mistakebound.life import Reduction
     from mistakebound.rules import Rule
     from mistakebound.sources import Source
@@ -40,7 +39,8 @@ class Replica(Learner):
         return self._rule
 
     def _reduction(self) -> Reduction:
-        return self._original._begun().reduction  # noqa: SLF001
+        begun = self._original._life  # noqa: SLF001
+        return self._original._reduction() if begun is None else begun.reduction  # noqa: SLF001
 
     def play(self, X: Any, y: Any) -> None:
         """Predict, then learn, rows or named examples as the original did."""
@@ -105,27 +105,21 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
         replica.play(X, y)
 
 
-def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner) -> None:
-    """Learn the first ``rounds`` examples of files that are read again and again; recorders hear the first pass."""
-    left, hearing = rounds, recorders
-    while left > 0:
+def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner, passes: int | None = None) -> None:
+    """Learn at most ``rounds`` examples of files that are read again and again; recorders hear the first pass."""
+    left = rounds
+    for number in count() if passes is None else range(passes):
         before = left
         for part in learner.parts_of(source):
             learned, wrong = learner.run_part(part, 0, left)
-            _record(hearing, part, learned.rounds)
+            for recorder in recorders if number == 0 else ():
+                heard, fault = recorder.run_part(part, 0, learned.rounds)
+                if heard.rounds != learned.rounds:
+                    raise StreamError(fault)
             left -= learned.rounds
             if left <= 0:
                 return
             if wrong:
                 raise StreamError(wrong)
         if left == before:
-            message = f"the files have only {rounds - left} examples"
-            raise StreamError(message)
-        hearing = ()
-
-
-def _record(recorders: Sequence[Learner], part: Any, rows: int) -> None:
-    for recorder in recorders:
-        heard, wrong = recorder.run_part(part, 0, rows)
-        if heard.rounds != rows:
-            raise StreamError(wrong)
+            return  # there are no examples

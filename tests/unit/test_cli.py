@@ -84,7 +84,7 @@ def test_predictions_and_certificate(stream: Path, tmp_path: Path) -> None:
     learner = mb.BalancedWinnow(update_margin=0.0003)
     ledger = learner.run(mb.Source(stream))
     found = json.loads(call("run", stream, "--json", "--certify", "--predictions", tmp_path / "p"))
-    assert found["certificate"] == json.loads(learner.certify().to_json())
+    assert found["certificate"] == json.loads(learner.certify(X=mb.Source(stream)).to_json())
     assert (tmp_path / "p").read_text().split() == [str(label) for label in ledger.predictions.tolist()]
 
 

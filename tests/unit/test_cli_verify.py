@@ -180,18 +180,19 @@ def test_stopped_by_a_bad_line(tmp_path: Path) -> None:
 
 
 def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the mistaken examples exceed what is kept, verify keeps them all and says the verdict."""
+    """When the mistaken examples of a pipe exceed what is kept, verify certifies the whole stream."""
     path = svmlight(tmp_path / "a.svm")
     monkeypatch.setattr("mistakebound.cli.making.DEFAULTS", {"perceptron": {"keep_bytes": 500}})
-    call("run", path, "--learner", "perceptron", "--certificate", tmp_path / "c.json")
+    piped = ("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json")
+    assert "standard input cannot be read a second time" in call(*piped, text=path.read_text())
     assert json.loads((tmp_path / "c.json").read_text())["certificate"]["status"] == "incomplete"
     said = call("verify", tmp_path / "c.json", path)
-    whole = call("run", path, "--learner", "perceptron", "--certify", "--save", tmp_path / "m.mb")
     assert "With all of them" in said
     monkeypatch.undo()
     whole = json.loads(call("run", path, "--learner", "perceptron", "--certify", "--json"))["certificate"]
+    assert whole["scope"] == "whole stream"
     assert f"{whole['mistakes']} mistakes" in said
-    assert f"{whole['bound']:.6g}"[:4] in said
+    assert f"{whole['bound']:,.6g}"[:4] in said
 
 
 @pytest.mark.parametrize(
@@ -200,10 +201,10 @@ def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pyte
         ("", "is no JSON"),
         ("garbage", "is no JSON"),
         ("[]", "no JSON object"),
-        ("{}", "no certificate of format 1"),
-        ('{"format": 1}', "it should say format, learner"),
-        ('{"format": true}', "no certificate of format 1"),
-        ('{"format": 2}', "no certificate of format 1"),
+        ("{}", "not a certificate of format 2"),
+        ('{"format": 1}', "not a certificate of format 2"),
+        ('{"format": true}', "not a certificate of format 2"),
+        ('{"format": 2}', "it should say format, learner"),
         ("[" * 100_000, "is no JSON"),
         ('{"a": 1, "a": 2}', "comes twice"),
         ('{"a": NaN}', "which is no JSON"),

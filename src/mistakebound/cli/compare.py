@@ -82,8 +82,7 @@ def compare(
         seconds = time.perf_counter() - start
         ranked = sorted((each for each in contenders if not each.reason), key=lambda each: each.curve.mistakes)
         if certify:
-            for each in ranked:
-                each.certificate = each.learner.certify()
+            certify_each(ranked, source)
         if not contenders and not stopped:
             message = f"{', '.join(source.files)}: there are no examples"
             raise click.ClickException(message)
@@ -98,6 +97,16 @@ def compare(
         sys.exit(exit_code(stopped))
     if stopped:
         raise click.ClickException(reason_of(stopped))
+
+
+def certify_each(contenders: list[Contender], source: mb.Source) -> None:
+    """Certify each learner, and remark on those of which only the mistaken rounds are covered."""
+    from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
+
+    for each in contenders:
+        each.certificate, reason = certified(each.learner, source)
+        if reason and reason not in source.remarks:
+            source.remarks.append(reason)
 
 
 class Contender:

@@ -120,12 +120,9 @@ def summary(found: dict[str, Any]) -> str:
 def certified(certificate: Certificate) -> str:
     """The certificate in words, with its premises."""
     status = certificate.status.replace(" ", "-")
-    words = f'<p><b class="{status}">{escape(certificate.status)}</b>: {escape(meaning(certificate))}</p>'
-    premises = [
-        ("✓" if each.holds else "✗", text(each.statement) + (f" ({text(each.measured)})" if each.measured else ""))
-        for each in certificate.premises
-    ]
-    return f"<h2>Certificate</h2>{words}{rows(premises)}"
+    verdict = f'<b class="{status}">{escape(certificate.status)}</b> on the {escape(certificate.scope)}'
+    details = "".join(f"<li>{text(line)}</li>" for line in certificate.details())
+    return f"<h2>Certificate</h2><p>{verdict}: {escape(meaning(certificate))}</p><ul>{details}</ul>"
 
 
 def weights(features: Features) -> str:

@@ -59,6 +59,16 @@ def reading_of(source: Source) -> dict[str, Any]:
     return read
 
 
+TEXT_OPTIONS = ("format", "label", "positive", "table", "zero_based")
+"""How text is parsed, and nothing else: all that a certificate may say of reading."""
+
+
+def text_options(source: Source) -> dict[str, Any]:
+    """How the text of a source is parsed, in JSON."""
+    read = reading_of(source)
+    return {name: read[name] for name in TEXT_OPTIONS}
+
+
 def take_up(journey: Journey, said: Any) -> None:
     """Go on where another run stopped; ModelError if that was another one, or its files have changed."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(said, *SAID)

@@ -47,7 +47,7 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
 @click.option(
-    "--passes", default=1, show_default=True, type=click.IntRange(1), help="How often to go through the files."
+    "--passes", default=1, show_default=True, type=click.IntRange(1, 10_000), help="How often to go through the files."
 )
 @click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
 @click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
@@ -75,7 +75,11 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
     type=OutputFile(replaced=True),
     help="Write a certificate that 'verify' can check later.",
 )
-@click.option("--certify", is_flag=True, help="Find a comparator in hindsight, and say what its theorem allows.")
+@click.option(
+    "--certify",
+    is_flag=True,
+    help="Read FILE a second time, find a comparator in hindsight, and show what its theorem allows.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
 def run(
@@ -152,7 +156,8 @@ def run(
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     with told():
-        keep = certify or bool(certificate_to or save_to)
+        wanted = certify or bool(certificate_to)
+        keep = wanted or bool(save_to)
         model = loaded_model or make(learner, options, keep=keep)
         bar = Bar(source, passes, wanted=not as_json)
         table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
@@ -167,7 +172,7 @@ def run(
             with uninterrupted:
                 if not kept:
                     keeper.save(model, out)
-        certificate = model.certify() if (certify or certificate_to) and not nothing else None
+        certificate = certified_run(model, journey, loaded=load_from is not None) if wanted and not nothing else None
         if certificate and certificate_to:
             stopped = write_certificate(model, certificate, journey, certificate_to) or stopped
         if not nothing:
@@ -185,6 +190,16 @@ def run(
         sys.exit(exit_code(stopped))
     if stopped:
         raise click.ClickException(found["stopped"])
+
+
+def certified_run(model: LinearLearner, journey: Journey, *, loaded: bool) -> mb.Certificate:
+    """Certify over the whole stream if its files can be read again; otherwise a remark says why not."""
+    from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
+
+    certificate, reason = certified(model, journey.source, loaded=loaded)
+    if reason:
+        journey.source.remarks.append(reason)
+    return certificate
 
 
 def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: bool, as_json: bool) -> None:

@@ -159,25 +159,26 @@ COLOURS = {"holds": "green", "violated": "red"}
 
 
 def certificate_in_words(certificate: Certificate) -> str:
-    """What a certificate means, and the premises that were checked."""
+    """What a certificate means, and what lies behind it."""
     verdict = click.style(certificate.status, bold=True, fg=COLOURS.get(certificate.status, "yellow"))
-    premises = str(certificate).splitlines()[1:]
-    return "\n".join([f"certificate   {verdict}: {meaning(certificate)}", *premises])
+    details = (f"    {line}" for line in certificate.details())
+    return "\n".join([f"certificate   {verdict} on the {certificate.scope}: {meaning(certificate)}", *details])
 
 
 def meaning(certificate: Certificate) -> str:
     """What a certificate says, in a sentence."""
-    theorem, bound = certificate.theorem, f"{certificate.bound:,.6g}"
+    from mistakebound.certificate import rounded_up  # noqa: PLC0415 - who has a certificate has imported it
+
+    theorem, bound = certificate.theorem, rounded_up(certificate.bound)
     counted = "mistakes" if certificate.updates == certificate.mistakes else "updates, all mistakes among them"
-    if certificate.status == "holds":
-        return f"{theorem} allows {bound} {counted}, and there were {max(certificate.updates, certificate.mistakes):,}"
-    if certificate.status == "vacuous":
-        return f"{theorem} allows {bound} {counted}, which is no less than the {certificate.rounds:,} rounds"
+    count = f"{max(certificate.updates, certificate.mistakes):,}"
+    if certificate.status in ("holds", "vacuous"):
+        return f"{theorem} allows {bound} {counted}, there were {count} in {certificate.rounds:,} rounds"
     if certificate.status == "does not apply":
-        return f"{theorem} asks for something that this stream does not have"
+        return f"{theorem} asks for something that these rounds do not have"
     if certificate.status == "incomplete":
         return (
             "there were too many mistaken examples to keep them all, so that nothing can be said from them alone; "
-            "with --certificate FILE, 'mistakebound verify' replays the stream and says what holds"
+            "run again from a file, which can be read a second time"
         )
-    return f"{theorem} allows {bound} {counted}, and there were more: this is a bug of mistakebound, please report it"
+    return f"{theorem} allows {bound} {counted}, there were {count}: this is a bug of mistakebound, please report it"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import Premise
+from mistakebound.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS
+from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
 from mistakebound.theorems.base import (
-    Premise,
     Theorem,
     Witness,
     indicator,
@@ -187,14 +186,15 @@ class BalancedWinnow(WinnowAgnostic):
         """Maximum L1/L∞ margin if it is large enough for the rate, or the agnostic form: the smaller bound."""
         from mistakebound.comparator import max_l1_margin  # noqa: PLC0415
 
-        agnostic = super().search(evidence)
-        if agnostic is not None and evidence.scope != MISTAKEN_ROUNDS and not nearly_separates(self, evidence, agnostic):
+        agnostic, whole = super().search(evidence), evidence.scope != MISTAKEN_ROUNDS
+        if agnostic is not None and whole and not nearly_separates(self, evidence, agnostic):
             return agnostic
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
-        if u is None or not 0 < _gain(evidence, least(evidence.margins(u))):
+        if u is None or _gain(evidence, least(evidence.margins(u))) <= 0:
             return agnostic
-        found = [Witness(u=u), *([] if agnostic is None else [agnostic])]
-        return found[0] if evidence.scope == MISTAKEN_ROUNDS else min(found, key=lambda w: self.bound(evidence, w))
+        if agnostic is None or not whole:
+            return Witness(u=u)
+        return min(Witness(u=u), agnostic, key=lambda witness: self.bound(evidence, witness))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """The same on (x, −x)."""

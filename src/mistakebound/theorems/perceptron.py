@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS
-from mistakebound.theorems.base import Premise, Theorem, Witness, indicator, least, separates
+from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
+from mistakebound.theorems.base import Theorem, Witness, indicator, least, separates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS
-from mistakebound.theorems.base import Premise, Theorem, Witness, least, nearly_separates
+from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
+from mistakebound.theorems.base import Theorem, Witness, least, nearly_separates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,7 @@ class PNorm(Theorem):
         agnostic = Witness(u=np.zeros(evidence.n), margin=1.0)
         if evidence.scope != MISTAKEN_ROUNDS:
             radius = math.hypot(evidence.radius(p), math.sqrt(2 * evidence.rule.update_margin / (p - 1)))
-            u = agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times)
-            agnostic = Witness(u=u, margin=1.0)
+            agnostic = Witness(u=agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times), margin=1.0)
             if not nearly_separates(self, evidence, agnostic):
                 return agnostic
         u = max_pnorm_margin(evidence.X, evidence.y, p)
@@ -98,4 +97,3 @@ def _gamma(evidence: Evidence, witness: Witness) -> float:
         return witness.margin
     own = least(evidence.margins(witness.vector()))
     return own if 0 < own < np.inf else 1.0
-

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound.theorems.base import Premise
+from mistakebound.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound import bounds
+from mistakebound.evidence import Premise
 from mistakebound.rules import WinnowRule
-from mistakebound.theorems.base import Premise, Theorem, Witness, indicator
+from mistakebound.theorems.base import Theorem, Witness, indicator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +54,7 @@ class Littlestone(Theorem):
 
     def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
         """0 where one of the variables is true, −1 elsewhere."""
-        return disjunction(evidence, witness) - 1.0
+        return disjunction(evidence, witness).astype(np.float64) - 1
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Relevant weights never fall; a promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ."""
@@ -189,7 +190,7 @@ class Elimination(Theorem):
 
     def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
         """0 where one of the variables is true, −1 elsewhere."""
-        return disjunction(evidence, witness) - 1.0
+        return disjunction(evidence, witness).astype(np.float64) - 1
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Each mistake is on a negative example and removes at least one variable, all irrelevant."""
