@@ -63,7 +63,12 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
         assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
         assert (CONSTANT in [one.feature for one in each.contributions]) == bool(learner.ledger_.rule.bias)
     new = tmp_path / "new"
-    texts = {"svm": "1 1:1 99:1\n", "vw": "| a zz\n", "json": '{"a": 1, "zz": 1}\n', "csv": "a,zz\n1,1\n"}
+    texts = {
+        "svm": "1 1:1 99:1\n",
+        "vw": "| a zz\n",
+        "json": '{"a": 1, "zz": 1}\n',
+        "csv": "a,b,c,d,e,f,g,h,zz\n1,0,0,0,0,0,0,0,1\n",
+    }
     new.write_text(texts[format])
     (one,) = explanations(learner, mb.Source(new))
     assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import json_of, note, shown, told
-from mistakebound.cli.reading import loaded, notes_of, reading, source_to_predict
+from mistakebound.cli.reading import notes_of, reading, source_of
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -30,7 +31,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
     positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
 
-    FILE is read as those were that the model learned from; say it here only if that has changed.
+    FILE is read as those were that the model learned from, as by `mistakebound predict`.
 
     \b
     Examples:
@@ -40,8 +41,8 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     from mistakebound.explain import explanations  # noqa: PLC0415 - it needs numpy
 
     with told():
-        learner, known = loaded(model)
-        source = source_to_predict((file,), options, known)
+        learner = mb.load(model)
+        source = source_of((file,), options, learner)
         found = explanations(learner, source, line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):

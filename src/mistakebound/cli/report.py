@@ -53,11 +53,9 @@ def write_page(
     curve: Curve,
     model: LinearLearner,
     certificate: Certificate | None,
-    *,
-    zero_based: bool,
 ) -> None:
     """Write the page of a run."""
-    text = page(found, curve.to_now(), Features(model, zero_based=zero_based), certificate)
+    text = page(found, curve.to_now(), Features(model), certificate)
     with naming(path):
         Path(path).write_text(text, encoding="utf-8")
 

@@ -20,7 +20,7 @@ from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, Table, json_of, told, written
-from mistakebound.cli.reading import FILES, loaded, reading, source_of
+from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.errors import naming
@@ -142,9 +142,8 @@ def run(
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
     with told():
-        loaded_model, known = loaded(load_from) if load_from else (None, None)
-    source = source_of(files, options, known)
-    source.label_may_be_missing = False  # nothing could be learned
+        loaded_model = mb.load(load_from) if load_from else None
+    source = source_of(files, options, loaded_model)
     source.follow = follow
     if follow and passes > 1:
         message = "a file that is followed has no end, and so no second pass: leave out --passes"
@@ -178,7 +177,7 @@ def run(
         if report and curve:
             from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
 
-            write_page(report, found, curve, model, certificate, zero_based=source.zero_based)
+            write_page(report, found, curve, model, certificate)
             found["report"] = report
         say(found, certificate, nothing=nothing, as_json=as_json)
     if isinstance(stopped, KeyboardInterrupt):

@@ -71,12 +71,13 @@ def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> 
             sentences[column] += " " in value
     mixed = [column for column in source.columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
+    table = source.how.table
     guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
     if counted["mistakes"] > guessing:
         once = max(FEW, model.ledger_.updates // 2)  # then most were learned once, and will never come again
-        texts = [column for column in source.columns if sentences[column] >= once and "text" not in source.table]
+        texts = [column for column in source.columns if sentences[column] >= once and "text" not in table]
         found += [f"column {column} has sentences? try --text {column}" for column in texts]
-        if numbers.difference(mixed) and "bins" not in source.table:
+        if numbers.difference(mixed) and "bins" not in table:
             found.append("numbers of very different sizes? try --bins 4")
     return found
 
