@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from mistakebound.container import fields, is_list_of, need
 from mistakebound.errors import MissingColumnsError, OptionConflictError
 from mistakebound.limits import fault_of, fault_of_table
 from mistakebound.tables import numbered_names
@@ -58,6 +57,8 @@ class Reading:
     @classmethod
     def from_json(cls, said: Any) -> Reading:
         """What a model file says of reading, if it is what ``to_json`` would have written; ModelError otherwise."""
+        from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
+
         wrong = "how its files were read is not told rightly"
         said = {"columns": [], **said} if isinstance(said, dict) else said  # the first files of format 3 do not have it
         form, label, zero_based, table, columns = fields(said, "format", "label", "zero_based", "table", "columns")

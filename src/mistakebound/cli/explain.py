@@ -9,8 +9,9 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, note, shown, told
+from mistakebound.cli.output import json_of, note, told
 from mistakebound.cli.reading import notes_of, reading, source_of
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -57,15 +58,17 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
 def in_words(found: Explanation, top: int) -> str:
     """A few lines for a person."""
-    label = "" if found.label is None else f", truly {shown(str(found.label))}"
+    label = "" if found.label is None else f", truly {escaped(found.label)}"
     sign = ">=" if found.score >= found.threshold else "<"
     lines = [
-        f"{found.file}:{found.line}: predicted {shown(str(found.prediction))}{label}",
+        f"{escaped(found.file)}:{found.line}: predicted {escaped(found.prediction)}{label}",
         f"score {found.score:.6g} {sign} threshold {found.threshold:.6g}",
         f"{'adds':>14} {'value':>12} {'weight':>14}  feature",
     ]
     listed = found.contributions[: top or None]
-    lines += [f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {shown(each.feature)}" for each in listed]
+    lines += [
+        f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {escaped(each.feature)}" for each in listed
+    ]
     rest = found.contributions[len(listed) :]
     if rest:
         lines.append(f"{sum(each.adds for each in rest):>14.6g} {'':>12} {'':>14}  ({len(rest)} more features)")

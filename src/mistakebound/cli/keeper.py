@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.errors import ModelError
+from mistakebound.escaping import escaped
 from mistakebound.learners import KINDS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Keeper:
     def resume(self, fresh: LinearLearner, predictions: str | None) -> tuple[LinearLearner, int]:
         """The model to go on with, and where its predictions go on; the fresh one if there is no checkpoint yet."""
         if self.path is None or not os.path.exists(self.path):
-            click.echo(f"{self.path} is not there yet: beginning at the start", err=True)
+            click.echo(f"{escaped(self.path)} is not there yet: beginning at the start", err=True)
             return fresh, 0
         from pathlib import Path  # noqa: PLC0415
 

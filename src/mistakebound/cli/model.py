@@ -8,8 +8,9 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, note, shown, told
+from mistakebound.cli.output import in_lines, json_of, note, told
 from mistakebound.cli.reading import FILES, notes_of, reading, source_of
+from mistakebound.escaping import escaped
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -25,6 +26,9 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     contradict the model's are refused, and so is a table without columns that it learned from (--ignore COLUMN does
     without one). A column of labels may be missing; of a table without a header, only if it was the last one.
 
+    Control characters in a label are written as escapes (a newline as \n), so that there is a line for each example;
+    all other labels are written as they are.
+
     \b
     Examples:
       mistakebound predict model.mb new.csv
@@ -38,7 +42,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
         for numbers, labels, unknown_here in learner.scored_parts(source):
             rows += len(numbers)
             unknown += unknown_here
-            pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
+            pairs = zip(in_lines(labels.tolist()), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
         for remark in notes_of(source):
@@ -85,4 +89,4 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
         if constant is not None:
             click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
         for name, weight in found:
-            click.echo(f"{weight:>14.6g}  {shown(name)}")
+            click.echo(f"{weight:>14.6g}  {escaped(name)}")

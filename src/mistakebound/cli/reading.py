@@ -125,9 +125,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
         message = f"{given} contradicts the model, whose files were read with {known}: leave it out"
-        raise click.UsageError(escaped(message)) from None
+        raise click.UsageError(message) from None
     except ValueError as error:
-        raise click.UsageError(escaped(str(error))) from None
+        raise click.UsageError(str(error)) from None
     return source
 
 

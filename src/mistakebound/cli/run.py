@@ -19,11 +19,12 @@ from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, Table, json_of, told, written
+from mistakebound.cli.output import OutputFile, Table, in_lines, json_of, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.errors import naming
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -193,7 +194,7 @@ def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: b
         click.echo(json_of(found | told_of))
         return
     for line in found["skipped"]:
-        click.echo(f"skipped {line}", err=True)
+        click.echo(f"skipped {escaped(line)}", err=True)
     if not nothing:
         click.echo("\n" + in_words(found), color=COLOUR)
     if certificate:
@@ -306,7 +307,7 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
                     table.tell(source.remarks)
                     if out:
                         with naming(out.name):
-                            out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
+                            out.writelines(f"{label}\n" for label in in_lines(ledger.predictions.tolist()))
                             out.flush()
                     keeper.learned(model, ledger.rounds, out)
                 if wrong:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.making import DEFAULTS
-from mistakebound.cli.output import reason_of, shown
+from mistakebound.cli.output import reason_of
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     import mistakebound as mb
@@ -101,8 +102,8 @@ def options_of(rule: Rule) -> str:
 def in_words(found: dict[str, Any]) -> str:
     """A few lines for a person."""
     rounds, seconds = found["rounds"], found["seconds"]
-    negative, positive = (shown(str(label)) for label in found["classes"])
-    guess = f"always saying {shown(str(found['majority']))} ({share(found['majority_mistakes'], rounds)})"
+    negative, positive = (escaped(label) for label in found["classes"])
+    guess = f"always saying {escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
     lines = [
         click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
@@ -112,11 +113,11 @@ def in_words(found: dict[str, Any]) -> str:
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
-    lines += [f"advice        {each}" for each in found["advice"]]
+    lines += [f"advice        {escaped(each)}" for each in found["advice"]]
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
     files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
-    lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]
+    lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
 
 
