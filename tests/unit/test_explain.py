@@ -11,7 +11,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli.output import shown
+from mistakebound.escaping import escaped
 from mistakebound.explain import CONSTANT, Features, explanations
 
 LEARNERS: list[Any] = [
@@ -166,8 +166,8 @@ def test_weights_command(tmp_path: Path) -> None:
 
 def test_names_cannot_play_tricks_on_a_terminal(tmp_path: Path) -> None:
     """What cannot be printed is escaped; what can stays as it is."""
-    assert shown("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
-    assert shown("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
+    assert escaped("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
+    assert escaped("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
     path, model = tmp_path / "x.vw", tmp_path / "m.mb"
     path.write_text("0 | \x1b[31mred\n")
     call("run", path, "--learner", "perceptron", "--save", model)

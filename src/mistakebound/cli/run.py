@@ -111,7 +111,7 @@ def run(
       mistakebound run trips.parquet --label late --categorical hour --interact hour,day
       mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
       mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
-      mistakebound run access.csv --label bad --follow --save model.mb
+      mistakebound run access.csv --label bad --follow --save access.mb
       zcat train.vw.gz | mistakebound run - --json
 
     \b
