@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
+from mistakebound.errors import MissingColumnsError
 from mistakebound.formats import ARROW_STREAM, OLD_FEATHER, PARQUET
+from mistakebound.tables import header_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,17 +27,18 @@ class Columns:
     are columns of their own, called ``struct.field``; a list of strings can be a text.
     """
 
-    def __init__(self, file: str, raw: Any, start: bytes, told: dict[str, Any]) -> None:
+    def __init__(self, file: str, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
         self.file = file
         with named(file):
-            self._open(raw, start, told)
+            self._open(raw, start, declared)
 
-    def _open(self, raw: Any, start: bytes, told: dict[str, Any]) -> None:
+    def _open(self, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
+        self.schema, self.rows, self._batches = opened(raw, start)
+        names = [field.name for field in flat(self.schema.empty_table()).schema]
+        told = declared(names)
         if "header" in told or "separator" in told:
             message = "a header and a separator are told of tables of text only"
             raise ValueError(message)
-        self.schema, self.rows, self._batches = opened(raw, start)
-        names = [field.name for field in flat(self.schema.empty_table()).schema]
         self._declared = {
             role: {place(name, names) for name in ([told[role]] if role == "label" else told.get(role, ()))}
             for role in ("label", "ignore", "text", "categorical")
@@ -48,9 +51,8 @@ class Columns:
             if is_category and not any(number in places for places in self._declared.values()):
                 categories.append(field.name)
         missing = (*MISSING, "nan") if told.get("zeros") else MISSING
-        header = ",".join('"' + name.replace('"', '""') + '"' for name in names)
         self.reader = Reader.table(
-            header.encode() + b"\n",
+            header_of(names),
             **{**told, "categorical": categories, "missing": missing, "header": True, "separator": ","},
         )
 
@@ -117,6 +119,9 @@ def named(file: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
+        raise
+    except MissingColumnsError as error:
+        error.file = file
         raise
     except Exception as error:  # noqa: BLE001 - pyarrow raises ten kinds, for whatever bytes may say
         message = f"{file}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +33,61 @@ class CellError(StreamError, TypeError):
     """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
 
 
+class OptionConflictError(ValueError):
+    """An option that was passed for a file contradicts how the model's own files were read.
+
+    Attributes
+    ----------
+    option : str
+        Its name.
+    given, known : object
+        What was passed, and what the model has.
+    """
+
+    def __init__(self, option: str, given: Any, known: Any) -> None:
+        super().__init__(
+            f"{option}={given!r} contradicts the model, whose files were read with {option}={known!r}: "
+            f"leave {option} out to read these files in the same way"
+        )
+        self.option, self.given, self.known = option, given, known
+
+
+class MissingColumnsError(ValueError):
+    """A table lacks columns that the model learned from.
+
+    Attributes
+    ----------
+    missing, columns : list of str
+        The columns that are missing, and those that there are.
+    file : str
+        The table that lacks them; empty if it is not known yet.
+    """
+
+    def __init__(self, missing: list[str], columns: list[str], file: str = "") -> None:
+        super().__init__(missing, columns, file)
+        self.missing, self.columns, self.file = missing, columns, file
+
+    def __str__(self) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
+
+        names = []
+        for name in self.missing[:LISTED]:
+            near = get_close_matches(name, self.columns, n=1)
+            names.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
+        more = ", ..." if len(self.missing) > LISTED else ""
+        there = ", ".join(self.columns[:LISTED]) + (", ..." if len(self.columns) > LISTED else "")
+        return (
+            f"{self.file}{': ' if self.file else ''}there is no column {', '.join(names)}{more}, "
+            f"which the model learned from; there are: {there} (ignore a column to do without it)"
+        )
+
+
 class ModelError(ValueError):
     """A file that holds no sound model, or a learner that no file can hold; names the file and the reason."""
 
+
+LISTED = 20
+"""So many names are listed in a message at most."""
 
 OF_A_FEATURE = range(2, 7)
 """Faults of the core that one feature is to blame for."""

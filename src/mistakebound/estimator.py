@@ -39,8 +39,17 @@ class Estimator(Learner):
         self._run_rows(rows, y)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Sequence[Any] | None = None) -> Self:
-        """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one."""
+    def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> Self:
+        """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one.
+
+        A Source has its own labels. A DataFrame has names for columns, unless the learner learned from files with
+        columns: then it is read as those.
+        """
+        if (source := self.source_of(X)) is not None:
+            if classes is not None:
+                self._take_classes(classes)
+            self.run(source, y)
+            return self
         if self._life is None:
             names = frame_names(X)
             rows = self._read_rows(X)
@@ -135,12 +144,13 @@ class Estimator(Learner):
     def _reset(self) -> None:
         self._life = None
         self._labels = Labels(self.default_labels, self.classes)
+        self._reading = None
         vars(self).pop("feature_names_in_", None)
 
     def _score_many(self, X: Any) -> tuple[FloatArray, BoolArray]:
         self._check_fitted("predict")
-        if hasattr(X, "parts"):  # a Source
-            parts = list(self.score_parts(X))
+        if (source := self.source_of(X)) is not None:
+            parts = list(self.score_parts(source))
             labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
             scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
             return scores, np.asarray(labels == self._the_labels().positive, np.bool_)

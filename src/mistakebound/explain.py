@@ -63,12 +63,13 @@ class Features:
     zero_based : bool
         Whether the svmlight file that it learned from counts from 0. A learner that began with a file calls features
         by the file's numbers, which count from 1 unless told; one that began with arrays calls them by their column,
-        which counts from 0. A model does not remember more than whether it began with a file.
+        which counts from 0. A learner that learned from files knows how they count.
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
         self.life: Life = learner._begun()
-        self.first = 1 if self.life.growing and not zero_based else 0
+        known = learner.known_reading()
+        self.first = 1 if self.life.growing and not (zero_based or (known and known.zero_based)) else 0
         weights = self.life.weights()
         bias = self.life.rule.bias
         self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
@@ -129,8 +130,10 @@ class Features:
         return f"not {place + first}" if self.life.reduction.conjunction else str(place + first)
 
 
-def explanations(learner: Learner, source: Source, line: int | None = None) -> Iterator[Explanation]:
+def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> Iterator[Explanation]:
     r"""Take the prediction of each example of files apart, without learning; with ``line``, of that line only.
+
+    X is a Source, or a DataFrame if the learner learned from files with columns.
 
     Examples
     --------
@@ -144,12 +147,17 @@ def explanations(learner: Learner, source: Source, line: int | None = None) -> I
     >>> found.score, [(each.feature, each.adds) for each in found.contributions]
     (-1.25, [('1', -1.0), ('3', -0.25)])
     """
+    source = learner.source_of(X)
+    if source is None:
+        message = f"explanations are of a Source, or of a DataFrame for a model of tables; got {type(X).__name__}"
+        raise TypeError(message)
     features = Features(learner)
     life, labels = features.life, learner._the_labels()
+    learner.read_as_before(source, labels_needed=False)
     for part in source.parts():
         scores, positive, words = learner._start_with(part.chunk).score_part(part)
         for row, score in enumerate(scores.tolist()):
-            its_line = part.begin.line + part.chunk.line(row)
+            its_line = part.line(row)
             if line not in (None, its_line):
                 continue
             yield Explanation(

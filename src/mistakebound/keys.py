@@ -7,6 +7,8 @@ from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mistakebound.formats import BYTE_ORDER_MARK
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -25,6 +27,22 @@ def keys_of(line: bytes) -> list[str]:
     except (ValueError, RecursionError):  # whoever reads it for its features will say
         return []
     return list(below(value, "")) if isinstance(value, dict) else []
+
+
+def is_object(start: bytes, *, whole: bool) -> bool:
+    """Whether the first line that is not empty begins an object, or is a whole one.
+
+    >>> is_object(b'{"a": 1}', whole=True), is_object(b"{x},1", whole=True), is_object(b"{x},1", whole=False)
+    (True, False, True)
+    """
+    lines = (line.strip() for line in BytesIO(start.removeprefix(BYTE_ORDER_MARK)))
+    line = next((line for line in lines if line), b"")
+    if not line.startswith(b"{") or not whole:
+        return line.startswith(b"{")
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def below(value: Any, path: str) -> Iterator[str]:

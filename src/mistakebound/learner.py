@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound.both_labels import both_labels_first
 from mistakebound.errors import StreamError
-from mistakebound.example import Named, as_example, is_empty, is_named, read_one, read_rows
+from mistakebound.example import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows
 from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mistakebound.example import Positional
     from mistakebound.ledger import Ledger
     from mistakebound.parts import Part, Place
+    from mistakebound.reading import Reading
     from mistakebound.rules import Rule
     from mistakebound.sources import Source
 
@@ -47,6 +48,8 @@ class Learner:
     # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
     _life: Life | None = None
     _labels: Labels | None = None
+    _reading: Reading | None = None
+    """How the files that it learned from were read."""
 
     def _make_rule(self, n: int | None) -> Rule:
         """Return the rule with its parameters; n is the number of features, None when features have names."""
@@ -77,7 +80,10 @@ class Learner:
         except (AttributeError, KeyError, TypeError, ValueError):
             pass
         try:
-            self._learn_one(as_example(x), y)
+            if (row := self._row(x)) is not None:
+                list(self.run_parts(row, [y]))
+            else:
+                self._learn_one(as_example(x), y)
         except ValueError as error:
             rounds = 0 if life is None else life.counts.rounds
             self._forget(life)
@@ -95,6 +101,9 @@ class Learner:
         self._labels = labels
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
+        if (row := self._row(x)) is not None:
+            [(scores, labels)] = self.score_parts(row)
+            return float(scores[0]), bool(labels[0] == self._the_labels().positive)
         x = as_example(x)
         if self._brings_names(x):
             return self._start(None).score_named(x)
@@ -114,14 +123,16 @@ class Learner:
         Parameters
         ----------
         X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-            One example a round. The columns of a DataFrame are names here. A Source brings its own labels.
+            One example a round. The columns of a DataFrame are names here, but a learner that learned from files with
+            columns reads it as those. A Source brings its own labels. What is not passed to it is as in the files
+            that the learner learned from before.
         y : iterable
-            One label a round.
+            One label a round. Not needed for a DataFrame that is read as files were, and has their column of labels.
         """
-        if hasattr(X, "parts"):  # a Source
+        if (source := self.source_of(X)) is not None:
             before = NO_ROUNDS if self._life is None else self._life.counts
             positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
-            for part in self.run_parts(X):
+            for part in self.run_parts(source, y):
                 positive.append(part.positive)
                 mistakes.append(part.mistake_rounds + rounds)
                 rounds += part.rounds
@@ -134,35 +145,49 @@ class Learner:
             raise
         return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
 
-    def run_parts(self, source: Source) -> Iterator[Ledger]:
+    def run_parts(self, source: Source, y: Any = None) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
         rounds = 0
-        for part in self.parts_of(source):
-            ledger, wrong = self.run_part(part)
+        labels = None if y is None or source.rows is None else labels_of_rows(y, source.rows)
+        for part in self.parts_of(source, labels=labels):
+            own = None if labels is None else labels[part.begin.rows :][: part.rows]
+            ledger, wrong = self.run_part(part, y=own)
             yield ledger
             rounds += ledger.rounds
             if wrong:
                 del source.skipped[part.skipped_before(ledger.rounds) :]  # nobody came to those after it
                 raise StreamError(wrong, round=rounds, ledger=self.ledger_)
 
-    def parts_of(self, source: Source, start: Place = START) -> Iterator[Part]:
+    def parts_of(self, source: Source, start: Place = START, labels: AnyArray | None = None) -> Iterator[Part]:
         """The parts of files as they are to be learned: none before both labels are known, if that can be."""
+        self.read_as_before(source)
+        if labels is not None:
+            source.label_may_be_missing = True
+            self._look_ahead(labels)
         parts = source.parts(start)
-        return parts if self._the_labels().settled else both_labels_first(parts)
+        return parts if self._the_labels().settled or labels is not None else both_labels_first(parts)
 
-    def run_part(self, part: Part, first: int = 0, last: int | None = None) -> tuple[Ledger, str]:
-        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them."""
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Ledger, str]:
+        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them.
+
+        ``y`` are the labels of its rows, if they are not those of the file.
+        """
         last = part.rows if last is None else min(last, part.rows)
         life = self._start_with(part.chunk)
         labels = self._the_labels().copy()
-        codes = labels.encode_ids(part.labels, part.label_ids[first:last])
+        known = (
+            labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
+        )
+        codes = bytes(known)
         played = life.play_part(part, codes, first)
         if played.row > 0:
-            self._labels = labels
+            self._labels, self._reading = labels, part.reading
         ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
-            label = part.label(row)
+            label = part.label(row) if y is None else y[row]
             words = played.words if not unknown else part.no_label(row) if label is None else labels.objection(label)
             return ledger, f"{part.where(row)}: {words}"
         return ledger, part.error if last == part.rows else ""
@@ -174,6 +199,7 @@ class Learner:
     def scored_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray, int]]:
         """Like ``score_parts``; also how many of the examples have features with names, none of which is known."""
         rounds = 0
+        self.read_as_before(source, labels_needed=False)
         for part in source.parts():
             life = self._start_with(part.chunk)
             scores, positive, words = life.score_part(part)
@@ -187,10 +213,7 @@ class Learner:
                 raise StreamError(part.error, round=rounds)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
-        labels = as_labels(y)
-        if len(labels) != len(rows) and not (rows.broken and len(labels) > len(rows)):
-            message = f"X has {len(rows)} rounds but y has {len(labels)} labels: inconsistent numbers of samples"
-            raise ValueError(message)
+        labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
         begun = self._life
         try:
             life = self._start(rows.width)
@@ -301,6 +324,44 @@ class Learner:
         life = self._begun()
         return float(life.weights()[-1]) * life.rule.bias if life.rule.bias else 0.0
 
+    # ------------------------------------------------------------------ files
+
+    def source_of(self, X: Any) -> Source | None:
+        """X as a source: if it is one, or is a frame and the learner reads columns as those of its files."""
+        if hasattr(X, "parts"):
+            source: Source = X
+            return source
+        if is_frame(X) and self._reads_columns():
+            from mistakebound.frames import FrameSource  # noqa: PLC0415 - few need it
+
+            return FrameSource(X)
+        return None
+
+    def _row(self, x: Any) -> Source | None:
+        """A frame of one row, or a pandas Series, as a source, if the learner reads it so."""
+        if not (is_frame(x) or hasattr(x, "to_frame")) or not self._reads_columns():
+            return None
+        frame = x if is_frame(x) else x.to_frame().T
+        if len(frame) != 1:
+            message = f"one example is one row, got a DataFrame of {len(frame)}; use run, fit or predict for many"
+            raise ValueError(message)
+        return self.source_of(frame)
+
+    def known_reading(self) -> Reading | None:
+        """How its files were read, once something was learned."""
+        return self._reading if self._life is not None and self._life.counts.rounds else None
+
+    def _reads_columns(self) -> bool:
+        known = self.known_reading()
+        return known is not None and known.has_columns and self._begun().named
+
+    def read_as_before(self, source: Source, *, labels_needed: bool = True) -> None:
+        """Make a source read its files as those before, as far as nothing else was passed to it."""
+        known = self.known_reading()
+        if known is None or source.reading != known:  # otherwise it is the one that the learner knows it from
+            source.inherit(known)
+        source.labels_needed = labels_needed
+
     # ------------------------------------------------------------------ inside
 
     def _the_labels(self) -> Labels:
@@ -352,6 +413,15 @@ class Learner:
     def __copy__(self) -> Self:
         """A copy learns on its own, so it cannot share the weights."""
         return deepcopy(self)
+
+
+def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
+    """Labels for so many rows; there may be more of them if the rows are broken off."""
+    labels = as_labels(y)
+    if len(labels) != rows and not (more and len(labels) > rows):
+        message = f"X has {rows} rounds but y has {len(labels)} labels: inconsistent numbers of samples"
+        raise ValueError(message)
+    return labels
 
 
 NOTHING = object()

@@ -9,6 +9,7 @@ from mistakebound.numbering import MOST
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk
+    from mistakebound.reading import Reading
 
 
 class Place(NamedTuple):
@@ -51,6 +52,8 @@ class Part(NamedTuple):
     """Of JSON, where the label should be."""
     other_labels: tuple[bytes, ...] = ()
     """Of those rows whose place is 255: two classes are long exceeded, but a matrix may have them all."""
+    reading: Reading | None = None
+    """What a model that learns from it should keep of how it was read."""
 
     def label(self, row: int) -> Any:
         """Label of a row."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
+from mistakebound.escaping import escaped
 from mistakebound.theorems import Premise
 from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theorem_of
 from mistakebound.theorems.sequences import Turns, against_sequences
@@ -73,14 +74,14 @@ class RegretCertificate:
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
-        lines = [f"{sign} {self.theorem}: {self._told()}: {self.status}"]
+        lines = [f"{sign} {escaped(self.theorem)}: {self._told()}: {escaped(self.status)}"]
         lines += [
-            f"    {'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}"
+            f"    {'✓' if p.holds else '✗'} {escaped(p.statement)}{f'  ({escaped(p.measured)})' if p.measured else ''}"
             for p in self.premises
         ]
         if self.sequence is not None:
-            lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {self.sequence}")
-        return "\n".join([*lines, *([f"    {self.note}"] if self.note else [])])
+            lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {escaped(self.sequence)}")
+        return "\n".join([*lines, *([f"    {escaped(self.note)}"] if self.note else [])])
 
     def _told(self) -> str:
         if not self.rounds:
@@ -89,7 +90,7 @@ class RegretCertificate:
             return "regret and bound are derived from all rounds since the start, which are not at hand"
         kind = "linear regret" if self.gradient else "regret"
         bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
-        return f"{kind} {self.regret:.6g} to {self.against}, {bound}"
+        return f"{kind} {self.regret:.6g} to {escaped(self.against)}, {bound}"
 
 
 def certify_regret(ledger: AggregationLedger) -> RegretCertificate:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mistakebound import texts
-from mistakebound._core import Chunk, Reader
+from mistakebound._core import Chunk, Reader, sniff_table
 from mistakebound.columnar import Columns
 from mistakebound.formats import BYTE_ORDER_MARK, is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL
@@ -18,21 +20,19 @@ from mistakebound.live import Follower
 from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
-from mistakebound.tables import has_header, numbered_names, require_columns, table_of
+from mistakebound.reading import Reading, declared, inherited, learned_from, required
+from mistakebound.tables import Layout, names_of, numbered_names, require_columns, separator_of, table_of
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from mistakebound.arrays import AnyArray
     from mistakebound.pages import Pages
 
     Begin = tuple[int, ...]
     """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
-
-
-Result = TypeVar("Result")
 
 
 class Source:
@@ -75,13 +75,13 @@ class Source:
     needs_text : bool
         Set it to read the files themselves even if there is a cache.
     label_may_be_missing : bool
-        Set it to read also a table that has no column of that name, and svmlight without labels, as those to be
-        predicted do.
-    known_columns : list of str
-        Set it to the columns of tables that were read before: a first line of such names is a header.
-    remembered : set of str
-        Names of options that nobody has told of these files, but of earlier ones: what does not concern the format of
-        these is not asked for, and columns to be ignored may be missing.
+        Set it to read also a table that has no column of that name, and svmlight without labels.
+    labels_needed : bool
+        False where files are only predicted: then a label may be missing unless ``label`` was passed.
+    how : Reading
+        The options that are in use: those passed here and, for the rest, those inherited from a model.
+    reading : Reading or None
+        What a model should keep of these files to read others in the same way; None before reading has begun.
     as_columns : bool
         Set it to get every field of a table or of JSON lines as a feature, zeros among them, and none as the label:
         then what is no feature was not there. Files without columns are refused.
@@ -137,9 +137,8 @@ class Source:
         self.cache = cache
         self.needs_text = False
         self.label_may_be_missing = False
+        self.labels_needed = True
         self.as_columns = False
-        self.known_columns: list[str] = []
-        self.remembered: set[str] = set()
         self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
@@ -147,6 +146,33 @@ class Source:
         self.done = 0
         self._stop = threading.Event()
         self._unlabelled, self._label_key = NO_LABEL, ""
+        self._known: Reading | None = None
+        self.reading: Reading | None = None
+
+    @property
+    def rows(self) -> int | None:
+        """How many there are, if that is known before they are read."""
+        return None
+
+    def inherit(self, known: Reading | None) -> None:
+        """Read these files as those of a model were, where nothing else was passed; None ends that.
+
+        Raises
+        ------
+        OptionConflictError
+            If an option was passed that contradicts the model's.
+        """
+        inherited(self._given, known)
+        self._known = known
+
+    @property
+    def _given(self) -> Reading:
+        return Reading(self.format, self.label, self.zero_based, self.table)
+
+    @property
+    def how(self) -> Reading:
+        """The options that are in use."""
+        return inherited(self._given, self._known)
 
     @property
     def total(self) -> int | None:
@@ -166,6 +192,7 @@ class Source:
         del self.skipped[start.skipped :]
         if start == START:
             self.remarks.clear()
+        self.reading = None
         if self.follow:
             self._check_that_it_can_be_followed()
         behind = start.rows + start.skipped
@@ -212,9 +239,9 @@ class Source:
         if self.follow:
             message = "a file that is followed cannot be cached: it has no end"
             raise ValueError(message)
-        names = ("format", "label", "table", "zero_based", "label_may_be_missing", "known_columns")
+        names = ("format", "label", "table", "zero_based", "label_may_be_missing", "labels_needed")
         how = {name: getattr(self, name) for name in names} | {"other labels": self.labels is not None}
-        how["remembered"] = sorted(self.remembered)
+        how["known"] = None if self._known is None else self._known.to_json()
         cache = Cache(os.fspath(self.cache), self.files, how)
         stored = cache.stored()
         if stored is not None:
@@ -279,8 +306,7 @@ class Source:
         if self.follow and file is self.files[-1]:
             yield from map(Text, Follower(file, self._stop, self.remarks.append).texts(texts.BLOCK))
         else:
-            by_content = self.format == "auto" or "format" in self.remembered
-            with opened(file, partial(self._columns, file) if by_content else None) as text:
+            with opened(file, partial(self._columns, file) if self.format == "auto" else None) as text:
                 yield text
                 if text.was_written_to():
                     self._remark(f"{file} was written to while it was read")
@@ -298,8 +324,7 @@ class Source:
         return parsed_one_by_one(reader, blocks, self.skip_bad, first=byte == 0)
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
-        told = self._told(self.label or "", leave=("header", "separator"))
-        return self._with_or_without_label(partial(Columns, file, raw, start), told)
+        return Columns(file, raw, start, self._declared)
 
     def _check_that_it_can_be_followed(self) -> None:
         file = self.files[-1]
@@ -326,7 +351,7 @@ class Source:
 
     def _suffices(self, seen: bytes) -> bool:
         lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
-        return len(lines) >= (2 if self._kind(seen) == "table" and "header" not in self.table else 1)
+        return len(lines) >= (2 if self._kind(seen) == "table" and "header" not in self.how.table else 1)
 
     def _watched(
         self, file: str, reader: Reader, seen: bytes, blocks: Iterable[tuple[Any, bool]]
@@ -338,7 +363,7 @@ class Source:
                 with of_file(file):
                     if self.format == "auto":
                         refuse_what_is_no_text(seen[:ENOUGH])
-                    if reader.columns and self._table(seen).columns != reader.columns:
+                    if reader.columns and self._table(seen)[0].columns != reader.columns:
                         message = "the first lines looked like another table than these: tell --separator and --header"
                         raise ValueError(message)
             yield block, last
@@ -347,6 +372,7 @@ class Source:
         """The reader of this file: each of columns has its own, and texts have that of the first one."""
         if text.columns:
             self._know_columns(text.columns.reader)
+            self._keep("columnar")
             return text.columns.reader
         with of_file(file):
             if start.startswith(BYTE_ORDER_MARK) and (kind := self._kind(start)) in ("svmlight", "vw"):
@@ -355,87 +381,117 @@ class Source:
                 )
                 raise ValueError(message)
             if known is None:
-                reader = self._reader(start)
+                reader, kind, layout = self._reader(start)
                 self._know_columns(reader)
+                self._keep(kind, layout)
                 return reader
             if known.columns and not numbered_names(known.columns):
-                require_columns(known.columns, self._table(start, header=True).columns)
+                require_columns(known.columns, self._table(start, header=True)[0].columns)
         return known
 
     def _know_columns(self, reader: Reader) -> None:
         self.columns = reader.columns
         if self.columns and self.labels is None:
-            self._unlabelled = NO_COLUMN + ", ".join(self.columns[:20]) + ")" if self.label is None else NO_LABEL
+            self._unlabelled = NO_COLUMN + ", ".join(self.columns[:20]) + ")" if self.how.label is None else NO_LABEL
 
-    def _reader(self, start: bytes) -> Reader:
+    def _keep(self, kind: str, layout: Layout | None = None) -> None:
+        """Note what a model should keep of the file that is read now, beside those before it."""
+        how, before = self.how, self.reading or self._known
+        if kind == "json":
+            how = replace(how, label=self._label_key)
+        if before is None or not before.has_columns or before.format == "auto":
+            how = replace(how, format=kind)
+        else:
+            how = replace(how, format=before.format)  # the first one settles it
+        if layout is not None:
+            how = replace(how, table={**how.table, **layout._asdict()})
+        self.reading = learned_from(how, self.columns, before)
+
+    def _reader(self, start: bytes) -> tuple[Reader, str, Layout | None]:
         if self.format == "auto":
             refuse_what_is_no_text(start[:ENOUGH])
         kind = self._kind(start)
         if kind == "table":
-            return self._table(start)
+            reader, layout = self._table(start)
+            return reader, kind, layout
+        how = self.how
         if kind == "json":
             known = {"ignore", "text", "words", "letters", "bins"}
-            for name in self.table.keys() - known - self.remembered:
+            for name in self.table.keys() - known:
                 message = f"this is json: {name} is told of tables only"
                 raise ValueError(message)
-            if wanted := [n for role in {"text", "ignore"} - self.remembered for n in self.table.get(role, ())]:
+            if wanted := [name for role in ("text", "ignore") for name in self.table.get(role, ())]:
                 from mistakebound.keys import never_seen  # noqa: PLC0415 - most runs do without
 
                 for remark in never_seen(start[: start.find(b"\n", ENOUGH) + 1 or None], wanted):
                     self._remark(remark)
-            self._label_key = "" if self.as_columns else self.label or "label"
-            return Reader.json(**self._told(self._label_key, leave=tuple(self.table.keys() - known)))
+            self._label_key = "" if self.as_columns else how.label or "label"
+            told = {name: value for name, value in how.table.items() if name in known}
+            return Reader.json(self._label_key, **told, zeros=self.as_columns), kind, None
         if self.as_columns:
             message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
             raise ValueError(message)
-        if (self.label is not None and "label" not in self.remembered) or self.table.keys() - self.remembered:
+        if self.label is not None or self.table:
             message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
             raise ValueError(message)
-        return Reader(kind, self.zero_based, self._is_label_optional())
+        return Reader(kind, how.zero_based, self._is_label_optional()), kind, None
 
     def _is_label_optional(self) -> bool:
-        return self.label_may_be_missing or self.labels is not None
+        needed = self.labels_needed or self.label is not None  # who says where the label is has one
+        return self.label_may_be_missing or self.labels is not None or not needed
 
     def _kind(self, start: bytes) -> str:
-        return tell_format(start) if self.format == "auto" else self.format
+        """What a text is: as it is told, or as a model's files were; a table and JSON lines cannot be confused."""
+        how = self.how
+        if self.format != "auto" or how.format not in ("table", "json"):
+            return tell_format(start) if self.format == "auto" else self.format
+        from mistakebound.keys import is_object  # noqa: PLC0415 - most runs do without
 
-    def _table(self, start: bytes, **known: Any) -> Reader:
-        told = {**self._told(self.label or ""), **known}
+        return "json" if is_object(start, whole=how.format == "table") else "table"
+
+    @property
+    def _inherits(self) -> bool:
+        """Whether columns are read as a model's own were."""
+        return self._known is not None and self._known.has_columns
+
+    def _table(self, start: bytes, **more: Any) -> tuple[Reader, Layout]:
         start = start[: start.find(b"\n", ENOUGH) + 1 or None]  # the same however the text is cut into blocks
-        if self.known_columns and "header" not in told:
-            told |= self._header(start)
-        return self._with_or_without_label(partial(table_of, start), told)
+        if not self._inherits:
+            return table_of(start, {**self._declared([]), **more})
+        how = self.how
+        layout = self._known_layout(start, how)._replace(**more)
+        names = own = names_of(start, layout)
+        if numbered_names(how.columns):
+            names = [f"c{number}" for number in range(1, len(own) + 1)]
+        told = {**self._declared(names), **layout._asdict()}
+        header = layout.separator.join(names).encode() + b"\n"  # whatever it says there, the model has no names
+        return Reader.table(start if names == own else header, **told), layout
 
-    def _header(self, start: bytes) -> dict[str, bool]:
-        """Whether a table has a header, if the tables before it tell."""
-        separator = self.table.get("separator")
-        found = has_header(start, separator, self.known_columns)
-        if found is False and not numbered_names(Reader.table(start, separator=separator).columns):
-            self._remark(UNEXPECTED)
-        return {} if found is None else {"header": found}
+    def _known_layout(self, start: bytes, how: Reading) -> Layout:
+        """The layout of the model's own tables: the first rows of this one must not decide how it is read."""
+        found = Layout(*sniff_table(start))
+        separator = how.table.get("separator", found.separator)
+        wanted = required(how)
+        if how.columns or "header" in how.table:
+            if found.header and not how.has_header and "header" not in self.table:
+                self._remark(UNEXPECTED)
+            found = found._replace(header=how.has_header)
+        elif not found.header:  # an older model, or one of JSON lines
+            with suppress(ValueError):
+                first = names_of(start, Layout(separator, header=True))
+                found = found._replace(header=not {how.label, *wanted}.isdisjoint(first))
+        if found.header and "separator" not in self.table:
+            separator = separator_of(start, separator, wanted)
+        return found._replace(separator=separator)
 
-    def _with_or_without_label(self, read: Callable[[dict[str, Any]], Result], told: dict[str, Any]) -> Result:
-        """Read it as told; if that cannot be, without what may be missing: columns to be ignored, and the label."""
-        try:
-            return read(told)
-        except ValueError:
-            if not self.label_may_be_missing and "ignore" not in self.remembered:
-                raise
-        if "ignore" in self.remembered:
-            rest: dict[str, Any] = {name: told[name] for name in told.keys() & {"header", "separator"}}
-            there = [name for name in told["ignore"] if _can(read, {**rest, "label": "", "ignore": [name]})]
-            told = {**told, "ignore": there}
-        try:
-            return read(told)
-        except ValueError:
-            if not self.label_may_be_missing:
-                raise
-        return read({**told, "label": ""})  # what is missing now may not be
-
-    def _told(self, label: str, leave: tuple[str, ...] = ()) -> dict[str, Any]:
-        """What was told of tables; of what is only remembered, without that which does not concern these."""
-        table = {name: value for name, value in self.table.items() if name not in {*leave} & self.remembered}
-        return {"label": label, **table, **({"zeros": True} if self.as_columns else {})}
+    def _declared(self, names: list[str]) -> dict[str, Any]:
+        """What is told of a table with these columns; of its layout, only what was told of these files."""
+        how = self.how
+        zeros = {"zeros": True} if self.as_columns else {}
+        if not self._inherits:
+            return {"label": how.label or "", **how.table, **zeros}
+        told = declared(how, names, label_may_be_missing=self._is_label_optional())
+        return {name: value for name, value in told.items() if name not in Layout._fields or name in self.table}
 
     def _part(self, chunk: Chunk, file: str, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
         """The rows of a chunk, up to where one bad line too many comes."""
@@ -459,17 +515,9 @@ class Source:
             labels = list(of_positive(labels, wanted))
         if chunk.weighted:
             self._remark(IGNORED)
-        first = 0 if self.zero_based else 1
+        first = 0 if self.how.zero_based else 1
         said = (self._unlabelled, self._label_key)
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said, others)
-
-
-def _can(read: Callable[[dict[str, Any]], Any], told: dict[str, Any]) -> bool:
-    try:
-        read(told)
-    except ValueError:
-        return False
-    return True
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said, others, self.reading)
 
 
 UNEXPECTED = (

@@ -23,6 +23,7 @@ from mistakebound.errors import ModelError
 from mistakebound.labels import Labels, check_classes
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
+from mistakebound.reading import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,14 +57,14 @@ def save(
     path: str | os.PathLike[str],
     kinds: Mapping[str, type[Estimator]],
     progress: dict[str, Any] | None = None,
-    reading: dict[str, Any] | None = None,
 ) -> None:
-    """Write a learner to a file, whole or not at all; beside it, where its run is, and how that reads its files."""
+    """Write a learner to a file, whole or not at all; beside it, where its run is."""
     try:
         own = kinds.get(type(learner).__name__) is type(learner)
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
         said, tensors = _describe(learner)
-        notes = {"progress": progress, "reading": reading}
+        known = learner.known_reading()
+        notes = {"progress": progress, "reading": None if known is None else known.to_json()}
         parts = pack({**said, **{name: note for name, note in notes.items() if note is not None}}, tensors)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
@@ -73,19 +74,22 @@ def save(
 
 def load(path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]) -> Kind:
     """Return the learner that a file holds, or say why it holds none."""
-    return load_with_notes(path, kinds)[0]
+    return load_with_progress(path, kinds)[0]
 
 
-def load_with_notes(
+def load_with_progress(
     path: str | os.PathLike[str], kinds: Mapping[str, type[Kind]]
-) -> tuple[Kind, dict[str, Any] | None, dict[str, Any] | None]:
-    """Return the learner that a file holds, and if the file has them the progress of its run and how that reads."""
+) -> tuple[Kind, dict[str, Any] | None]:
+    """Return the learner that a file holds, and the progress of its run if the file has it."""
     data = Path(path).read_bytes()
     try:
         said, tensors = unpack(data, TENSORS)
         notes = [said.pop(name, None) for name in ("progress", "reading")]
         need(all(note is None or isinstance(note, dict) for note in notes), "its progress or reading is not an object")
-        return _revive(said, tensors, kinds), notes[0], notes[1]
+        learner = _revive(said, tensors, kinds)
+        if notes[1] is not None:
+            vars(learner)["_reading"] = Reading.from_json(notes[1])
+        return learner, notes[0]
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
         raise ModelError(message) from None

@@ -11,6 +11,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import end_of_line, read_at
+from mistakebound.errors import MissingColumnsError
 from mistakebound.formats import GZIP, ZSTD, is_columnar
 from mistakebound.live import Dry, arriving
 
@@ -152,6 +153,9 @@ def of_file(file: str) -> Iterator[None]:
     """Say of this file what is wrong."""
     try:
         yield
+    except MissingColumnsError as error:
+        error.file = file
+        raise
     except ValueError as error:
         message = f"{file}: {error}"
         raise ValueError(message) from None

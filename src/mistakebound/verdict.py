@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.calibration import reliability
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray, IntArray
@@ -133,24 +134,25 @@ class Report:
     def ranking(self) -> str:
         """Who is first, and how sure that is, in a sentence."""
         best, *others = self.scores
+        name = escaped(best)
         if not others:
-            return f"{best} is the only one"
+            return f"{name} is the only one"
         if self.surely_best:
-            return f"{best} is best, with {self.confidence} confidence in all that is clear here"
-        beaten = ", ".join(pair.worse for pair in self.pairs if pair.better == best and pair.clear)
-        return f"{best} is first, {f'by now clearly better than {beaten}' if beaten else 'which is not yet clear'}"
+            return f"{name} is best, with {self.confidence} confidence in all that is clear here"
+        beaten = ", ".join(escaped(pair.worse) for pair in self.pairs if pair.better == best and pair.clear)
+        return f"{name} is first, {f'by now clearly better than {beaten}' if beaten else 'which is not yet clear'}"
 
     @property
     def table(self) -> str:
         """The forecasters, the best first, a line each."""
-        width = max(len("forecaster"), *(len(name) for name in self.scores))
+        width = max(len("forecaster"), *(len(escaped(name)) for name in self.scores))
         titles = ("Brier", "MCB", "DSC", "UNC", "skill", "log score")
         lines = [f"{'forecaster':{width}} {'rounds':>8}" + "".join(f"{title:>10}" for title in titles)]
         for each in self.scores.values():
             parts = each.brier
             numbers = (parts.score, parts.miscalibration, parts.discrimination, parts.uncertainty, each.skill)
             cells = "".join(f"{number:>10.5f}" for number in (*numbers, each.log.score))
-            lines.append(f"{each.name:{width}} {self.rounds:>8,}{cells}")
+            lines.append(f"{escaped(each.name):{width}} {self.rounds:>8,}{cells}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -184,7 +186,7 @@ class Report:
             "forecasters": scores,
             "pairs": pairs,
         }
-        return json.dumps(_finite(data), ensure_ascii=False)
+        return json.dumps(_finite(data))
 
 
 def sentence(pair: Pair, confidence: str) -> str:
@@ -192,11 +194,12 @@ def sentence(pair: Pair, confidence: str) -> str:
     interval = (
         f"difference {pair.difference:+.5f}, {confidence} confidence sequence [{pair.low:+.5f}, {pair.high:+.5f}]"
     )
+    better, worse = escaped(pair.better), escaped(pair.worse)
     if pair.clear_since is not None:
-        said = f"{pair.better} is better than {pair.worse}: {interval}, clear since round {pair.clear_since:,}"
+        said = f"{better} is better than {worse}: {interval}, clear since round {pair.clear_since:,}"
     else:
         evidence = f"not yet clear (evidence {pair.evidence:.3g} of {pair.enough:.3g})"
-        said = f"{pair.better} or {pair.worse}? {interval}, {evidence}"
+        said = f"{better} or {worse}? {interval}, {evidence}"
     return f"{said}; the log score says the opposite" if pair.log_difference > 0 else said
 
 

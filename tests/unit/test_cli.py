@@ -283,7 +283,7 @@ def test_ctrl_c_is_130_wherever_it_falls(
         raise KeyboardInterrupt
 
     call("run", stream, "--save", tmp_path / "m.mb", "--certificate", tmp_path / "c.json")
-    monkeypatch.setattr("mistakebound.store.load_with_notes", interrupted)
+    monkeypatch.setattr("mistakebound.store.load_with_progress", interrupted)
     monkeypatch.setattr("mistakebound.cli.verify.check", interrupted)
     files = [] if command == "weights" else [stream]
     call(command, tmp_path / ("c.json" if command == "verify" else "m.mb"), *files, fails=130)

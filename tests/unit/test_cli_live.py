@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli import COMMANDS, bar, main, output
+from mistakebound.cli import COMMANDS, bar, main
 
 
 @pytest.fixture
@@ -366,7 +366,3 @@ def test_importance_weights_are_not_ignored_silently(tmp_path: Path) -> None:
     assert json.loads(call("run", file, "--json"))["remarks"] == [
         "importance weights are ignored: every line counts once"
     ]
-
-
-def test_what_a_file_holds_cannot_steer_a_terminal() -> None:
-    assert output.printable("a\x1b[2Jé\n") == "a\ufffd[2Jé\n"

@@ -313,7 +313,7 @@ def leaves(at: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def test_forged_progress_is_refused_or_harmless(stopped: list[Any], tmp_path: Path) -> None:
     """Whatever stands in the progress of a model, there is a reason or a run, never a traceback."""
-    learner, progress, _ = store.load_with_notes(tmp_path / "m.mb", KINDS)
+    learner, progress = store.load_with_progress(tmp_path / "m.mb", KINDS)
     original, refused = json.dumps(progress), 0
     for way in list(leaves(progress))[1:]:
         for value in (None, -1, 10**30, "x", [], {}, True, 1.5):

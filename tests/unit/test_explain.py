@@ -11,7 +11,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli.output import shown
+from mistakebound.escaping import escaped
 from mistakebound.explain import CONSTANT, Features, explanations
 
 LEARNERS: list[Any] = [
@@ -63,7 +63,12 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
         assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
         assert (CONSTANT in [one.feature for one in each.contributions]) == bool(learner.ledger_.rule.bias)
     new = tmp_path / "new"
-    texts = {"svm": "1 1:1 99:1\n", "vw": "| a zz\n", "json": '{"a": 1, "zz": 1}\n', "csv": "a,zz\n1,1\n"}
+    texts = {
+        "svm": "1 1:1 99:1\n",
+        "vw": "| a zz\n",
+        "json": '{"a": 1, "zz": 1}\n',
+        "csv": "a,b,c,d,e,f,g,h,zz\n1,0,0,0,0,0,0,0,1\n",
+    }
     new.write_text(texts[format])
     (one,) = explanations(learner, mb.Source(new))
     assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
@@ -161,8 +166,8 @@ def test_weights_command(tmp_path: Path) -> None:
 
 def test_names_cannot_play_tricks_on_a_terminal(tmp_path: Path) -> None:
     """What cannot be printed is escaped; what can stays as it is."""
-    assert shown("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
-    assert shown("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
+    assert escaped("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
+    assert escaped("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
     path, model = tmp_path / "x.vw", tmp_path / "m.mb"
     path.write_text("0 | \x1b[31mred\n")
     call("run", path, "--learner", "perceptron", "--save", model)

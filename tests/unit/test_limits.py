@@ -11,8 +11,8 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli.reading import checked
 from mistakebound.errors import ModelError
+from mistakebound.reading import Reading
 
 ODD = "k\udcff"
 """As Python has an argument that is not UTF-8."""
@@ -67,10 +67,10 @@ def test_sources_out_of_reach(options: dict[str, Any], table: Path) -> None:
 def test_model_files_out_of_reach(said: dict[str, Any]) -> None:
     """A model file may say anything; one that we have written says nothing of this kind."""
     reading: dict[str, Any] = {"format": "table", "label": "k", "zero_based": False, "table": {}}
-    assert checked(reading)["label"] == "k"
+    assert Reading.from_json(reading).label == "k"
     for wrong in ({**reading, "table": said}, {**reading, "label": ODD}):
         with pytest.raises(ModelError, match="not told rightly"):
-            checked(wrong)
+            Reading.from_json(wrong)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory")

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound.cli.interrupt import exit_code, interrupt_behind, uninterrupted
 from mistakebound.cli.manual import EXIT_CODES, UNREAD, kept_as_written
+from mistakebound.escaping import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 COMMANDS = {
     "run": "run",
@@ -37,7 +43,8 @@ class Commands(click.Group):
         if sys.stdout is None:
             ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
         try:
-            return super().invoke(ctx)
+            with escaped_errors():
+                return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             ctx.exit(exit_code(stopped))
         except BrokenPipeError:
@@ -47,6 +54,11 @@ class Commands(click.Group):
             if (interrupt := interrupt_behind(error)) is None:
                 raise
             ctx.exit(exit_code(interrupt))
+
+    def make_context(self, *words: Any, **more: Any) -> click.Context:
+        """Read the options of the whole program; what is wrong with them is escaped, too."""
+        with escaped_errors():
+            return super().make_context(*words, **more)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text, with examples and tables line by line."""
@@ -75,6 +87,16 @@ class Commands(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
             ctx.fail(f"no such command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def escaped_errors() -> Iterator[None]:
+    """Escape what errors quote: names of files and options come from anywhere."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error)["message"] = escaped(error.message)  # which click declares final
+        raise
 
 
 def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own

@@ -90,7 +90,7 @@ class Bar:
 
         wide = Console(stderr=True).width >= WIDE
         known = [] if not self.total else [BarColumn(20), DownloadColumn()] if wide else [TaskProgressColumn()]
-        return foot(*known, TextColumn("{task.fields[told]}", table_column=Column(no_wrap=True)))
+        return foot(*known, TextColumn("{task.fields[told]}", markup=False, table_column=Column(no_wrap=True)))
 
 
 def can_be_drawn() -> bool:

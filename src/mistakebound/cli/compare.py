@@ -15,10 +15,11 @@ from mistakebound.cli.curve import Curve
 from mistakebound.cli.interrupt import exit_code, uninterrupted
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, shown, told
+from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import STOPPED, many, options_of, share, size, stopped_by
+from mistakebound.escaping import escaped
 from mistakebound.parts import START
 
 if TYPE_CHECKING:
@@ -199,11 +200,11 @@ def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.So
         )
     refused = [each for each in contenders if each.reason]
     if refused:
-        lines += ["", "not for this stream:", *(f"  {each.name}: {shown(each.reason)}" for each in refused)]
+        lines += ["", "not for this stream:", *(f"  {each.name}: {escaped(each.reason)}" for each in refused)]
     best = ranked[0]
     label, mistakes = majority(best)
     rounds = best.curve.rounds
-    guess = f"always saying {shown(str(label))}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
+    guess = f"always saying {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
     lines += ["", f"{many(rounds, 'round')}, {size(source.bytes)} read once, {seconds:.2f} s; {guess}"]
     lines += [f"fewest mistakes: mistakebound run ... --learner {best.name}"]
     return "\n".join(lines)

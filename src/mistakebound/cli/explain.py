@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, note, shown, told
-from mistakebound.cli.reading import loaded, notes_of, reading, source_to_predict
+from mistakebound.cli.output import json_of, note, told
+from mistakebound.cli.reading import notes_of, reading, source_of
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from mistakebound.explain import Explanation
@@ -30,7 +32,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
     positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
 
-    FILE is read as those were that the model learned from; say it here only if that has changed.
+    FILE is read as those were that the model learned from, as by `mistakebound predict`.
 
     \b
     Examples:
@@ -40,8 +42,8 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     from mistakebound.explain import explanations  # noqa: PLC0415 - it needs numpy
 
     with told():
-        learner, known = loaded(model)
-        source = source_to_predict((file,), options, known)
+        learner = mb.load(model)
+        source = source_of((file,), options, learner)
         found = explanations(learner, source, line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):
@@ -56,15 +58,17 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
 def in_words(found: Explanation, top: int) -> str:
     """A few lines for a person."""
-    label = "" if found.label is None else f", truly {shown(str(found.label))}"
+    label = "" if found.label is None else f", truly {escaped(found.label)}"
     sign = ">=" if found.score >= found.threshold else "<"
     lines = [
-        f"{found.file}:{found.line}: predicted {shown(str(found.prediction))}{label}",
+        f"{escaped(found.file)}:{found.line}: predicted {escaped(found.prediction)}{label}",
         f"score {found.score:.6g} {sign} threshold {found.threshold:.6g}",
         f"{'adds':>14} {'value':>12} {'weight':>14}  feature",
     ]
     listed = found.contributions[: top or None]
-    lines += [f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {shown(each.feature)}" for each in listed]
+    lines += [
+        f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {escaped(each.feature)}" for each in listed
+    ]
     rest = found.contributions[len(listed) :]
     if rest:
         lines.append(f"{sum(each.adds for each in rest):>14.6g} {'':>12} {'':>14}  ({len(rest)} more features)")

@@ -8,8 +8,9 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.manual import Manual
-from mistakebound.cli.output import OutputFile, picture_maker, printable, told
+from mistakebound.cli.output import OutputFile, picture_maker, told
 from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -94,7 +95,7 @@ def forecasters(
         if as_json:
             click.echo(report.to_json())
         else:
-            click.echo(printable(in_words(report, left)))
+            click.echo(in_words(report, left))
         if draw and plot:
             draw(report).savefig(plot, dpi=150)
 
@@ -203,7 +204,7 @@ def in_words(report: Report, left: list[str]) -> str:
     """What a person sees."""
     from mistakebound.cli.summary import many  # noqa: PLC0415
 
-    lines = [str(report)]
+    lines = str(report).split("\n")
     if len(report.pairs) > 1:
         lines.append(f"({report.confidence}: all {len(report.pairs)} pairs together, at every moment)")
     infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
@@ -218,4 +219,4 @@ def in_words(report: Report, left: list[str]) -> str:
         lines.append(f"(an infinite log score: what happened had been called impossible by {', '.join(infinite)})")
     if left:
         lines.append(f"(not forecasters: {'; '.join(left)})")
-    return "\n".join(lines)
+    return "\n".join(map(escaped, lines))

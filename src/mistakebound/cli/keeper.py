@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.reading import checked, how_read
 from mistakebound.errors import ModelError
+from mistakebound.escaping import escaped
 from mistakebound.learners import KINDS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Keeper:
 
         written = None if predictions is None else flushed(predictions)
         done = self.journey.ended and not self.resumable
-        save(model, self.path, KINDS, None if done else self._progress(written), how_read(self.journey.source))
+        save(model, self.path, KINDS, None if done else self._progress(written))
 
     def would_replace(self) -> bool:
         """Whether another run's model would be lost by saving this one, which cannot be taken up again as it is."""
@@ -67,18 +67,16 @@ class Keeper:
     def resume(self, fresh: LinearLearner, predictions: str | None) -> tuple[LinearLearner, int]:
         """The model to go on with, and where its predictions go on; the fresh one if there is no checkpoint yet."""
         if self.path is None or not os.path.exists(self.path):
-            click.echo(f"{self.path} is not there yet: beginning at the start", err=True)
+            click.echo(f"{escaped(self.path)} is not there yet: beginning at the start", err=True)
             return fresh, 0
         from pathlib import Path  # noqa: PLC0415
 
         from mistakebound.container import sweep  # noqa: PLC0415
-        from mistakebound.store import load_with_notes  # noqa: PLC0415
+        from mistakebound.store import load_with_progress  # noqa: PLC0415
 
         sweep(Path(os.path.realpath(self.path)))
-        model, progress, reading = load_with_notes(self.path, KINDS)
+        model, progress = load_with_progress(self.path, KINDS)
         try:
-            if reading is not None:  # where nothing is left to read, nobody else will tell
-                self.journey.source.columns = checked(reading)["columns"]
             return model, self._take_up(fresh, model, progress, predictions)
         except ModelError as error:
             message = f"cannot resume from {self.path}: {error}"

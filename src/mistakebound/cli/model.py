@@ -6,9 +6,11 @@ from typing import Any
 
 import click
 
+import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, note, shown, told
-from mistakebound.cli.reading import FILES, loaded, notes_of, reading, source_to_predict
+from mistakebound.cli.output import in_lines, json_of, note, told
+from mistakebound.cli.reading import FILES, notes_of, reading, source_of
+from mistakebound.escaping import escaped
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -19,8 +21,13 @@ from mistakebound.cli.reading import FILES, loaded, notes_of, reading, source_to
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
-    FILE is read as those were that the model learned from: the model knows what was said of their columns. Say it here
-    only if it has changed. A column of labels may be missing, unless it was told by its number.
+    FILE is read as those were that the model learned from: the model keeps the options on columns. --format,
+    --separator and --header may be given anew, as they describe a file; other columns may be ignored. Options that
+    contradict the model's are refused, and so is a table without columns that it learned from (--ignore COLUMN does
+    without one). A column of labels may be missing; of a table without a header, only if it was the last one.
+
+    Control characters in a label are written as escapes (a newline as \n), so that there is a line for each example;
+    all other labels are written as they are.
 
     \b
     Examples:
@@ -29,13 +36,13 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
       cat new.csv | mistakebound predict model.mb -
     """
     with told():
-        learner, known = loaded(model)
-        source = source_to_predict(files, options, known)
+        learner = mb.load(model)
+        source = source_of(files, options, learner)
         rows = unknown = 0
         for numbers, labels, unknown_here in learner.scored_parts(source):
             rows += len(numbers)
             unknown += unknown_here
-            pairs = zip(labels.tolist(), numbers.tolist(), strict=True)
+            pairs = zip(in_lines(labels.tolist()), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
         for remark in notes_of(source):
@@ -72,8 +79,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     from mistakebound.explain import Features  # noqa: PLC0415 - it needs numpy
 
     with told():
-        learner, how = loaded(model)
-        features = Features(learner, zero_based=zero_based or bool(how and how["zero_based"]))
+        features = Features(mb.load(model), zero_based=zero_based)
         found, constant = features.largest(top or None), features.constant
         if as_json:
             added = 0.0 if constant is None else constant.adds
@@ -83,4 +89,4 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
         if constant is not None:
             click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
         for name, weight in found:
-            click.echo(f"{weight:>14.6g}  {shown(name)}")
+            click.echo(f"{weight:>14.6g}  {escaped(name)}")

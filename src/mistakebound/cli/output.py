@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.errors import naming
+from mistakebound.escaping import escaped
 from mistakebound.labels import BY_CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound.cli.bar import Bar
     from mistakebound.ledger import Ledger
@@ -98,18 +99,20 @@ class Table:
 
 def note(remark: str) -> None:
     """Say something beside the output."""
-    click.echo(f"note: {printable(remark)}", err=True)
+    click.echo(f"note: {escaped(remark)}", err=True)
 
 
-def shown(name: str) -> str:
-    r"""A name from a file as it may be put on a terminal or a page: what cannot be printed is escaped.
+def in_lines(labels: Iterable[Any]) -> Iterator[str]:
+    r"""Labels for a file that has one a line: control characters are escaped, a newline among them.
 
-    >>> shown("size\x1b[31m"), shown("größe €")
-    ('size\\x1b[31m', 'größe €')
+    >>> list(in_lines(["spam", 1, "a\nb"]))
+    ['spam', '1', 'a\\nb']
     """
-    if name.isprintable():
-        return name
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
+    known: dict[Any, str] = {}  # there are only two, as a rule
+    for label in labels:
+        if label not in known:
+            known[label] = escaped(label)
+        yield known[label]
 
 
 def json_of(value: Any) -> str:
@@ -147,19 +150,10 @@ def told() -> Iterator[None]:
         raise click.ClickException(words or "there is not enough memory") from None
 
 
-def printable(text: str) -> str:
-    r"""Text of a file, which may hold anything, as a terminal can show it.
-
-    >>> ascii(printable("a\x1b[2J"))
-    "'a\\ufffd[2J'"
-    """
-    return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)
-
-
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
     words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
-    return printable(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE"))
+    return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE"))
 
 
 class OutputFile(click.Path):

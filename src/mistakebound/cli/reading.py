@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.cli.output import printable
-from mistakebound.errors import ModelError
+from mistakebound.errors import OptionConflictError
+from mistakebound.escaping import escaped
 from mistakebound.limits import TABLE
-from mistakebound.tables import numbered_names
 
 if TYPE_CHECKING:
     from mistakebound.columns import Frame
@@ -103,11 +102,11 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
 def tell_skipped(lines: list[str]) -> None:
     """List bad lines that were left out."""
     for line in lines:
-        click.echo(f"skipped: {printable(line)}", err=True)
+        click.echo(f"skipped: {escaped(line)}", err=True)
 
 
-def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None = None) -> mb.Source:
-    """The files, to be read as the options say, which are taken out of the others; if they do not, as is known."""
+def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
+    """The files, to be read as the options say, which are taken out of the others; for the rest as those of a model."""
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -121,25 +120,29 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], known: dict[str, 
         raise click.UsageError(message)
     try:
         source = mb.Source(files, table=table, cache=cache, **told)
+        if model is not None:
+            model.read_as_before(source)
+    except OptionConflictError as error:
+        given, known = (option(error.option, value) for value in (error.given, error.known))
+        message = f"{given} contradicts the model, whose files were read with {known}: leave it out"
+        raise click.UsageError(message) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    if known is not None:
-        source.remembered = known["table"].keys() - source.table.keys()
-        source.table = {**known["table"], **source.table}
-        source.known_columns = known["columns"]
-        for name in ("format", "label", "zero_based"):
-            if click.get_current_context().get_parameter_source(name) is not click.core.ParameterSource.COMMANDLINE:
-                setattr(source, name, known[name])
-                source.remembered |= {name}
-                source.label_may_be_missing |= name == "label"
     return source
 
 
-def source_to_predict(files: tuple[str, ...], options: dict[str, Any], known: dict[str, Any] | None) -> mb.Source:
-    """The same, where labels are not needed: they may be missing, unless somebody has just said where they are."""
-    source = source_of(files, options, known)
-    source.label_may_be_missing |= source.label is None
-    return source
+def option(name: str, value: Any) -> str:
+    """An option as it was given.
+
+    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
+    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
+    """
+    word = f"--{name.replace('_', '-')}"
+    if value is None or value is False or value in ([], ()):
+        return "--no-header" if name == "header" and value is False else f"no {word}"
+    if isinstance(value, (list, tuple)):
+        return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
+    return word if value is True else f"{word} {value}"
 
 
 def notes_of(source: mb.Source) -> list[str]:
@@ -147,57 +150,3 @@ def notes_of(source: mb.Source) -> list[str]:
     from mistakebound.sources import IGNORED  # noqa: PLC0415 - what most commands do without
 
     return [remark for remark in source.remarks if remark != IGNORED]
-
-
-def how_read(source: mb.Source) -> dict[str, Any]:
-    """What a model should know of the files that it learned from, in JSON, for others to be read the same way."""
-    columns = source.known_columns + [name for name in source.columns if name not in source.known_columns]
-    told = {name: getattr(source, name) for name in ("format", "label", "zero_based", "table")}
-    return {**told, **by_name(told["label"], told["table"], source.columns), "columns": columns}
-
-
-def by_name(label: str | None, table: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    """The same with columns called by their names where they were told by number: the next table may lack some."""
-
-    def name(column: str) -> str:
-        place = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
-        return columns[place] if 0 <= place < len(columns) and not numbered_names(columns) else column
-
-    lists = {
-        role: [name(column) for column in table[role]] for role in ("text", "categorical", "ignore") if role in table
-    }
-    pairs = (
-        {"interact": [tuple(name(each) for each in pair) for pair in table["interact"]]} if "interact" in table else {}
-    )
-    return {"label": label and name(label), "table": {**table, **lists, **pairs}}
-
-
-def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
-    """A saved model, and how its files were read if it came from files."""
-    from mistakebound.learners import KINDS  # noqa: PLC0415 - here and below, what most runs start without
-    from mistakebound.store import load_with_notes  # noqa: PLC0415
-
-    model, _, reading = load_with_notes(path, KINDS)
-    if reading is None:
-        return model, None
-    try:
-        return model, checked(reading)
-    except ModelError as error:
-        message = f"cannot load {path}: {error}"
-        raise ModelError(message) from None
-
-
-def checked(reading: dict[str, Any]) -> dict[str, Any]:
-    """What a model file says of reading, if it is what we would have written."""
-    from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
-    from mistakebound.limits import fault_of, fault_of_table  # noqa: PLC0415
-
-    wrong = "how its files were read is not told rightly"
-    reading = {"columns": [], **reading}  # the first files of format 3 do not have it
-    form, label, zero_based, table, columns = fields(reading, "format", "label", "zero_based", "table", "columns")
-    need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
-    need((label is None or type(label) is str) and isinstance(table, dict), wrong)
-    need(is_list_of(str, columns), wrong)
-    need(not (fault_of_table(table) or fault_of({**table, "label": label})), wrong)
-    pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
-    return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}

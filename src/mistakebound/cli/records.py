@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def as_json(found: Standings) -> str:
     """One object. JSON has no infinity: what is infinite or not a number is null."""
-    return json.dumps(finite(as_object(found)), ensure_ascii=False)
+    return json.dumps(finite(as_object(found)))
 
 
 def as_object(found: Standings) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
-from mistakebound.cli.output import shown
 from mistakebound.cli.summary import headline, meaning, share, size
 from mistakebound.errors import naming
+from mistakebound.escaping import escaped
 from mistakebound.explain import Features
 
 if TYPE_CHECKING:
@@ -53,11 +53,9 @@ def write_page(
     curve: Curve,
     model: LinearLearner,
     certificate: Certificate | None,
-    *,
-    zero_based: bool,
 ) -> None:
     """Write the page of a run."""
-    text = page(found, curve.to_now(), Features(model, zero_based=zero_based), certificate)
+    text = page(found, curve.to_now(), Features(model), certificate)
     with naming(path):
         Path(path).write_text(text, encoding="utf-8")
 
@@ -73,7 +71,7 @@ def page(
     body = [
         f"<h1>{title}</h1><p>{share(found['mistakes'], found['rounds'])} of {files}</p>{ended}",
         summary(found),
-        pictures(points, found["majority_mistakes"], shown(str(found["majority"])), bound),
+        pictures(points, found["majority_mistakes"], found["majority"], bound),
         "" if certificate is None else certified(certificate),
         weights(features),
         listing("Skipped lines", [text(line) for line in found["skipped"]]),
@@ -91,7 +89,7 @@ def page(
 
 def text(value: Any) -> str:
     """Something from a file or of the user's, made harmless; its direction of writing stays its own."""
-    return f"<bdi>{escape(shown(str(value)))}</bdi>"
+    return f"<bdi>{escape(escaped(value))}</bdi>"
 
 
 def rows(cells: Iterable[tuple[str, ...]]) -> str:
@@ -142,7 +140,7 @@ def listing(title: str, lines: list[str]) -> str:
 WIDTH, HEIGHT, LEFT, RIGHT, TOP_EDGE, BOTTOM = 480, 300, 60, 10, 10, 40
 
 
-def pictures(points: list[tuple[int, int]], guessing: int, guess: str, bound: float | None) -> str:
+def pictures(points: list[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
     """Mistakes against rounds on both kinds of paper, beside those of always guessing the same."""
     rounds, mistakes = points[-1]
     if not rounds:

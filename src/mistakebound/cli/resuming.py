@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.journey import Text, hashes, size_of
+from mistakebound.cli.reading import option
 from mistakebound.container import fields, is_list_of, need
 from mistakebound.parts import START, Place
 from mistakebound.sources import Source
@@ -107,20 +108,6 @@ def as_options(reading: dict[str, Any]) -> dict[str, Any]:
     table = told.pop("table")
     need(isinstance(table, dict), "how it read its files is not told")
     return {**told, **table}
-
-
-def option(name: str, value: Any) -> str:
-    """An option as it was given.
-
-    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
-    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
-    """
-    word = f"--{name.replace('_', '-')}"
-    if value is None or value is False or value == []:
-        return "--no-header" if name == "header" and value is False else f"no {word}"
-    if isinstance(value, list):
-        return " ".join(f"{word} {','.join(each) if isinstance(each, list) else each}" for each in value)
-    return word if value is True else f"{word} {value}"
 
 
 def _again(file: str, said: Any, byte: int, growing: bool) -> Text:  # noqa: FBT001 - one of a row

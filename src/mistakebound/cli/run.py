@@ -19,11 +19,12 @@ from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, Table, json_of, told, written
-from mistakebound.cli.reading import FILES, loaded, reading, source_of
+from mistakebound.cli.output import OutputFile, Table, in_lines, json_of, told, written
+from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.errors import naming
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,7 @@ def run(
       mistakebound run trips.parquet --label late --categorical hour --interact hour,day
       mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
       mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
-      mistakebound run access.csv --label bad --follow --save model.mb
+      mistakebound run access.csv --label bad --follow --save access.mb
       zcat train.vw.gz | mistakebound run - --json
 
     \b
@@ -146,9 +147,8 @@ def run(
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
     with told():
-        loaded_model, known = loaded(load_from) if load_from else (None, None)
-    source = source_of(files, options, known)
-    source.label_may_be_missing = False  # nothing could be learned
+        loaded_model = mb.load(load_from) if load_from else None
+    source = source_of(files, options, loaded_model)
     source.follow = follow
     if follow and passes > 1:
         message = "a file that is followed has no end, and so no second pass: leave out --passes"
@@ -183,7 +183,7 @@ def run(
         if report and curve:
             from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
 
-            write_page(report, found, curve, model, certificate, zero_based=source.zero_based)
+            write_page(report, found, curve, model, certificate)
             found["report"] = report
         say(found, certificate, nothing=nothing, as_json=as_json)
     if isinstance(stopped, KeyboardInterrupt):
@@ -209,7 +209,7 @@ def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: b
         click.echo(json_of(found | told_of))
         return
     for line in found["skipped"]:
-        click.echo(f"skipped {line}", err=True)
+        click.echo(f"skipped {escaped(line)}", err=True)
     if not nothing:
         click.echo("\n" + in_words(found), color=COLOUR)
     if certificate:
@@ -322,7 +322,7 @@ def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -
                     table.tell(source.remarks)
                     if out:
                         with naming(out.name):
-                            out.writelines(f"{label}\n" for label in ledger.predictions.tolist())
+                            out.writelines(f"{label}\n" for label in in_lines(ledger.predictions.tolist()))
                             out.flush()
                     keeper.learned(model, ledger.rounds, out)
                 if wrong:

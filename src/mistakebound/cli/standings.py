@@ -11,8 +11,8 @@ import numpy as np
 
 from mistakebound.cli.advice import CLASSES, LABELS
 from mistakebound.cli.hindsight import regrets_to_each
-from mistakebound.cli.output import printable
 from mistakebound.cli.summary import many
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,14 +94,14 @@ def in_words(found: Standings, top: int, *, certify: bool) -> str:
     experts = many(len(advice.names), "expert")
     lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
     if certify:
-        lines += ["", *(str(each.certificate) for each in found.played)]
+        lines += ["", *(line for each in found.played for line in str(each.certificate).split("\n"))]
     coming = range(advice.rounds, len(advice.said))
     if coming:
         lines += ["", f"yet to come, by {best.rule}:"]
         lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
     lines += [f"({note})" for note in advice.notes]
-    title = printable(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
-    return "\n".join([click.style(title, bold=True), *map(printable, lines)])
+    title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
+    return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 
 
 def of_experts(found: Standings, top: int) -> list[str]:

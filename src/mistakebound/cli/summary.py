@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.making import DEFAULTS
-from mistakebound.cli.output import reason_of, shown
+from mistakebound.cli.output import reason_of
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     import mistakebound as mb
@@ -71,12 +72,13 @@ def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> 
             sentences[column] += " " in value
     mixed = [column for column in source.columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
+    table = source.how.table
     guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
     if counted["mistakes"] > guessing:
         once = max(FEW, model.ledger_.updates // 2)  # then most were learned once, and will never come again
-        texts = [column for column in source.columns if sentences[column] >= once and "text" not in source.table]
+        texts = [column for column in source.columns if sentences[column] >= once and "text" not in table]
         found += [f"column {column} has sentences? try --text {column}" for column in texts]
-        if numbers.difference(mixed) and "bins" not in source.table:
+        if numbers.difference(mixed) and "bins" not in table:
             found.append("numbers of very different sizes? try --bins 4")
     return found
 
@@ -100,8 +102,8 @@ def options_of(rule: Rule) -> str:
 def in_words(found: dict[str, Any]) -> str:
     """A few lines for a person."""
     rounds, seconds = found["rounds"], found["seconds"]
-    negative, positive = (shown(str(label)) for label in found["classes"])
-    guess = f"always saying {shown(str(found['majority']))} ({share(found['majority_mistakes'], rounds)})"
+    negative, positive = (escaped(label) for label in found["classes"])
+    guess = f"always saying {escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
     lines = [
         click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
@@ -111,11 +113,11 @@ def in_words(found: dict[str, Any]) -> str:
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
-    lines += [f"advice        {each}" for each in found["advice"]]
+    lines += [f"advice        {escaped(each)}" for each in found["advice"]]
     if found["skipped"]:
         lines.append(f"skipped       {many(len(found['skipped']), 'bad line')}")
     files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
-    lines += [f"{name:13} {shown(path)} ({size(os.path.getsize(path))})" for name, path in files]
+    lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
 
 
