@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.container import is_count, is_list_of, is_number, need, parse
+from mistakebound.escaping import escaped
 from mistakebound.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence
 from mistakebound.expert_ledger import ExpertLedger
 from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Premise, Theorem, Witness, rival
@@ -72,7 +73,7 @@ class Certificate:
         data = asdict(self)
         data["bound"] = _to_json_number(self.bound)
         data["rule"] = {key: _to_json_number(value) for key, value in self.rule.items()}
-        return json.dumps(data, ensure_ascii=False, indent=2)
+        return json.dumps(data, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -97,7 +98,7 @@ class Certificate:
         counted = f"{self.mistakes} mistakes" if self.expected is None else f"{self.expected:.6g} expected mistakes"
         bound = "no bound" if math.isinf(self.bound) else f"bound {rounded_up(self.bound)}"
         first = f"{sign} {self.theorem} on the {self.scope}: {counted} in {self.rounds} rounds, {bound}: {self.status}"
-        return "\n".join([first, *(f"    {line}" for line in self.details())])
+        return "\n".join([escaped(first), *(f"    {line}" for line in self.details())])
 
     def details(self) -> list[str]:
         """What lies behind the first line, a line each: note, comparator, premises."""
@@ -116,7 +117,7 @@ class Certificate:
         lines += [
             f"{'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
         ]
-        return lines
+        return list(map(escaped, lines))
 
 
 def rounded_up(bound: float) -> str:

@@ -58,7 +58,7 @@ def seal(said: dict[str, Any]) -> str:
 
 def write(said: dict[str, Any], path: str) -> None:
     """Write a document, whole or not at all."""
-    replace(Path(path).resolve(), [json.dumps(said, ensure_ascii=False, indent=2, allow_nan=False).encode(), b"\n"])
+    replace(Path(path).resolve(), [json.dumps(said, indent=2, allow_nan=False).encode(), b"\n"])
 
 
 def read(path: str) -> dict[str, Any]:

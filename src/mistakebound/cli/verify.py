@@ -18,6 +18,7 @@ import mistakebound as mb
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 from mistakebound.cli.reading import THREADS
+from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,13 +69,15 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
             raise ModelError(message) from None
         answer = Answer()
         check(said, [until_the_end.enter_context(kept(file)) for file in files], labels, model, threads, answer)
+    name = escaped(certificate)
     if answer.differ and answer.differ == answer.other_model:
-        click.echo(f"\n{certificate} tells the truth of this stream, but {model} is not the model that was learned.")
+        other = escaped(str(model))
+        click.echo(f"\n{name} tells the truth of this stream, but {other} is not the model that was learned.")
         sys.exit(1)
     if answer.differ:
-        click.echo(f"\n{certificate} does not tell the truth of this stream: {answer.differ} of {answer.asked} differ")
+        click.echo(f"\n{name} does not tell the truth of this stream: {answer.differ} of {answer.asked} differ")
         sys.exit(1)
-    click.echo(f"\n{certificate} tells the truth of this stream.")
+    click.echo(f"\n{name} tells the truth of this stream.")
 
 
 @contextmanager
@@ -108,7 +111,7 @@ class Answer:
         """Show a line."""
         self.asked += 1
         self.differ += bool(wrong)
-        click.echo(f"{'✗' if wrong else '✓'} {what:16} {wrong or shown}")
+        click.echo(f"{'✗' if wrong else '✓'} {escaped(what):16} {escaped(wrong or shown)}")
 
 
 def same(told: Any, found: Any) -> bool:
