@@ -209,6 +209,17 @@ def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pyte
     assert call("compare", tmp_path / "a.svm", fails=1) == "Error: no room\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_very_start_has_its_exit_code(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BUG: as soon as the handlers were set, but before the command began, it was "Aborted!" with exit code 1."""
+
+    def listen() -> None:
+        raise KeyboardInterrupt(number)
+
+    monkeypatch.setattr("mistakebound.cli.uninterrupted.listen", listen)
+    assert call("version", fails=128 + number) == ""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_signals_that_are_to_be_ignored_are(tmp_path: Path) -> None:
     """As those of a shell's background job."""
