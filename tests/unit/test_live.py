@@ -296,3 +296,55 @@ def test_ctrl_c_ends_following_with_the_summary_and_the_model(number: int, tmp_p
     file.write_text("1 1:1\n0 2:1\n1 1:1\n")
     learner.run(mb.Source(file))
     assert fingerprint(mb.load(saved)) == fingerprint(learner)  # the file also says where its run is
+
+
+def after_signals(code: str) -> subprocess.CompletedProcess[str]:
+    """Run code that sends signals to its own process, in which a file is followed."""
+    before = (
+        "import signal, sys, mistakebound as mb\n"
+        "from mistakebound.cli import interrupt, run\n"
+        "number, source = int(sys.argv[1]), mb.Source('absent', follow=True)\n"
+    )
+    command = [sys.executable, "-c", before + code]
+    return subprocess.run([*command, str(int(signal.SIGINT))], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_signal_that_comes_twice_at_once_ends_following_once() -> None:
+    """BUG: `timeout` sends each signal twice; the second one killed the process before the model was saved."""
+    done = after_signals("""
+interrupt.ECHO = 1e9
+interrupt.uninterrupted.listen()
+with run.ended_by_signals(source):
+    signal.raise_signal(number)
+    signal.raise_signal(number)
+    print("saves")
+signal.raise_signal(number)
+print("sums up")
+""")
+    assert (done.returncode, done.stdout.split()) == (0, ["saves", "sums", "up"]), done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_signal_that_comes_again_later_kills() -> None:
+    done = after_signals("""
+interrupt.ECHO = 0.0
+with run.ended_by_signals(source):
+    signal.raise_signal(number)
+    print("ends", flush=True)
+    signal.raise_signal(number)
+    print("still there")
+""")
+    assert (done.returncode, done.stdout.split()) == (-signal.SIGINT, ["ends"]), done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_signal_that_is_to_be_ignored_does_not_end_following() -> None:
+    """BUG: a background job of a shell, for which SIGINT is ignored, was ended by it."""
+    done = after_signals("""
+signal.signal(number, signal.SIG_IGN)
+with run.ended_by_signals(source):
+    signal.raise_signal(number)
+    print(source._stop.is_set(), signal.getsignal(number).name)
+""")
+    assert (done.returncode, done.stdout.split()) == (0, ["False", "SIG_IGN"]), done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from contextlib import suppress
@@ -21,7 +22,7 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
-        self.heard = -ECHO
+        self.heard = -math.inf
         self.asked = False
 
     def listen(self) -> None:
@@ -45,9 +46,16 @@ class Uninterrupted:
             if kind is None:
                 raise KeyboardInterrupt(number)
 
+    def is_echo(self) -> bool:
+        """Whether the signal that has just come is the one before, sent once more. To be asked once for each signal."""
+        now = time.monotonic()
+        if now - self.heard < ECHO:
+            return True
+        self.heard = now
+        return False
+
     def _note(self, number: int, _: Any) -> None:
-        before, self.heard = self.heard, time.monotonic()
-        if self.heard - before < ECHO:
+        if self.is_echo():
             return
         if self.depth == 0:
             raise KeyboardInterrupt(number)
