@@ -35,6 +35,12 @@ class Uninterrupted:
                     signal.signal(number, self._note)
         self.asked = True
 
+    def deafen(self) -> None:
+        """If a signal has come, ignore what comes while the process ends: the exit code must stay that of the first."""
+        if self.heard > -math.inf:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+
     def __enter__(self) -> None:
         self.listen()
         self.depth += 1
