@@ -96,8 +96,8 @@ def test_items_that_break_off_are_told_after_what_was_read() -> None:
 
 
 def test_whoever_stops_early_leaves_no_thread_behind() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     results = in_order(lambda item: item, range(1000), 4, never)
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before  # one of another test may have ended meanwhile
