@@ -241,17 +241,15 @@ def test_reading_while_another_thread_learns() -> None:
 import mistakebound as mb, numpy as np, pickle, threading
 X = np.random.default_rng(0).standard_normal((20000, 20)); y = np.random.default_rng(1).choice([-1, 1], 20000)
 learner = mb.Perceptron(keep_bytes=1 << 30); learner.run(X[:10], y[:10])
-done = threading.Event()
-thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in iter(done.is_set, True)]); thread.start()
-seen = set()
-try:
-    while len(seen) < 5:  # until the other thread has learned between looks
+allowed = threading.Semaphore(0)
+threading.Thread(target=lambda: [learner.run(X, y) for _ in range(10) if allowed.acquire()], daemon=True).start()
+ledger = learner.ledger_
+for runs in range(1, 11):
+    allowed.release()
+    while ledger.rounds < 10 + runs * len(X):  # so that each run is looked at while it goes on
         for ledger in (learner.ledger_, pickle.loads(pickle.dumps(learner)).ledger_):
             assert len(ledger.predictions) == ledger.rounds
             assert len(ledger.mistake_rounds) == ledger.mistakes == len(ledger.kept)
-            seen.add(ledger.rounds)
-finally:
-    done.set()
 """)
 
 

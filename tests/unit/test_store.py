@@ -242,22 +242,20 @@ def test_saved_while_another_thread_learns(tmp_path: Path) -> None:
     X, y = stream(20_000)
     learner = mb.Perceptron()
     learner.run(X[:10], y[:10])
-    done, seen = threading.Event(), set()
-    thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in iter(done.is_set, True)])
+    allowed = threading.Semaphore(0)
+    thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in range(10) if allowed.acquire()], daemon=True)
+    thread.start()
 
-    def saved_at_five_moments() -> bool:
+    def saved_rounds() -> int:
         learner.save(tmp_path / "m.mb")
         ledger = mb.load(tmp_path / "m.mb").ledger_
         assert len(ledger.predictions) == ledger.rounds
-        seen.add(ledger.rounds)
-        return len(seen) == 5
+        return ledger.rounds
 
-    try:
-        thread.start()
-        wait_until(saved_at_five_moments)
-    finally:
-        done.set()
-        thread.join()
+    for runs in range(1, 11):
+        allowed.release()
+        wait_until(lambda runs=runs: saved_rounds() == 10 + runs * len(X))  # saved while each run goes on
+    thread.join()
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.mb")), ids=lambda path: path.stem)
