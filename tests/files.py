@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,18 @@ def call(*words: Any, fails: int = 0, text: str | bytes | None = None, **more: A
     result = CliRunner().invoke(main, [str(word) for word in words], input=text, **more)
     assert result.exit_code == fails, result.output
     return result.output
+
+
+DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def data(name: str) -> Path:
+    """A file of the data that are not part of the repository; the test is skipped if it is not there."""
+    path = DATA / name
+    if not path.exists():
+        missing = path if DATA.is_dir() else DATA
+        pytest.skip(f"{missing} does not exist: set MISTAKEBOUND_DATA to the folder of the data")
+    return path
 
 
 # ---------------------------------------------------------------------- streams of every format

@@ -10,10 +10,14 @@ def start() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is begun yet that would have to end in good order
     from mistakebound._core import ignore_leaks  # noqa: PLC0415
     from mistakebound.cli import main  # noqa: PLC0415
+    from mistakebound.cli.interrupt import uninterrupted  # noqa: PLC0415
 
     ignore_leaks()  # what an error still holds when the process ends
     gc.freeze()  # what is imported stays: nobody need look for garbage in it again and again, nor at the end
-    main()
+    try:
+        main()
+    finally:
+        uninterrupted.deafen()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from files import call, svmlight
+from processes import DEADLINE, PROGRAM, is_read, lines_of, opened_for, running, wait_until
 
 import mistakebound as mb
 from mistakebound import texts
@@ -156,14 +156,12 @@ def test_bad_lines_after_the_end_are_nobodys(tmp_path: Path) -> None:
 
 
 def from_slow_pipe(text: bytes, *words: Any, first: int) -> tuple[int, str]:
-    """Exit code and output of a run whose input comes in two goes."""
-    command = [sys.executable, "-m", "mistakebound", "run", "-", *map(str, words)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdin
+    """Exit code and output of a run whose input comes in two goes, the second when the first has been read."""
+    with running("run", "-", *words, stdin=subprocess.PIPE, stderr=subprocess.STDOUT, text=False) as process:
         process.stdin.write(text[:first])
         process.stdin.flush()
-        time.sleep(0.7)
-        out, _ = process.communicate(text[first:], timeout=60)
+        wait_until(lambda: is_read(process.stdin), process)
+        out, _ = process.communicate(text[first:], timeout=DEADLINE)
         return process.returncode, out.decode()
 
 
@@ -209,39 +207,48 @@ def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pyte
     assert call("compare", tmp_path / "a.svm", fails=1) == "Error: no room\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_the_very_start_has_its_exit_code(number: signal.Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BUG: as soon as the handlers were set, but before the command began, it was "Aborted!" with exit code 1."""
+
+    def listen() -> None:
+        raise KeyboardInterrupt(number)
+
+    monkeypatch.setattr("mistakebound.cli.uninterrupted.listen", listen)
+    assert call("version", fails=128 + number) == ""
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_signals_that_are_to_be_ignored_are(tmp_path: Path) -> None:
     """As those of a shell's background job."""
-    path, fifo = svmlight(tmp_path / "a.svm"), tmp_path / "fifo"
+    path, fifo, predicted = svmlight(tmp_path / "a.svm"), tmp_path / "fifo", tmp_path / "p"
     os.mkfifo(fifo)
-    words = [sys.executable, "-m", "mistakebound", "run", str(fifo), "--format", "svmlight", "--json"]
-    ignoring = ["bash", "-c", 'trap "" INT; exec "$@"', "bash"]
-    with subprocess.Popen([*ignoring, *words], stdout=subprocess.PIPE) as process:
-        with fifo.open("wb") as pipe:
+    ignoring = ("bash", "-c", 'trap "" INT; exec "$@"', "bash", *PROGRAM)
+    words = ["run", fifo, "--format", "svmlight", "--json", "--predictions", predicted]
+    with running(*words, program=ignoring) as process:
+        with opened_for(process, fifo) as pipe:
             pipe.write(path.read_bytes())
-            pipe.flush()
-            time.sleep(0.7)
+            wait_until(lambda: lines_of(predicted) == 300, process)
             process.send_signal(signal.SIGINT)
             pipe.write(path.read_bytes())
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
     assert json.loads(out)["rounds"] == 600
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_what_a_pipe_has_brought_is_learned_before_the_end(threads: int, tmp_path: Path) -> None:
-    """However much it is: nobody knows when more will come, and SIGTERM may come first, even twice."""
+    """However much it is: nobody knows when more will come, and SIGTERM may come first, again and again."""
     lines = svmlight(tmp_path / "a.svm").read_bytes() * 200  # more than half a block
-    words = [sys.executable, "-m", "mistakebound", "run", "-", "--json", "--threads", str(threads)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdin
+    echo = "from mistakebound.cli import interrupt; interrupt.ECHO = 1e9"  # however late the next one is taken
+    program = (sys.executable, "-c", f"{echo}; from mistakebound.__main__ import start; start()")
+    words = ["run", "-", "--json", "--threads", threads, "--predictions", tmp_path / "p"]
+    with running(*words, program=program, stdin=subprocess.PIPE, text=False) as process:
         process.stdin.write(lines)
         process.stdin.flush()
-        time.sleep(1.5)
-        process.send_signal(signal.SIGTERM)
-        time.sleep(0.01)
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=60)
+        wait_until(lambda: lines_of(tmp_path / "p") == 60_000, process)
+        wait_until(lambda: process.send_signal(signal.SIGTERM) or process.poll() is not None)
+        out, _ = process.communicate(timeout=DEADLINE)
     assert process.returncode == 143
     assert json.loads(out)["rounds"] == 60_000
 

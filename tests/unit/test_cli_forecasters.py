@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
-from files import call
+from files import call, data
 
 import mistakebound as mb
-
-DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def rows(count: int = 400, seed: int = 0) -> list[tuple[str, float, float, int]]:
@@ -215,9 +212,7 @@ def test_usage() -> None:
 
 def test_rain_in_niamey() -> None:
     """EMOS taken apart as the README of the R package reliabilitydiag prints it; the others by their scores alone."""
-    path = DATA / "niamey_pop" / "precip_Niamey_2016.csv"
-    if not path.exists():
-        pytest.skip(f"{path} is not there (MISTAKEBOUND_DATA says where the data are)")
+    path = data("niamey_pop/precip_Niamey_2016.csv")
     found = json.loads(call("forecasters", path, "--outcome", "obs", "--json"))
     brier = {each["name"]: each["brier"] for each in found["forecasters"]}
     parts = ("score", "miscalibration", "discrimination", "uncertainty")

@@ -5,37 +5,16 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from files import arrow_with_bad_rows, call, parquet, svmlight
+from processes import DEADLINE, lines_of, opened_for, running, wait_until
 
 import mistakebound as mb
 from mistakebound.store import fingerprint
 
 needs_signals = pytest.mark.skipif(os.name == "nt", reason="needs signals")
-SOON = 20.0
-
-
-def started(*words: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "mistakebound", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def until(true: Callable[[], Any]) -> None:
-    end = time.monotonic() + SOON
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def lines_of(path: Path) -> int:
-    return len(path.read_text().splitlines()) if path.exists() else 0
 
 
 def grow(path: Path, text: str) -> None:
@@ -67,11 +46,11 @@ def test_a_followed_file_goes_on_after_kill_and_ctrl_c(tmp_path: Path) -> None:
     ]
     command += ["--certificate", tmp_path / "c.json"]
     for number, so_far in ((signal.SIGKILL, 120), (signal.SIGINT, 200), (signal.SIGTERM, 300)):
-        process = started(*command)
-        grow(file, "".join(text[lines_of(file) : so_far]) + text[so_far - 1][:3] * (so_far == 300))
-        until(lambda so_far=so_far: lines_of(predicted) >= so_far or process.poll() is not None)
-        process.send_signal(number)
-        out, err = process.communicate(timeout=SOON)
+        with running(*command) as process:
+            grow(file, "".join(text[lines_of(file) : so_far]) + text[so_far - 1][:3] * (so_far == 300))
+            wait_until(lambda so_far=so_far: lines_of(predicted) >= so_far, process)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=DEADLINE)
         assert process.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 0), err
         if number == signal.SIGINT:  # what was killed may have lost what came after its last checkpoint
             assert "resuming after 110" in err or "resuming after 120" in err
@@ -97,21 +76,21 @@ def test_what_was_replaced_while_it_was_followed_has_no_certificate(tmp_path: Pa
     file, saved, certificate, predicted = (tmp_path / name for name in ("log", "m.mb", "c.json", "p"))
     file.write_text("1 1:1\n0 2:1\n")
     command = ["run", file, "--follow", "--save", saved, "--certificate", certificate, "--predictions", predicted]
-    process = started(*command)
-    until(lambda: lines_of(predicted) == 2)
-    file.rename(tmp_path / "log.1")
-    file.write_text("1 3:1\n")
-    until(lambda: lines_of(predicted) == 3)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=SOON)
+    with running(*command) as process:
+        wait_until(lambda: lines_of(predicted) == 2, process)
+        file.rename(tmp_path / "log.1")
+        file.write_text("1 3:1\n")
+        wait_until(lambda: lines_of(predicted) == 3, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 1
     assert "in 3 rounds" in out
     assert "no certificate: " in err
     grow(file, "0 2:1\n")
-    process = started(*command, "--resume")
-    until(lambda: lines_of(predicted) == 4)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=SOON)
+    with running(*command, "--resume") as process:
+        wait_until(lambda: lines_of(predicted) == 4, process)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=DEADLINE)
     assert "resuming after 3 examples" in err
     assert "no certificate: " in err
     assert not certificate.exists()
@@ -160,13 +139,11 @@ def test_what_a_pipe_brought_cannot_be_taken_up_again(tmp_path: Path) -> None:
     path, fifo, saved = svmlight(tmp_path / "a.svm", count=20), tmp_path / "fifo", tmp_path / "m.mb"
     os.mkfifo(fifo)
     command = ["run", path, fifo, "--save", saved, "--predictions", tmp_path / "p"]
-    process = started(*command)
-    with fifo.open("w") as pipe:
-        pipe.write("1 1:1\n")
-        pipe.flush()
-        until(lambda: lines_of(tmp_path / "p") == 21)  # learned as it comes
+    with running(*command) as process, opened_for(process, fifo) as pipe:
+        pipe.write(b"1 1:1\n")
+        wait_until(lambda: lines_of(tmp_path / "p") == 21, process)  # learned as it comes
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=SOON)
+        process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
     assert mb.load(saved).ledger_.rounds == 21
     assert "fifo cannot be read a second time" in call(*command, "--resume", fails=1)

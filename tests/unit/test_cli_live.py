@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from files import call
+from processes import DEADLINE, lines_of, running, wait_until
 
 import mistakebound as mb
 from mistakebound.cli import COMMANDS, bar, main
@@ -52,7 +53,7 @@ def at_a_terminal(*words: Any, stdout: Any = None, until: str = "", columns: int
     os.close(slave)
     seen = b""
     try:
-        while select.select([master], [], [], 30)[0]:
+        while select.select([master], [], [], DEADLINE)[0]:
             try:
                 piece = os.read(master, 1 << 16)
             except OSError:  # nobody holds the other end any more
@@ -63,7 +64,7 @@ def at_a_terminal(*words: Any, stdout: Any = None, until: str = "", columns: int
             if until and until in seen.decode(errors="ignore"):
                 process.send_signal(signal.SIGINT)
                 until = ""
-        return seen.decode(), process.wait(30)
+        return seen.decode(), process.wait(DEADLINE)
     finally:
         os.close(master)
         process.kill()
@@ -243,11 +244,13 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
         if line == "mistakebound bench":
             saved += " --rows 100 --repeats 1"
         if "--follow" in line:
-            saved = f"timeout -s INT 3 {line}; test $? = 124"
-        found = subprocess.run(
-            ["bash", "-c", saved], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-        assert found.returncode == 0, (line, found.stderr)
+            saved = f"exec {line} > followed"
+        with running(saved, program=("bash", "-c"), cwd=tmp_path, env=environment) as process:
+            if "--follow" in line:
+                wait_until(lambda: lines_of(tmp_path / "followed") == 3, process)  # a header and two rounds
+                process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=DEADLINE)
+        assert process.returncode == 0, (line, errors)
 
 
 def test_the_first_help_leads_from_a_csv_to_predictions(tmp_path: Path) -> None:

@@ -152,12 +152,13 @@ def test_a_reader_that_has_seen_enough_is_no_error(command: str, tmp_path: Path)
     call("run", file, "--save", model)
     words = {"weights": [model], "predict": [model, file], "bound": []}[command]
     command_line = [sys.executable, "-m", "mistakebound", command, *map(str, words)]
-    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        process.wait(60)
-        assert process.stderr is not None
-        assert (process.returncode, process.stderr.read()) == (141, b"")
+    reads, writes = os.pipe()
+    os.close(reads)  # before anything is written
+    try:
+        done = subprocess.run(command_line, stdout=writes, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writes)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 def test_verify_tells_its_exit_codes() -> None:

@@ -9,7 +9,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from files import STREAMS, call, svmlight, with_bad_lines
+from processes import DEADLINE, is_read, lines_of, opened_for, running, wait_until
 
 import mistakebound as mb
 from mistakebound import store
@@ -110,32 +110,43 @@ def test_no_more_than_so_many_examples_are_learned_again(tmp_path: Path, monkeyp
 # ---------------------------------------------------------------------- real processes
 
 
-def started(*words: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "mistakebound", *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+DYING = """
+import os, signal, sys
+left = int(sys.argv.pop(1))
+def dying(step):
+    def counted(*given):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return step(*given)
+    return counted
+os.fsync, os.replace = dying(os.fsync), dying(os.replace)
+from mistakebound.__main__ import start
+start()
+"""
+"""The command, killed before its so many-th step at the disk; a checkpoint has three."""
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     """kill -9: whatever stands at the path is whole, litter does not matter and is swept, the end is the same."""
-    path, saved = svmlight(tmp_path / "a.svm", count=4000), tmp_path / "m.mb"
+    path, saved = svmlight(tmp_path / "a.svm", count=1000), tmp_path / "m.mb"
     command = ["run", path, "--save", saved, "--checkpoint-every", 10, "--resume", "--passes", 3, "--json"]
     call("run", path, "--save", tmp_path / "whole.mb", "--checkpoint-every", 10**6, "--passes", 3, "--json")
-    rng, rounds, before = random.Random(3), [], 0
-    for _ in range(6):
-        process = started(*command)
-        while process.poll() is None and (not saved.exists() or saved.stat().st_mtime_ns == before):
-            time.sleep(0.005)  # until the first checkpoint of this process
-        time.sleep(rng.uniform(0, 0.05))
-        process.kill()
-        process.communicate()
-        assert process.returncode == -signal.SIGKILL
-        before = saved.stat().st_mtime_ns
+    rng, rounds, litter = random.Random(3), [], 0
+    for last in (1, 2, 3, 1, 2, 3):  # the step within a checkpoint before which it is killed
+        steps = 3 * rng.randrange(1, 20) + last
+        with running(steps, *command, program=(sys.executable, "-c", DYING)) as process:
+            err = process.communicate(timeout=DEADLINE)[1]
+        assert process.returncode == -signal.SIGKILL, err
         rounds.append(mb.load(saved).ledger_.rounds)
+        litter += len(list(tmp_path.glob(".*")))
     assert rounds == sorted(rounds)
-    assert 0 < rounds[0] < rounds[-1] < 12_000
-    process = started(*command)
-    assert json.loads(process.communicate()[0])["rounds"] == 12_000
+    assert 0 < rounds[0] < rounds[-1] < 3_000
+    assert litter == 4  # before its content was on the disk, or before it took the place of the file
+    with running(*command) as process:
+        assert json.loads(process.communicate(timeout=DEADLINE)[0])["rounds"] == 3_000
     assert saved.read_bytes() == (tmp_path / "whole.mb").read_bytes()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.svm", "m.mb", "whole.mb"]
 
@@ -147,13 +158,15 @@ def test_interrupted_and_resumed(number: signal.Signals, more: list[Any], tmp_pa
     """Ctrl-C while a pipe is read: what was learned is counted and saved; of a file, the rest can follow later."""
     path, fifo, saved = svmlight(tmp_path / "a.svm", count=2000), tmp_path / "fifo", tmp_path / "m.mb"
     os.mkfifo(fifo)
-    process = started("run", path, fifo, "--format", "svmlight", "--save", saved, *more)
-    with fifo.open("w") as pipe:
-        pipe.write("1 1:")  # no line yet
-        pipe.flush()
-        time.sleep(0.5)
+    more = [*more, "--predictions", tmp_path / "p"]
+    with (
+        running("run", path, fifo, "--format", "svmlight", "--save", saved, *more) as process,
+        opened_for(process, fifo) as pipe,
+    ):
+        pipe.write(b"1 1:")  # no line yet
+        wait_until(lambda: is_read(pipe) and lines_of(tmp_path / "p") == 2000, process)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 128 + number, err
     assert "stopped       by Ctrl-C or SIGTERM, before the end" in out
     rounds = mb.load(saved).ledger_.rounds

@@ -12,15 +12,15 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from processes import wait_until
 from test_inputs import dicts, facts, stream
 
 import mistakebound as mb
@@ -242,16 +242,20 @@ def test_saved_while_another_thread_learns(tmp_path: Path) -> None:
     X, y = stream(20_000)
     learner = mb.Perceptron()
     learner.run(X[:10], y[:10])
-    thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in range(10)])
+    allowed = threading.Semaphore(0)
+    thread = threading.Thread(target=lambda: [learner.run(X, y) for _ in range(10) if allowed.acquire()], daemon=True)
     thread.start()
-    saves = 0
-    while thread.is_alive():
+
+    def saved_rounds() -> int:
         learner.save(tmp_path / "m.mb")
         ledger = mb.load(tmp_path / "m.mb").ledger_
         assert len(ledger.predictions) == ledger.rounds
-        saves += 1
+        return ledger.rounds
+
+    for runs in range(1, 11):
+        allowed.release()
+        wait_until(lambda runs=runs: saved_rounds() == 10 + runs * len(X))  # saved while each run goes on
     thread.join()
-    assert saves
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.mb")), ids=lambda path: path.stem)
@@ -829,22 +833,34 @@ def test_killed_in_the_midst_of_saving(tmp_path: Path) -> None:
         models.append(learner)
     models[0].save(path)
     whole = {bytes_of(learner, tmp_path / "whole.mb") for learner in models}
-    rng, found, unfinished = np.random.default_rng(0), set(), 0
-    for _ in range(30):
+    found, unfinished = set(), 0
+
+    def kill_once(*, while_writing: bool) -> None:
+        nonlocal unfinished
+        before = path.stat().st_mtime_ns
         child = os.fork()
         if child == 0:
             try:
-                for t in range(10_000):
+                for t in count():
                     models[t % 2].save(path)
             finally:
                 os._exit(1)
-        time.sleep(float(rng.uniform(0.005, 0.05)))
-        os.kill(child, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+        try:
+            if while_writing:
+                wait_until(lambda: any(tmp_path.glob(".*")))
+            else:
+                wait_until(lambda: path.stat().st_mtime_ns != before)
+        finally:
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+        assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
         found.add(path.read_bytes())
         for left in tmp_path.glob(".*"):
             unfinished += 1
             left.unlink()
+
+    for turn in range(30):
+        kill_once(while_writing=turn % 2 == 0)
+    wait_until(lambda: unfinished or kill_once(while_writing=True))  # some are killed while they write
     assert found <= whole
-    assert unfinished  # some were killed while they wrote
     mb.load(path)

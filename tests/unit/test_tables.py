@@ -7,21 +7,18 @@ import gzip
 import io
 import json
 import math
-import os
 import random
 import re
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import pytest
+from files import data
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mistakebound import _core
 
-ROOT = Path(__file__).parent.parent.parent
-DATA = Path(os.environ.get("MISTAKEBOUND_DATA", ROOT.parent / "shared" / "data"))
 MISSING = {"", "?", "NA", "nan", "NaN", "null"}
 
 
@@ -483,9 +480,7 @@ def test_the_beginning_tells_the_separator_and_the_header(beginning, separator, 
 
 
 def beginning_of(name: str) -> bytes:
-    path = DATA / name
-    if not path.exists():
-        pytest.skip(f"{path} is not there (MISTAKEBOUND_DATA says where the data are)")
+    path = data(name)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return archive.read("ppattach/training")[:65536]
@@ -522,8 +517,7 @@ def test_real_tables_are_known_by_their_beginning(name, separator, header, colum
 
 
 def test_messages_with_quotes_in_them_are_each_one_row():
-    beginning_of("sms_spam/SMSSpamCollection.gz")
-    with gzip.open(DATA / "sms_spam/SMSSpamCollection.gz") as file:
+    with gzip.open(data("sms_spam/SMSSpamCollection.gz")) as file:
         text = file.read()
     rows = rows_of(text, separator="\t", header=False, label="1", text_columns=["2"])
     assert len(rows) == 5574

@@ -39,10 +39,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Call the command; Ctrl-C ends it as it ends any other program, and so does a reader (head) that has gone."""
-        uninterrupted.listen()
         if sys.stdout is None:
             ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
         try:
+            uninterrupted.listen()
             with escaped_errors():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stopped:

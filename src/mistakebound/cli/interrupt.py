@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import time
 from contextlib import suppress
@@ -21,7 +22,7 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
-        self.heard = -ECHO
+        self.heard = -math.inf
         self.asked = False
 
     def listen(self) -> None:
@@ -34,6 +35,12 @@ class Uninterrupted:
                     signal.signal(number, self._note)
         self.asked = True
 
+    def deafen(self) -> None:
+        """If a signal has come, ignore what comes while the process ends: the exit code must stay that of the first."""
+        if self.heard > -math.inf:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+
     def __enter__(self) -> None:
         self.listen()
         self.depth += 1
@@ -45,9 +52,16 @@ class Uninterrupted:
             if kind is None:
                 raise KeyboardInterrupt(number)
 
+    def is_echo(self) -> bool:
+        """Whether the signal that has just come is the one before, sent once more. To be asked once for each signal."""
+        now = time.monotonic()
+        if now - self.heard < ECHO:
+            return True
+        self.heard = now
+        return False
+
     def _note(self, number: int, _: Any) -> None:
-        before, self.heard = self.heard, time.monotonic()
-        if self.heard - before < ECHO:
+        if self.is_echo():
             return
         if self.depth == 0:
             raise KeyboardInterrupt(number)

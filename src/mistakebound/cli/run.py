@@ -346,11 +346,20 @@ def ended_by_signals(source: mb.Source) -> Iterator[None]:
         yield
         return
 
-    def end(number: int, _: Any) -> None:
-        source.stop()
-        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means it
+    ending = False
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    def end(number: int, _: Any) -> None:
+        nonlocal ending
+        if uninterrupted.is_echo():
+            return
+        if ending:  # asked for again: something takes too long
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        ending = True
+        source.stop()
+
+    heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in heeded}
     try:
         yield
     finally:
