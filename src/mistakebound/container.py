@@ -14,18 +14,32 @@ import json
 import os
 import shutil
 from contextlib import suppress
-from functools import partial
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import ModelError, naming
+from mistakebound.errors import naming
 from mistakebound.lazy import np
+from mistakebound.schema import fields, is_list_of, need, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from mistakebound.arrays import AnyArray
+
+__all__ = [
+    "DTYPES",
+    "FORMAT",
+    "UNFINISHED",
+    "fields",
+    "is_list_of",
+    "need",
+    "pack",
+    "parse",
+    "replace",
+    "sweep",
+    "unpack",
+]
 
 FORMAT = 3
 
@@ -35,18 +49,6 @@ DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 COPY = "load another copy, or train anew"
 UNFINISHED = ".unfinished.mb"
-
-
-def need(sound: Any, otherwise: str) -> None:
-    """Refuse a model, saying why."""
-    if not sound:
-        raise ModelError(otherwise)
-
-
-def fields(said: Any, *names: str) -> list[Any]:
-    """Return the values of a JSON object that must have these names and no others."""
-    need(isinstance(said, dict) and set(said) == set(names), f"it should say {', '.join(names)}, and nothing else")
-    return [said[name] for name in names]
 
 
 # ---------------------------------------------------------------------- bytes
@@ -99,43 +101,11 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
     return said, tensors
 
 
-def is_list_of(kind: type, values: Any) -> bool:
-    """Whether this is a list with members of exactly this type (True is no int)."""
-    return isinstance(values, list) and all(type(value) is kind for value in values)
-
-
 def _digest(*parts: bytes | memoryview) -> bytes:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
     return digest.hexdigest().encode()
-
-
-def parse(text: Any, what: str = "its header") -> dict[str, Any]:
-    """JSON whose top is an object. RecursionError: brackets nested too deep."""
-    need(isinstance(text, bytes | str), "its metadata are no text")
-    try:
-        parsed = json.loads(
-            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
-        )
-    except ModelError:
-        raise
-    except (ValueError, RecursionError) as error:
-        reason = f"{what} is no JSON: {'it is no text' if isinstance(error, UnicodeDecodeError) else error}"
-        raise ModelError(reason) from None
-    need(isinstance(parsed, dict), f"{what} is no JSON object")
-    found: dict[str, Any] = parsed
-    return found
-
-
-def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    need(len(found) == len(pairs), f"a key comes twice in {what}")
-    return found
-
-
-def _no_constant(what: str, name: str) -> None:
-    need(False, f"{what} has {name}, which is no JSON")
 
 
 # ---------------------------------------------------------------------- files

@@ -274,10 +274,10 @@ class Learner:
             before.false_positives + int(np.sum(predicted & ~truth)),
             before.false_negatives + int(np.sum(truth & ~predicted)),
             now.updates,
-            now.to_keep + 1,
+            before.to_keep + len(positive),
         )
         mistakes = np.flatnonzero(predicted != truth)
-        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes)
+        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes, mixed=True)
 
     # ------------------------------------------------------------------ what is known
 

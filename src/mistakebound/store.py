@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._core import Engine
-from mistakebound.container import DTYPES, fields, is_list_of, need, pack, replace, unpack
+from mistakebound.container import DTYPES, pack, replace, unpack
 from mistakebound.errors import ModelError
 from mistakebound.labels import Labels, check_classes
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
+from mistakebound.schema import fields, is_list_of, need
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -489,7 +489,7 @@ HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
     ("", lambda f: (f.header.clear(), f.arrays.clear()), "a life needs tensors"),
     ("", change("life", {}), "should say parameters"),
     ("", change("life.parameters.bias", "1"), "bias must be"),
-    ("", change("life.parameters.bias", 10**400), "too large"),
+    ("", change("life.parameters.bias", 10**400), "bias must be"),
     ("", change("life.parameters.keep_bytes", -1), "keep_bytes must be"),
     ("", change("life.parameters.keep_bytes", 2**70), ""),
     ("", change("life.parameters.eta", 1), "eta"),

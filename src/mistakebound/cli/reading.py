@@ -189,8 +189,8 @@ def loaded(path: str) -> tuple[LinearLearner, dict[str, Any] | None]:
 
 def checked(reading: dict[str, Any]) -> dict[str, Any]:
     """What a model file says of reading, if it is what we would have written."""
-    from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
     from mistakebound.limits import fault_of, fault_of_table  # noqa: PLC0415
+    from mistakebound.schema import fields, is_list_of, need  # noqa: PLC0415
 
     wrong = "how its files were read is not told rightly"
     reading = {"columns": [], **reading}  # the first files of format 3 do not have it
