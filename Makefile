@@ -29,16 +29,18 @@ sanitize: .venv-sanitize/.ready
 	PYTHONMALLOC=malloc MISTAKEBOUND_SANITIZED=1 .venv-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZED)
 
 # Mutated files fed to every parser, under the sanitizers.
-FUZZERS := build/fuzz_lines build/fuzz_tables
-build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/fuzz/mutate.hpp
+FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
+build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/cache.hpp core/fuzz/mutate.hpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore $< -o $@
 fuzz: $(FUZZERS)
 	build/fuzz_lines $${SEED:-1} 2000000
 	build/fuzz_tables $${SEED:-1} 2000000
+	build/fuzz_cache $${SEED:-1} 2000000
 fuzz-a-little: $(FUZZERS)
 	build/fuzz_lines 0 50000
 	build/fuzz_tables 0 20000
+	build/fuzz_cache 0 50000
 
 # Figures of the README: ratios against peers, in one run.
 bench: $(VENV)/.bench

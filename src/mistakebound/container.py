@@ -8,23 +8,15 @@ change all but the magic, the place of the digest, and ``format`` itself.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import os
-import shutil
-from contextlib import suppress
-from glob import escape
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import naming
+from mistakebound.atomic_file import UNFINISHED, replace, sweep
 from mistakebound.lazy import np
 from mistakebound.schema import fields, is_list_of, need, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from mistakebound.arrays import AnyArray
 
 __all__ = [
@@ -48,7 +40,6 @@ MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 COPY = "load another copy, or train anew"
-UNFINISHED = ".unfinished.mb"
 
 
 # ---------------------------------------------------------------------- bytes
@@ -106,64 +97,3 @@ def _digest(*parts: bytes | memoryview) -> bytes:
     for part in parts:
         digest.update(part)
     return digest.hexdigest().encode()
-
-
-# ---------------------------------------------------------------------- files
-
-
-def replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
-    if path.exists() and not path.is_file():
-        raise FileExistsError(
-            errno.EEXIST, "it is no file, and would be replaced by one: choose another name", str(path)
-        )
-    unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
-    try:
-        with naming(str(path)), unfinished.open("xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            with suppress(FileNotFoundError):
-                shutil.copymode(path, unfinished)  # who may read the old file may read the new one
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def sweep(path: Path) -> None:
-    """Remove what processes that were killed left beside a file when they were about to replace it."""
-    for left in path.parent.glob(f"{escape(f'.{path.name[:100]}.')}*{UNFINISHED}"):
-        process = left.name.removesuffix(UNFINISHED).split(".")[-2]
-        if process.isdigit() and not _lives(int(process)):
-            left.unlink(missing_ok=True)
-
-
-def _lives(process: int) -> bool:
-    if os.name == "nt":
-        return True  # there, signal 0 would end it
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # it is somebody else's
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut. Some systems and file systems cannot, and need no telling."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
