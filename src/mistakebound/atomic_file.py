@@ -40,7 +40,8 @@ class Replacement:
     def discard(self) -> None:
         """Leave nothing behind."""
         self.unfinished.unlink(missing_ok=True)
-        self.file.close()
+        with suppress(OSError):  # the disk may be full for what is not written yet
+            self.file.close()
 
 
 def replace(path: Path, parts: Iterable[bytes]) -> None:

@@ -18,6 +18,8 @@ from mistakebound.rules.base import LARGEST
 from mistakebound.schema import need, refuse
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mistakebound.arrays import AnyArray
     from mistakebound.rules import Rule
 
@@ -74,7 +76,10 @@ def read(text: Any) -> Said:
         _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
         read_kept(kept, rounds, len(names) if named else n, binary=rule.binary),
     )
-    _compare(said)
+    # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
+    # learn conjunctions.
+    ways = (False, True) if rule.binary else (False,)
+    compare(counts, rule, said.predictions, said.mistake_rounds, said.kept, ways=ways)
     return said
 
 
@@ -139,11 +144,22 @@ def _array(values: list[int] | None, kind: str) -> AnyArray | None:
     return None if values is None else np.array(values, kind)
 
 
-def _compare(said: Said) -> None:
-    """Compare counts, predictions, mistakes and what is kept: they tell of the same rounds."""
-    _, false_positives, false_negatives, updates, to_keep = said.counts
+def compare(
+    counts: tuple[int, ...],
+    rule: Rule,
+    predictions: AnyArray | None,
+    mistake_rounds: AnyArray | None,
+    kept: Mapping[str, AnyArray],
+    *,
+    ways: tuple[bool, ...],
+) -> None:
+    """Compare counts, predictions, mistakes and what is kept: they tell of the same rounds.
+
+    ``ways`` says whether labels that are kept may be those of the counts (False), or their negations (True); all of
+    them must fit one way.
+    """
+    _, false_positives, false_negatives, updates, to_keep = counts
     mistakes = false_positives + false_negatives
-    kept, predictions, mistake_rounds = said.kept, said.predictions, said.mistake_rounds
     if predictions is not None and mistake_rounds is not None:
         positive = np.count_nonzero(predictions[mistake_rounds])
         need(positive == false_positives, "predictions in the mistakes do not fit the counts", "predictions")
@@ -154,9 +170,6 @@ def _compare(said: Said) -> None:
         # What is kept is a prefix of the rounds to keep, and its mistakes a prefix of all.
         same = np.array_equal(found, mistake_rounds[: len(found)])
         need(same, "mistake_rounds are other rounds than those in kept.mistaken", "mistake_rounds")
-    # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
-    # learn conjunctions. Everything must fit one of the two ways.
-    ways: tuple[bool, ...] = (False, True) if said.rule.binary else (False,)
     if predictions is not None:
         predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
         ways = tuple(flip for flip in ways if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
@@ -167,5 +180,5 @@ def _compare(said: Said) -> None:
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
     counted = {False: false_positives, True: false_negatives}
     need(any(counted[flip] == on_negative for flip in ways), "kept.labels do not fit the counts", "kept.labels")
-    learned = on_negative if said.rule.id == "elimination" else to_keep  # elimination never adds a variable
+    learned = on_negative if rule.id == "elimination" else to_keep  # elimination never adds a variable
     need(updates == learned, f"counts.updates should be {learned}", "counts.updates")

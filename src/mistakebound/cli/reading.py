@@ -198,6 +198,6 @@ def checked(reading: dict[str, Any]) -> dict[str, Any]:
     need(form in ("auto", "svmlight", "vw", "table", "json") and type(zero_based) is bool, wrong)
     need((label is None or type(label) is str) and isinstance(table, dict), wrong)
     need(is_list_of(str, columns), wrong)
-    need(not (fault_of_table(table) or fault_of({**table, "label": label})), wrong)
+    need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), wrong)
     pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
     return {"format": form, "label": label, "zero_based": zero_based, "table": {**table, **pairs}, "columns": columns}
