@@ -175,9 +175,12 @@ void unpack(std::string_view bytes, Parsed& parsed) {
   need(chunk.indptr[0] == 0 && chunk.indptr[rows] == static_cast<std::int64_t>(nonzeros));
   need(in_order(chunk.indptr.data(), rows + 1, 0, static_cast<std::int64_t>(nonzeros)));
   need(in_order(chunk.line.data(), rows, 1, lines));
-  bool finite = true;
-  for (const double value : chunk.value) finite &= std::abs(value) <= std::numeric_limits<double>::max();
-  need(finite);
+  bool finite = true, zeros = false;
+  for (const double value : chunk.value) {
+    finite &= std::abs(value) <= std::numeric_limits<double>::max();
+    zeros |= value == 0;
+  }
+  need(finite && !(zeros && parsed.named));  // no parser gives a feature of value 0 a name
 
   for (std::uint64_t k = 0; k < head.labels; ++k) {
     chunk.labels.push_back(in.text());

@@ -59,6 +59,7 @@ void read(const Parsed& parsed, const std::string& input) {
       if (parsed.named) {
         for (const char letter : chunk.name_of(k)) letters += static_cast<unsigned char>(letter);
         demand(formats::is_utf8(chunk.name_of(k)), "a name is not UTF-8", input);
+        demand(chunk.value_of(k) != 0, "a feature with a name is 0", input);
       } else {
         demand(chunk.index[k] >= 0 && chunk.index[k] <= chunk.largest_index, "an index is wrong", input);
       }

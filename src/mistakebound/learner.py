@@ -335,8 +335,8 @@ class Learner:
         return self._life is before
 
     def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
-        if not isinstance(self.keep_bytes, int) or self.keep_bytes < 0:
-            message = f"keep_bytes must be a whole number of at least 0, got {self.keep_bytes!r}"
+        if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
+            message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
             raise ValueError(message)
         reduction = self._reduction()
         if width is None and reduction != Reduction():

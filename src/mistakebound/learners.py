@@ -408,7 +408,8 @@ def _rate(eta: float | str, margin: float | None, radius: float) -> float:
             raise ValueError(message)
         from mistakebound.bounds import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
 
-        return winnow_rate(margin, radius)
+        number = rules.Range(lambda _: True, "a number")  # the formula says which ones
+        return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
     return _number("eta", eta, rules.NormalizedWinnowRule.ranges["eta"])
 
 

@@ -71,6 +71,7 @@ FORGED: list[tuple[str, Any]] = [
     ("svmlight", last_words(24, struct.pack("<i", 2**31 - 1))),
     ("svmlight", same_labels),
     ("vw", last_words(8, b"\xff")),
+    ("vw", word("value", 0, 0.0)),
     ("vw", lambda packed: packed.rest.__setitem__(slice(-56, -55), b"\xbf")),
 ]  # fmt: skip
 
