@@ -24,6 +24,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -103,26 +104,27 @@ def places(at: Any) -> list[tuple[Any, Any]]:
 def mutate_json(data: Any, rng: random.Random) -> None:
     """Change a value, its type, its size or its place; add a key, or take one away."""
     found = places(data)
+    if not found:
+        return
     shallow = [place for place in found if isinstance(place[0], dict)]  # else most would be members of long lists
     at, key = rng.choice(shallow if shallow and rng.random() < 0.5 else found)
     value = at[key]
     other = rng.choice(found)
     what = rng.randrange(10)
     if what <= 3:
-        at[key] = rng.choice(NASTY)
+        at[key] = deepcopy(rng.choice(NASTY))
     elif type(value) is int and abs(value) > 2**64:
         del at[key]
     elif what == 4 and type(value) in (int, float):
         at[key] = value + rng.choice([-1, 1, 0.5, -2, 10**6, 2**62])
     elif what == 5 and type(value) in (int, float):
         at[key] = rng.choice([-value, value * 1e30, float(value), bool(value), str(value)])
-    elif what == 6:
-        at[key], other[0][other[1]] = other[0][other[1]], value
-        break_cycles(data)
+    elif what == 6:  # copies, for an object that is put into itself cannot be written
+        at[key], other[0][other[1]] = deepcopy(other[0][other[1]]), deepcopy(value)
     elif what == 7 and isinstance(at, dict):
         del at[key]
     elif what == 8 and isinstance(at, dict):
-        at[rng.choice(["more", "", key + " ", "__class__"])] = value
+        at[rng.choice(["more", "", key + " ", "__class__"])] = deepcopy(value)
     elif isinstance(value, list):
         mutate_list(value, rng)
     else:
@@ -136,20 +138,12 @@ def mutate_list(values: list[Any], rng: random.Random) -> None:
         [
             lambda: values.__delitem__(slice(at, None)),
             lambda: values.reverse(),
-            lambda: values.insert(at, values[at % len(values)] if values else 0),
-            lambda: values.insert(at, rng.choice(NASTY)),
-            lambda: values.extend(values[:50]),
+            lambda: values.insert(at, deepcopy(values[at % len(values)]) if values else 0),
+            lambda: values.insert(at, deepcopy(rng.choice(NASTY))),
+            lambda: values.extend(deepcopy(values[:50])),
             lambda: values.__delitem__(slice(at, at + 1)),
         ]
     )()
-
-
-def break_cycles(data: Any) -> None:
-    """An object that was put into itself cannot be written."""
-    try:
-        json.dumps(data)
-    except (ValueError, RecursionError):
-        data.clear() if isinstance(data, dict) else None
 
 
 # ---------------------------------------------------------------------- ledgers
