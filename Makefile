@@ -22,23 +22,26 @@ lint: $(VENV)/.ready
 
 # AddressSanitizer and UBSan over everything that reaches the core. The compiler's own runtime must come first.
 SANITIZED := tests/test_traces.py tests/test_parity.py tests/test_experts_parity.py tests/test_experts_core.py tests/test_inputs.py tests/test_robustness.py tests/test_labels.py \
-	tests/unit/test_store.py tests/unit/test_sources.py tests/unit/test_tables.py tests/unit/test_cache.py tests/unit/test_bins.py
+	tests/unit/test_store.py tests/unit/test_sources.py tests/unit/test_tables.py tests/unit/test_cache.py tests/unit/test_cache_hostile.py \
+	tests/unit/test_ledger_json.py tests/test_hostile_files.py tests/unit/test_bins.py
 sanitize: .venv-sanitize/.ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc MISTAKEBOUND_SANITIZED=1 .venv-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZED)
 
 # Mutated files fed to every parser, under the sanitizers.
-FUZZERS := build/fuzz_lines build/fuzz_tables
-build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/fuzz/mutate.hpp
+FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
+build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/cache.hpp core/fuzz/mutate.hpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore $< -o $@
 fuzz: $(FUZZERS)
 	build/fuzz_lines $${SEED:-1} 2000000
 	build/fuzz_tables $${SEED:-1} 2000000
+	build/fuzz_cache $${SEED:-1} 2000000
 fuzz-a-little: $(FUZZERS)
 	build/fuzz_lines 0 50000
 	build/fuzz_tables 0 20000
+	build/fuzz_cache 0 50000
 
 # Figures of the README: ratios against peers, in one run.
 bench: $(VENV)/.bench

@@ -323,6 +323,7 @@ class Engine {
     visit([&](auto& play) {
       play.restore(z.data(), z.size(), nb::cast<float>(state[3]), nb::cast<double>(state[4]),
                    Total{nb::cast<double>(state[5]), nb::cast<double>(state[6])}, nb::cast<double>(state[7]));
+      if (!play.total_fits()) throw nb::value_error("the total of its weights is not their sum");
     });
     Record& r = record();
     const auto counts = nb::cast<nb::tuple>(state[8]);
@@ -629,7 +630,12 @@ NB_MODULE(_core, m) {
         new (&self) Engine(nb::cast<std::string>(s[0]), nb::cast<double>(s[1]), nb::cast<double>(s[2]), nb::cast<bool>(s[3]),
                            nb::cast<double>(s[4]), nb::cast<double>(s[5]), nb::cast<bool>(s[6]),
                            nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]));
-        self.restore(state);
+        try {
+          self.restore(state);
+        } catch (...) {
+          self.~Engine();  // Python will not: for it, there is none yet
+          throw;
+        }
       });
   const auto view = [](const auto& numbers, nb::handle owner) {
     using T = typename std::remove_cvref_t<decltype(numbers)>::value_type;

@@ -1,16 +1,21 @@
-// A parsed chunk as bytes, and back: what a binary cache is made of. Reading it back copies no number; all that the bytes
-// say of sizes is checked before it is used, for a file may be damaged.
+// A parsed chunk as bytes, and back: what a binary cache is made of. Reading it back copies no number. Whatever the bytes
+// say is checked before it is used, to be what a parser could have written: a file may be damaged, or forged.
 //
 //   checksum, then numbers of 8 bytes (see `Head`), then arrays, each beginning at a multiple of 8 bytes
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "reading.hpp"
+#include "read/chunk.hpp"
+#include "read/utf8.hpp"
 
 namespace mistakebound::cache {
 
@@ -84,7 +89,9 @@ class Source {
   std::string_view rest_;
 };
 
-inline std::string pack(const Parsed& parsed) {
+// `Parsed` is that of reading.hpp; the fuzzer has one without Python.
+template <class Parsed>
+std::string pack(const Parsed& parsed) {
   const Chunk& chunk = parsed.chunk;
   const Head head{parsed.named,           parsed.consumed,
                   static_cast<std::uint64_t>(parsed.lines), chunk.rows(),
@@ -121,47 +128,92 @@ inline std::string pack(const Parsed& parsed) {
   return out.done();
 }
 
+// Numbers in order, from `low` to `high`.
+inline bool in_order(const std::int64_t* items, std::size_t count, std::int64_t low, std::int64_t high) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (items[k] < low) return false;
+    low = items[k];
+  }
+  return count == 0 || low <= high;
+}
+
+// Pieces of these sizes, which are all of a text. A text of UTF-8 that is cut between characters has pieces of UTF-8.
+inline void cut(std::string_view text, const std::uint32_t* sizes, std::size_t count, Buffer<std::string_view>& to) {
+  if (!formats::is_utf8(text)) Source::damaged();
+  for (std::size_t k = 0; k < count; ++k) {
+    if (sizes[k] > text.size()) Source::damaged();
+    if (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0u) == 0x80u) Source::damaged();
+    to.push_back(text.substr(0, sizes[k]));
+    text.remove_prefix(sizes[k]);
+  }
+  if (!text.empty()) Source::damaged();
+}
+
 // What `pack` gave; `parsed` must keep the bytes alive.
-inline void unpack(std::string_view bytes, Parsed& parsed) {
+template <class Parsed>
+void unpack(std::string_view bytes, Parsed& parsed) {
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // of bytes and lines: no sum of two overflows
+  const auto need = [](bool sound) {
+    if (!sound) Source::damaged();
+  };
   Source in(bytes);
   const Head head = *in.array<Head>(1);
   Chunk& chunk = parsed.chunk;
-  const auto rows = static_cast<std::size_t>(head.rows);
-  if (head.rows >= bytes.size() || head.width > (std::uint64_t{1} << 31)) Source::damaged();
+  need(head.named <= 1 && head.weighted <= 1 && head.consumed < most && head.lines < most);
+  need(head.rows < bytes.size() && head.labels <= Chunk::other && head.width <= std::uint64_t{1} << 31);
+  const auto rows = static_cast<std::size_t>(head.rows), nonzeros = static_cast<std::size_t>(head.nonzeros);
+  const auto lines = static_cast<std::int64_t>(head.lines);
   parsed.named = head.named != 0;
+  parsed.weighted = head.weighted != 0;
   parsed.consumed = static_cast<std::size_t>(head.consumed);
-  parsed.lines = static_cast<std::int64_t>(head.lines);
+  parsed.lines = lines;
   chunk.largest_index = static_cast<std::int32_t>(static_cast<std::int64_t>(head.width) - 1);
   chunk.indptr.borrow(in.array<std::int64_t>(head.rows + 1), rows + 1);
   chunk.line.borrow(in.array<std::int64_t>(head.rows), rows);
-  chunk.value.borrow(in.array<double>(head.nonzeros), static_cast<std::size_t>(head.nonzeros));
+  chunk.value.borrow(in.array<double>(head.nonzeros), nonzeros);
   chunk.label_ids.assign(in.array<char>(head.rows), rows);
-  if (head.labels > Chunk::other || chunk.indptr[0] != 0 || chunk.indptr[rows] != static_cast<std::int64_t>(head.nonzeros))
-    Source::damaged();
-  for (std::size_t r = 0; r < rows; ++r)
-    if (chunk.indptr[r] > chunk.indptr[r + 1]) Source::damaged();
-  for (std::uint64_t k = 0; k < head.labels; ++k) chunk.labels.push_back(in.text());
-  const auto others = std::count(chunk.label_ids.begin(), chunk.label_ids.end(), static_cast<char>(Chunk::other));
-  for (std::ptrdiff_t k = 0; k < others; ++k) chunk.other_labels.push_back(in.text());
+  need(chunk.indptr[0] == 0 && chunk.indptr[rows] == static_cast<std::int64_t>(nonzeros));
+  need(in_order(chunk.indptr.data(), rows + 1, 0, static_cast<std::int64_t>(nonzeros)));
+  need(in_order(chunk.line.data(), rows, 1, lines));
+  bool finite = true, zeros = false;
+  for (const double value : chunk.value) {
+    finite &= std::abs(value) <= std::numeric_limits<double>::max();
+    zeros |= value == 0;
+  }
+  need(finite && !(zeros && parsed.named));  // no parser gives a feature of value 0 a name
+
+  for (std::uint64_t k = 0; k < head.labels; ++k) {
+    chunk.labels.push_back(in.text());
+    need(std::find(chunk.labels.begin(), chunk.labels.end() - 1, chunk.labels.back()) == chunk.labels.end() - 1);
+  }
+  std::size_t others = 0;
+  for (const char each : chunk.label_ids) {
+    const auto id = static_cast<unsigned char>(each);
+    need(id < head.labels || (id == Chunk::other && head.labels == Chunk::other));
+    others += id == Chunk::other ? 1 : 0;
+  }
+  for (std::size_t k = 0; k < others; ++k) chunk.other_labels.push_back(in.text());
+
+  std::int64_t row = 0, line = 1;  // of the bad line before
   for (std::uint64_t k = 0; k < head.bad; ++k) {
     const std::int64_t* const where = in.array<std::int64_t>(3);
-    parsed.bad_row.push_back(where[0]);
-    parsed.bad.push_back({where[1], where[2], std::string(in.text())});
+    need(where[0] >= row && where[0] <= static_cast<std::int64_t>(rows) && where[1] >= line && where[1] <= lines && where[2] >= 0);
+    row = where[0], line = where[1];
+    parsed.bad_row.push_back(row);
+    parsed.bad.push_back({line, where[2], std::string(in.text())});
   }
+
   if (parsed.named) {
     const std::uint32_t* const sizes = in.array<std::uint32_t>(head.nonzeros);
-    std::string_view names = in.text();
-    for (std::uint64_t k = 0; k < head.nonzeros; ++k) {
-      if (sizes[k] > names.size()) Source::damaged();
-      chunk.name.push_back(names.substr(0, sizes[k]));
-      names.remove_prefix(sizes[k]);
-    }
+    cut(in.text(), sizes, nonzeros, chunk.name);
     chunk.prepare();
   } else {
-    chunk.index.borrow(in.array<std::int32_t>(head.nonzeros), static_cast<std::size_t>(head.nonzeros));
+    chunk.index.borrow(in.array<std::int32_t>(head.nonzeros), nonzeros);
+    bool inside = true;
+    for (const std::int32_t index : chunk.index) inside &= index >= 0 && index <= chunk.largest_index;
+    need(inside);
   }
   in.end();
-  parsed.weighted = head.weighted != 0;
 }
 
 }  // namespace mistakebound::cache

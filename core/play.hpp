@@ -204,9 +204,17 @@ class Play {
     for (std::size_t i = 0; i < slots; ++i) slots_.data()[i].sum() = z[i];
     bias_z_ = bias_z;
     weights_from_scratch();
+    total_from_scratch();
+    const double summed = total_.value();
     total_ = total;
     peak_ = peak;
+    // Where masses overflow, the total is whatever it became. Otherwise it is their sum but for rounding, which is small
+    // beside the largest total since the last rescaling (see learn); a total from elsewhere would never come right.
+    const double most = std::max({std::fabs(summed), peak, smallest_total});
+    total_fits_ = !std::isfinite(summed) || std::fabs(total.value() - summed) <= 1e-6 * most;
   }
+  // Whether the total that was restored is that of the weights.
+  bool total_fits() const { return total_fits_; }
 
  private:
   void make_slots(std::size_t slots) {  // and leave the total to the caller
@@ -481,6 +489,7 @@ class Play {
   float bias_z_ = 0, bias_w_ = 0;
   Total total_;
   double peak_ = 0;
+  bool total_fits_ = true;
   std::vector<float> memo_;
 };
 

@@ -306,3 +306,12 @@ def test_what_is_no_single_example(x: Any) -> None:
     refused(lambda learner: learner.predict_one(x))
     if isinstance(x, int):
         refused(lambda _: mb.Perceptron().learn_one(x, 1))
+
+
+@pytest.mark.parametrize("bad", ["x", [1], {}, None, 10**400, 1j])
+@pytest.mark.parametrize("name", ["margin", "radius"])
+@pytest.mark.parametrize("make", [mb.NormalizedWinnow, mb.BalancedWinnow])
+def test_margin_and_radius_are_numbers(make: Any, name: str, bad: Any) -> None:
+    """For the best rate, they are checked as every other parameter is."""
+    with pytest.raises(ValueError, match=name):
+        make(**{"eta": "best", "margin": 0.5, "radius": 1.0, name: bad}).run([[1.0]], [1])

@@ -369,7 +369,7 @@ def test_keep_bytes_bounds_what_is_kept() -> None:
     for read in (lambda: small.ledger_.predictions, lambda: small.ledger_.mistake_rounds):
         with pytest.raises(ValueError, match="keep_bytes"):
             read()
-    for bad in (-1, 1.5, "much"):
+    for bad in (-1, 1.5, "much", 2**63, 10**400):
         with pytest.raises(ValueError, match="keep_bytes"):
             mb.Perceptron(keep_bytes=bad).run(X, y)
 

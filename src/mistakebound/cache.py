@@ -1,7 +1,12 @@
 """A binary cache of parsed files: what was read once is not parsed again, and gives the same stream bit for bit.
 
 It says of which files it was made, by size and time of change, and how they were read; if anything differs it is made
-anew. Every chunk carries a checksum. A cache is written beside what it replaces, and takes its place when it is whole.
+anew. Every chunk carries a checksum. A cache is written beside what it replaces, and takes its place when it is whole:
+several runs may make the same one at a time. A file that is not a cache is never replaced; a link to a cache is
+replaced itself, and not followed.
+
+The checks make sure that a cache is one that could have been written, not that it is true: whoever can write to it can
+have the stream read otherwise, as whoever can write to the files themselves.
 """
 
 from __future__ import annotations
@@ -9,12 +14,15 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import stat
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from mistakebound.container import UNFINISHED, sweep
+from mistakebound.atomic_file import Replacement, sweep
+from mistakebound.errors import naming
 from mistakebound.pages import Pages
 
 if TYPE_CHECKING:
@@ -22,10 +30,16 @@ if TYPE_CHECKING:
 
     from mistakebound._core import Chunk
 
-MAGIC = b"mistakebound cache 2\n".ljust(24, b"\0")
+KIND = b"mistakebound cache "
+MAGIC = (KIND + b"2\n").ljust(24, b"\0")
 RECORD = struct.Struct("<6Q")
 """Bytes of a packed chunk, and where it begins: number of its file, byte, line, whether lines are rows of
 columns; and a sum that says whether all this belongs together."""
+
+
+NO_CACHE = "{} is there already, and is not a cache of mistakebound: choose another name for the cache, or delete it"
+Begin = tuple[int, int, int, int]
+"""Number of the file in which a chunk begins, byte, line, and whether lines are rows of columns."""
 
 
 class Cache:
@@ -45,46 +59,56 @@ class Cache:
         self.path = path
         said = json.dumps(how | {"files": [state_of(file) for file in files]}, sort_keys=True).encode()
         self._head = MAGIC + struct.pack("<Q", len(said)) + padded(said)
-        self._unfinished: Path | None = None
-        self._file: Any = None
+        self._new: Replacement | None = None
 
-    def stored(self) -> tuple[Pages, Iterator[tuple[tuple[int, ...], memoryview]]] | None:
-        """Its pages; where each chunk begins, and the chunk as it was packed. None if there is no cache that fits."""
+    def stored(self) -> tuple[Pages, Iterator[tuple[Begin, memoryview]]] | None:
+        """Its pages; where each chunk begins, and the chunk as it was packed. None if there is no cache that fits.
+
+        ValueError if there is a file that is not a cache, and would be lost by making one.
+        """
         try:
-            with Path(self.path).open("rb") as file:
-                if file.read(len(self._head)) != self._head:
+            with open(self.path, "rb", opener=_without_waiting) as file:
+                head = file.read(len(self._head)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"?"
+                if head and not head.startswith(KIND):
+                    raise ValueError(NO_CACHE.format(self.path))
+                if head != self._head:
                     return None
                 pages = Pages(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             return None
+        except IsADirectoryError:
+            raise ValueError(NO_CACHE.format(self.path)) from None
         return pages, records(self.path, pages, len(self._head))
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
-        if self._file is None:
-            path = Path(self.path)
-            sweep(path)
-            self._unfinished = path.with_name(f".{path.name[:100]}.{os.getpid()}.cache{UNFINISHED}")
-            self._file = self._unfinished.open("wb")
-            self._file.write(self._head)
-        packed = chunk.pack()
-        self._file.write(record(len(packed), begin, packed[:8]))
-        self._file.write(packed)
+        with naming(self.path):
+            if self._new is None:
+                sweep(Path(self.path))
+                self._new = Replacement(Path(self.path))
+                self._new.file.write(self._head)
+            packed = chunk.pack()
+            self._new.file.write(record(len(packed), begin, packed[:8]))
+            self._new.file.write(packed)
 
     def finish(self) -> None:
         """Everything was added: the cache is whole, and takes its place."""
-        if self._file is not None and self._unfinished is not None:
-            self._file.write(record(0, (0, 0, 0, 0), b""))
-            self._file.close()
-            self._unfinished.replace(self.path)
-            self._file = None
+        if self._new is not None:
+            self._new.file.write(record(0, (0, 0, 0, 0), b""))
+            with suppress(FileNotFoundError):  # somebody has swept the folder: the next run makes it anew
+                self._new.take_place()
+            self._new = None
 
     def discard(self) -> None:
         """Leave nothing behind of a cache that did not become whole."""
-        if self._file is not None and self._unfinished is not None:
-            self._file.close()
-            self._unfinished.unlink(missing_ok=True)
-            self._file = None
+        if self._new is not None:
+            self._new.discard()
+            self._new = None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe, too, though nobody may ever write to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def record(size: int, begin: tuple[int, ...], checksum: bytes) -> bytes:
@@ -97,24 +121,50 @@ def padded(text: bytes) -> bytes:
     return text.ljust(-(-len(text) // 8) * 8, b"\0")
 
 
-def records(path: str, pages: Pages, at: int) -> Iterator[tuple[tuple[int, ...], memoryview]]:
+def records(path: str, pages: Pages, at: int) -> Iterator[tuple[Begin, memoryview]]:
     """The records of a cache from this byte on."""
     view = memoryview(pages.mapped)
     while at + RECORD.size <= len(view):
-        size, *begin, _ = RECORD.unpack_from(view, at)
+        size, number, byte, line, in_rows, _ = RECORD.unpack_from(view, at)
+        begin = (number, byte, line, in_rows)
         head = bytes(view[at : at + RECORD.size])
         at += RECORD.size
-        if size > len(view) - at or head != record(size, tuple(begin), bytes(view[at : at + min(size, 8)])):
+        if size > len(view) - at or head != record(size, begin, bytes(view[at : at + min(size, 8)])):
             break
         if size == 0 and at == len(view):
             return
         if size == 0:
             break
-        yield tuple(begin), view[at : at + size]
+        yield begin, view[at : at + size]
         at += size
         pages.read_before(at - (16 << 20))  # what lies further back is surely learned
-    message = f"{path}: the cache is damaged: delete it, and it is made anew"
-    raise ValueError(message)
+    raise ValueError(damaged(path))
+
+
+def damaged(path: str) -> str:
+    """What is to be said of a cache that cannot be used."""
+    return f"{path}: the cache is damaged: delete it, and it is made anew"
+
+
+class Order:
+    """Where the next chunk of a cache must begin: where the last one ended, or in a later file at its beginning."""
+
+    def __init__(self, path: str, files: int) -> None:
+        self._path, self._files = path, files
+        self._number, self._ends = -1, (0, 0)
+        self._in_rows = 0
+
+    def check(self, begin: Begin, consumed: int, lines: int) -> None:
+        """ValueError for a chunk, of so many bytes and lines, that does not follow the one before."""
+        number, byte, line, in_rows = begin
+        if number == self._number:
+            sound = (byte, line) == self._ends and in_rows == self._in_rows
+        else:
+            sound = self._number < number < self._files and (byte, line) == (0, 0) and in_rows in (0, 1)
+        if not sound:
+            raise ValueError(damaged(self._path))
+        self._number, self._in_rows = number, in_rows
+        self._ends = (byte + consumed, line + lines)
 
 
 def state_of(file: str) -> list[Any]:

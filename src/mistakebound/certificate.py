@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.container import is_count, is_list_of, is_number, need, parse
+from mistakebound import schema
 from mistakebound.escaping import escaped
 from mistakebound.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence
 from mistakebound.expert_ledger import ExpertLedger
@@ -78,7 +78,7 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """Read what ``to_json`` wrote. ModelError, a ValueError, if it is something else."""
-        return cls.from_object(parse(text, "the certificate"))
+        return cls.from_object(schema.parse(text, "the certificate"))
 
     @classmethod
     def from_object(cls, data: Any) -> Certificate:
@@ -135,41 +135,40 @@ def rounded_up(bound: float) -> str:
 
 def _check(data: Any) -> None:
     """Refuse what is not the JSON object of a certificate, naming the field."""
-    names = {each.name for each in fields(Certificate)}
-    need(isinstance(data, dict) and set(data) == names, f"a certificate has the fields {', '.join(sorted(names))}")
-    known = {*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())}
-    need(isinstance(data["theorem"], str) and data["theorem"] in known, "theorem: there is no such theorem")
-    rule = data["rule"]
-    need(isinstance(rule, dict) and all(map(_is_parameter, rule.values())), "rule: not parameters of a rule")
-    need(data["scope"] in (MISTAKEN_ROUNDS, WHOLE_STREAM), f"scope: neither {MISTAKEN_ROUNDS} nor {WHOLE_STREAM}")
-    need(type(data["hindsight"]) is bool, "hindsight: neither true nor false")
+    schema.fields(data, *(each.name for each in fields(Certificate)), path="certificate")
+    schema.text(data["theorem"], "theorem", [*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())])
+    schema.need(isinstance(data["rule"], dict), "rule should be an object", field="rule")
+    for name, value in data["rule"].items():
+        sound = value is None or type(value) in (str, bool) or schema.number(value, f"rule.{name}") is not None
+        schema.need(sound, f"rule.{name} should be a parameter", field="rule")
+    schema.text(data["scope"], "scope", (MISTAKEN_ROUNDS, WHOLE_STREAM))
+    schema.flag(data["hindsight"], "hindsight")
     for name in ("rounds", "mistakes", "updates"):
-        need(is_count(data[name]), f"{name}: not a count")
-    need(data["bound"] is None or (is_number(data["bound"]) and data["bound"] >= 0), "bound: not a number from 0 on")
-    need(data["status"] in STATUSES, f"status: none of {', '.join(STATUSES)}")
-    need(isinstance(data["note"], str), "note: not a text")
-    need(data["expected"] is None or is_number(data["expected"]), "expected: not a number")
-    need(isinstance(data["premises"], list), "premises: not a list")
-    for premise in data["premises"]:
-        need(isinstance(premise, dict) and set(premise) == {"statement", "holds", "measured"}, "premises: wrong fields")
-        sound = isinstance(premise["statement"], str) and type(premise["holds"]) is bool
-        need(sound and isinstance(premise["measured"], str), "premises: a field has the wrong type")
+        schema.whole(data[name], name)
+    schema.optional(schema.number, data["bound"], "bound", 0.0)
+    schema.text(data["status"], "status", STATUSES)
+    schema.text(data["note"], "note")
+    schema.optional(schema.number, data["expected"], "expected", 0.0)
+    for place, premise in enumerate(schema.items(data["premises"], "premises")):
+        path = f"premises[{place}]"
+        statement, holds, measured = schema.fields(premise, "statement", "holds", "measured", path=path)
+        schema.text(statement, f"{path}.statement")
+        schema.flag(holds, f"{path}.holds")
+        schema.text(measured, f"{path}.measured")
     _check_comparator(data["comparator"])
 
 
 def _check_comparator(known: Any) -> None:
-    allowed = {"weights", "variables", "margin", "mistakes", "norm", "loss"}
-    need(isinstance(known, dict) and set(known) <= allowed, f"comparator: its fields are {', '.join(sorted(allowed))}")
+    allowed = ("weights", "variables", "margin", "mistakes", "norm", "loss")
+    sound = isinstance(known, dict) and set(known) <= set(allowed)
+    schema.need(sound, f"comparator should have no fields but {', '.join(allowed)}", field="comparator")
     weights = known.get("weights", {})
-    need(isinstance(weights, dict) and all(map(is_number, weights.values())), "comparator: weights must be numbers")
-    need(is_list_of(str, known.get("variables", [])), "comparator: variables must be texts")
+    schema.need(isinstance(weights, dict), "comparator.weights should be an object", field="comparator.weights")
+    schema.numbers(list(weights.values()), "comparator.weights", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT)
+    schema.texts(known.get("variables", []), "comparator.variables")
     for name in ("margin", "norm", "loss"):
-        need(is_number(known.get(name, 0)), f"comparator: {name} is not a number")
-    need(is_count(known.get("mistakes", 0)), "comparator: mistakes is not a count")
-
-
-def _is_parameter(value: Any) -> bool:
-    return value is None or isinstance(value, str | bool) or is_number(value)
+        schema.number(known.get(name, 0.0), f"comparator.{name}")
+    schema.whole(known.get("mistakes", 0), "comparator.mistakes")
 
 
 def certify(

@@ -8,25 +8,30 @@ change all but the magic, the place of the digest, and ``format`` itself.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import math
-import os
-import shutil
-from contextlib import suppress
-from functools import partial
-from glob import escape
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import ModelError, naming
+from mistakebound.atomic_file import UNFINISHED, replace, sweep
 from mistakebound.lazy import np
+from mistakebound.schema import fields, is_list_of, need, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from mistakebound.arrays import AnyArray
+
+__all__ = [
+    "DTYPES",
+    "FORMAT",
+    "UNFINISHED",
+    "fields",
+    "is_list_of",
+    "need",
+    "pack",
+    "parse",
+    "replace",
+    "sweep",
+    "unpack",
+]
 
 FORMAT = 3
 
@@ -35,19 +40,6 @@ MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
 COPY = "load another copy, or train anew"
-UNFINISHED = ".unfinished.mb"
-
-
-def need(sound: Any, otherwise: str) -> None:
-    """Refuse a model, saying why."""
-    if not sound:
-        raise ModelError(otherwise)
-
-
-def fields(said: Any, *names: str) -> list[Any]:
-    """Return the values of a JSON object that must have these names and no others."""
-    need(isinstance(said, dict) and set(said) == set(names), f"it should say {', '.join(names)}, and nothing else")
-    return [said[name] for name in names]
 
 
 # ---------------------------------------------------------------------- bytes
@@ -100,111 +92,8 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
     return said, tensors
 
 
-def is_list_of(kind: type, values: Any) -> bool:
-    """Whether this is a list with members of exactly this type (True is no int)."""
-    return isinstance(values, list) and all(type(value) is kind for value in values)
-
-
-def is_count(value: Any) -> bool:
-    """Whether this is a whole number that counts something."""
-    return type(value) is int and 0 <= value < 2**62
-
-
-def is_number(value: Any) -> bool:
-    """Whether this is a number that a float can be."""
-    return (type(value) is int and abs(value) < 2**62) or (type(value) is float and math.isfinite(value))
-
-
 def _digest(*parts: bytes | memoryview) -> bytes:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
     return digest.hexdigest().encode()
-
-
-def parse(text: Any, what: str = "its header") -> dict[str, Any]:
-    """JSON whose top is an object. RecursionError: brackets nested too deep."""
-    need(isinstance(text, bytes | str), "its metadata are no text")
-    try:
-        parsed = json.loads(
-            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
-        )
-    except ModelError:
-        raise
-    except (ValueError, RecursionError) as error:
-        reason = f"{what} is no JSON: {'it is no text' if isinstance(error, UnicodeDecodeError) else error}"
-        raise ModelError(reason) from None
-    need(isinstance(parsed, dict), f"{what} is no JSON object")
-    found: dict[str, Any] = parsed
-    return found
-
-
-def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    need(len(found) == len(pairs), f"a key comes twice in {what}")
-    return found
-
-
-def _no_constant(what: str, name: str) -> None:
-    need(False, f"{what} has {name}, which is no JSON")
-
-
-# ---------------------------------------------------------------------- files
-
-
-def replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Write beside the old file, then take its place: at any moment there is the old file or the new one, whole."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
-    if path.exists() and not path.is_file():
-        raise FileExistsError(
-            errno.EEXIST, "it is no file, and would be replaced by one: choose another name", str(path)
-        )
-    unfinished = path.parent / f".{path.name[:100]}.{os.getpid()}.{os.urandom(8).hex()}{UNFINISHED}"
-    try:
-        with naming(str(path)), unfinished.open("xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            with suppress(FileNotFoundError):
-                shutil.copymode(path, unfinished)  # who may read the old file may read the new one
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def sweep(path: Path) -> None:
-    """Remove what processes that were killed left beside a file when they were about to replace it."""
-    for left in path.parent.glob(f"{escape(f'.{path.name[:100]}.')}*{UNFINISHED}"):
-        process = left.name.removesuffix(UNFINISHED).split(".")[-2]
-        if process.isdigit() and not _lives(int(process)):
-            left.unlink(missing_ok=True)
-
-
-def _lives(process: int) -> bool:
-    if os.name == "nt":
-        return True  # there, signal 0 would end it
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # it is somebody else's
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut. Some systems and file systems cannot, and need no telling."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)

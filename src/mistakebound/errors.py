@@ -83,7 +83,19 @@ class MissingColumnsError(ValueError):
 
 
 class ModelError(ValueError):
-    """A file that holds no sound model, or a learner that no file can hold; names the file and the reason."""
+    """A file that holds no sound model, or a learner that no file can hold; names the file and the reason.
+
+    Ledgers and certificates that are not sound raise it, too.
+
+    Attributes
+    ----------
+    field : str or None
+        Path of the field that is not sound, such as ``kept.index``, if one is.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 LISTED = 20

@@ -297,10 +297,10 @@ class Learner:
             before.false_positives + int(np.sum(predicted & ~truth)),
             before.false_negatives + int(np.sum(truth & ~predicted)),
             now.updates,
-            now.to_keep + 1,
+            before.to_keep + len(positive),
         )
         mistakes = np.flatnonzero(predicted != truth)
-        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes)
+        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes, mixed=True)
 
     # ------------------------------------------------------------------ what is known
 
@@ -396,8 +396,8 @@ class Learner:
         return self._life is before
 
     def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
-        if not isinstance(self.keep_bytes, int) or self.keep_bytes < 0:
-            message = f"keep_bytes must be a whole number of at least 0, got {self.keep_bytes!r}"
+        if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
+            message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
             raise ValueError(message)
         reduction = self._reduction()
         if width is None and reduction != Reduction():

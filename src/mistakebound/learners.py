@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound import rules
@@ -13,10 +14,10 @@ from mistakebound.life import Reduction
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound.certificate import Certificate
-    from mistakebound.rules import Rule
+    from mistakebound.rules import Range, Rule
 
 
 class LinearLearner(Estimator):
@@ -188,8 +189,9 @@ class Winnow(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _make_rule(self, n: int | None) -> Rule:
-        alpha = _number("alpha", self.alpha, lambda a: 1 < a <= LARGEST, "above 1 (and at most 1e30)")
-        bias = _number("bias", self.bias, lambda b: b in (0, 1), "0 or 1, for x must lie in {0, 1}")
+        ranges = rules.WinnowRule.ranges
+        alpha = _number("alpha", self.alpha, ranges["alpha"])
+        bias = _number("bias", self.bias, ranges["bias"])
         theta = self.threshold
         if theta is None:
             if n is None:
@@ -199,7 +201,7 @@ class Winnow(LinearLearner):
                 )
                 raise ValueError(message)
             theta = float(max(n + bias, 1))
-        theta = _number("threshold", theta, lambda t: 0 < t <= LARGEST, "above 0 (and at most 1e30)")
+        theta = _number("threshold", theta, ranges["theta"])
         return rules.WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
 
     def _reduction(self) -> Reduction:
@@ -380,7 +382,7 @@ class PNormPerceptron(LinearLearner):
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        p = _number("p", p, lambda p: 2 <= p < math.inf, 'at least 2, or "best"')
+        p = _number("p", p, rules.PNormRule.ranges["p"])
         return rules.PNormRule(p=p, **_options(self))
 
 
@@ -408,26 +410,20 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
     return read(path, KINDS)
 
 
-LARGEST = 1e30
-"""Beyond it a float32 sum could overflow (core/example.hpp says the same of values)."""
-
-
-def _number(name: str, value: Any, good: Callable[[float], bool], needed: str) -> float:
-    """Return a parameter as a float if it is as needed, otherwise say what is needed."""
+def _number(name: str, value: Any, allowed: Range) -> float:
+    """Return a parameter as a float if it is allowed, otherwise say what is needed."""
     number = plain(value)
-    if isinstance(number, (bool, int, float)) and good(float(number)):
-        return float(number)
-    message = f"{name} must be {needed}, got {value!r}"
+    with suppress(OverflowError):  # a whole number that no float can be
+        if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
+            return float(number)
+    message = f"{name} must be {allowed.words}, got {value!r}"
     raise ValueError(message)
 
 
 def _options(learner: Any) -> dict[str, float]:
     """Return the update margin and the constant feature, checked."""
-    at_least_0 = "a finite number of at least 0"
-    return {
-        "update_margin": _number("update_margin", learner.update_margin, lambda b: 0 <= b < math.inf, at_least_0),
-        "bias": _number("bias", learner.bias, lambda b: abs(b) <= LARGEST, "a number of size at most 1e30"),
-    }
+    ranges = rules.Rule.ranges
+    return {name: _number(name, getattr(learner, name), ranges[name]) for name in ("update_margin", "bias")}
 
 
 def _rate(eta: float | str, margin: float | None, radius: float) -> float:
@@ -438,8 +434,9 @@ def _rate(eta: float | str, margin: float | None, radius: float) -> float:
             raise ValueError(message)
         from mistakebound.bounds import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
 
-        return winnow_rate(margin, radius)
-    return _number("eta", eta, lambda rate: rate > 0, 'above 0 (infinity is allowed), or "best"')
+        number = rules.Range(lambda _: True, "a number")  # the formula says which ones
+        return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
+    return _number("eta", eta, rules.NormalizedWinnowRule.ranges["eta"])
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001

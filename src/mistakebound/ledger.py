@@ -11,9 +11,8 @@ from mistakebound.labels import label_array
 from mistakebound.lazy import np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.ledger_schema import Said
     from mistakebound.rules import Rule
 
 
@@ -190,6 +189,9 @@ class Ledger:
         """Everything as JSON text; ``Ledger.from_json`` reads it back."""
         import json  # noqa: PLC0415 - not needed to learn, and importing it takes a while
 
+        from mistakebound.ledger_schema import KEPT  # noqa: PLC0415
+        from mistakebound.schema import to_json  # noqa: PLC0415
+
         kept = self.kept
         positive, mistakes = self._source.predictions(), self._source.mistake_rounds()
         return json.dumps(
@@ -197,47 +199,34 @@ class Ledger:
                 "counts": self._counts,
                 "rule": {"id": self.rule.id, **{k: _finite(v) for k, v in asdict(self.rule).items()}},
                 "n": self.n,
-                "classes": list(self.classes),
+                "classes": list(map(to_json, self.classes)),
                 "from_start": self.from_start,
                 "named": self.named,
                 "names": self.names,
                 "predictions": None if positive is None else positive.astype(int).tolist(),
                 "mistake_rounds": None if mistakes is None else mistakes.tolist(),
-                "kept": {k: np.asarray(v).astype(_KEPT_TYPES[k]).tolist() for k, v in vars(kept).items()},
+                "kept": {k: np.asarray(v).astype(KEPT[k]).tolist() for k, v in vars(kept).items()},
             }
         )
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
-        """Read what ``to_json`` wrote."""
-        import json  # noqa: PLC0415
+        """Read what ``to_json`` wrote. ModelError, which names the field, for anything that no ledger says.
 
-        from mistakebound.rules import RULES  # noqa: PLC0415 - all of them
+        Features by position may be up to 2²⁷: a file could claim any number, and a certificate takes memory for each.
+        """
+        from mistakebound.ledger_schema import read  # noqa: PLC0415 - not needed to learn
 
-        data = json.loads(text)
-        rule = dict(data["rule"])
-        make = RULES[rule.pop("id")]
-        stored = Stored(data)
-        negative, positive = data["classes"]
+        said = read(text)
         return cls(
-            Counts(*data["counts"]),
-            rule=make(**{k: float(v) if isinstance(v, str) else v for k, v in rule.items()}),
-            n=data["n"],
-            classes=(negative, positive),
-            from_start=data["from_start"],
-            named=data["named"],
-            source=stored,
+            Counts(*said.counts),
+            rule=said.rule,
+            n=said.n,
+            classes=said.classes,
+            from_start=said.from_start,
+            named=said.named,
+            source=Stored(said),
         )
-
-
-_KEPT_TYPES = {
-    "rounds": "int64",
-    "labels": "int8",
-    "mistaken": "bool",
-    "indptr": "int64",
-    "index": "int64",
-    "value": "float64",
-}
 
 
 def _finite(value: object) -> object:
@@ -248,13 +237,12 @@ def _finite(value: object) -> object:
 class Stored:
     """The larger parts of a ledger that was read from JSON."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        self._data = data
+    def __init__(self, said: Said) -> None:
+        self._said = said
 
     def predictions(self) -> BoolArray | None:
         """As stored."""
-        stored: Sequence[int] | None = self._data["predictions"]
-        return None if stored is None else np.array(stored, bool)
+        return self._said.predictions
 
     def said_positive(self) -> int | None:
         """Not stored."""
@@ -262,13 +250,12 @@ class Stored:
 
     def mistake_rounds(self) -> IntArray | None:
         """As stored."""
-        stored: Sequence[int] | None = self._data["mistake_rounds"]
-        return None if stored is None else np.array(stored, np.int64)
+        return self._said.mistake_rounds
 
     def kept(self) -> Kept:
         """As stored."""
-        return Kept(**{name: np.array(self._data["kept"][name], kind) for name, kind in _KEPT_TYPES.items()})
+        return Kept(**self._said.kept)
 
     def names(self) -> list[str]:
         """As stored."""
-        return list(self._data["names"])
+        return self._said.names

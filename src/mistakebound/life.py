@@ -193,21 +193,25 @@ class Life:
         now: Counts | None = None,
         own: BoolArray | bytes | None = None,
         mistakes: IntArray | bytes | None = None,
+        *,
+        mixed: bool = False,
     ) -> Ledger:
         """Ledger of the rounds from ``before`` to ``now``.
 
         ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them; as bytes,
-        whether each prediction was positive, and the sign of each label.
+        whether each prediction was positive, and the sign of each label. ``mixed``: other threads played in between,
+        so that none of the examples that were kept can be told to be of these rounds.
         """
         now = now or self.counts
+        n = self.engine.slots()
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
-            n=self.engine.slots(),
+            n=n,
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(self, before, now, own, mistakes),
+            source=EngineSource(self, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes, n),
         )
 
     def _unsound(self, rows: Positional, seen: Positional) -> str:
@@ -273,8 +277,10 @@ class EngineSource:
         now: Counts,
         own: BoolArray | bytes | None,
         mistakes: IntArray | bytes | None,
+        n: int,
     ) -> None:
         self._life, self._before, self._now, self._own, self._mistakes = life, before, now, own, mistakes
+        self._n = n
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
@@ -308,5 +314,5 @@ class EngineSource:
         )
 
     def names(self) -> list[str]:
-        """Names of the features by index; empty for a positional learner."""
-        return list(self._life.engine.names())
+        """Names of the features by index; empty for a positional learner. Those that came later are left out."""
+        return list(self._life.engine.names())[: max(self._n - 1, 0)]

@@ -57,7 +57,7 @@ class Reading:
     @classmethod
     def from_json(cls, said: Any) -> Reading:
         """What a model file says of reading, if it is what ``to_json`` would have written; ModelError otherwise."""
-        from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
+        from mistakebound.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
 
         wrong = "how its files were read is not told rightly"
         said = {"columns": [], **said} if isinstance(said, dict) else said  # the first files of format 3 do not have it

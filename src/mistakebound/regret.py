@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound import schema
 from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
 from mistakebound.escaping import escaped
 from mistakebound.theorems import Premise
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.ledger import AggregationLedger
 
 
+STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
 LATER = "they are those of a later run: the learner's own certify() is of all"
 
 
@@ -64,13 +66,31 @@ class RegretCertificate:
 
     @classmethod
     def from_json(cls, text: str) -> RegretCertificate:
-        """Read what ``to_json`` wrote."""
-        data = json.loads(text)
-        data["bound"] = math.inf if data["bound"] is None else data["bound"]
-        data["regret"] = math.nan if data["regret"] is None else data["regret"]
-        data["premises"] = tuple(Premise(**premise) for premise in data["premises"])
-        data["sequence"] = Turns(**data["sequence"]) if data.get("sequence") else None
-        return cls(**data)
+        """Read what ``to_json`` wrote. ModelError, which names the field, for anything else."""
+        data = {"sequence": None, "note": "", **schema.parse(text, "the certificate")}
+        schema.fields(data, *(field.name for field in fields(cls)))
+        bound, regret = (schema.optional(schema.number, data[name], name) for name in ("bound", "regret"))
+        rule = data["rule"] if isinstance(data["rule"], dict) else {}
+        schema.text(rule.get("id"), "rule.id")
+        for name, value in rule.items():
+            if value is not None and type(value) not in schema.LABEL_TYPES:
+                schema.refuse(f"rule.{name}", "a number, a text, true, false or null", value)
+        return cls(
+            theorem=schema.text(data["theorem"], "theorem"),
+            rule=rule,
+            loss=schema.text(data["loss"], "loss"),
+            gradient=schema.flag(data["gradient"], "gradient"),
+            rounds=schema.whole(data["rounds"], "rounds"),
+            experts=schema.whole(data["experts"], "experts"),
+            total_loss=schema.number(data["total_loss"], "total_loss"),
+            regret=math.nan if regret is None else regret,
+            against=schema.text(data["against"], "against"),
+            bound=math.inf if bound is None else bound,
+            status=schema.text(data["status"], "status", STATUSES),
+            premises=tuple(map(_premise, schema.items(data["premises"], "premises"))),
+            sequence=schema.optional(_turns, data["sequence"], "sequence"),
+            note=schema.text(data["note"], "note"),
+        )
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
@@ -91,6 +111,22 @@ class RegretCertificate:
         kind = "linear regret" if self.gradient else "regret"
         bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
         return f"{kind} {self.regret:.6g} to {escaped(self.against)}, {bound}"
+
+
+def _premise(value: Any) -> Premise:
+    statement, holds, measured = schema.fields(value, "statement", "holds", "measured", path="premises")
+    holds = schema.flag(holds, "premises.holds")
+    return Premise(schema.text(statement, "premises.statement"), holds, schema.text(measured, "premises.measured"))
+
+
+def _turns(value: Any, path: str) -> Turns:
+    switches, regret, bound, most = schema.fields(value, "switches", "regret", "bound", "most", path=path)
+    return Turns(
+        schema.whole(switches, f"{path}.switches"),
+        schema.number(regret, f"{path}.regret"),
+        schema.number(bound, f"{path}.bound"),
+        schema.whole(most, f"{path}.most"),
+    )
 
 
 def certify_regret(ledger: AggregationLedger) -> RegretCertificate:

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound.arrays import AnyArray
+    from mistakebound.cache import Begin
     from mistakebound.pages import Pages
-
-    Begin = tuple[int, ...]
-    """Of a chunk: number of its file, byte, line, and whether its lines are rows of columns."""
 
 
 class Source:
@@ -261,9 +259,13 @@ class Source:
             with of_file(os.fspath(self.cache or "")):
                 return record[0], Chunk.unpack(record[1])
 
+        from mistakebound.cache import Order  # noqa: PLC0415
+
         self._look_at_columns()
         sizes = [total_size([file]) or 0 for file in self.files]
+        order = Order(os.fspath(self.cache or ""), len(self.files))
         for begin, chunk in in_order(unpacked, stored, self.threads, lambda _: False):
+            order.check(begin, chunk.consumed, _lines_of(chunk, begin))
             # Of a packed file, only its text was kept.
             self.done = sum(sizes[: begin[0]]) + min(begin[1] + chunk.consumed, sizes[begin[0]])
             yield begin, chunk
@@ -291,7 +293,7 @@ class Source:
                 for chunk in self._chunks(file, reader, text, first, byte):
                     its_begin = (number, byte, line, int(text.columns is not None))
                     byte += chunk.consumed
-                    line += len(chunk) + len(chunk.bad) if text.columns else chunk.lines
+                    line += _lines_of(chunk, its_begin)
                     self.done = before + (text.position() if text.position else byte)
                     yield its_begin, chunk
                 begin = Place(number)  # of one that is followed and replaced, the new file begins at its beginning
@@ -518,6 +520,12 @@ class Source:
         first = 0 if self.how.zero_based else 1
         said = (self._unlabelled, self._label_key)
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said, others, self.reading)
+
+
+def _lines_of(chunk: Chunk, begin: Begin) -> int:
+    """How many lines a chunk takes in its file; of a file of columns, rows."""
+    in_rows = begin[3]
+    return len(chunk) + len(chunk.bad) if in_rows else chunk.lines
 
 
 UNEXPECTED = (

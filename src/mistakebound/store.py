@@ -18,12 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._core import Engine
-from mistakebound.container import DTYPES, fields, is_list_of, need, pack, replace, unpack
+from mistakebound.container import DTYPES, pack, replace, unpack
 from mistakebound.errors import ModelError
 from mistakebound.labels import Labels, check_classes
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
+from mistakebound.ledger_schema import compare
 from mistakebound.reading import Reading
+from mistakebound.rules.base import LARGEST
+from mistakebound.schema import fields, is_list_of, need
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,13 +151,7 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
     }
     *_, width_now, limit, _ = settings
     _check_life(life, limit, Counts(*counts), keeping, arrays)  # what could not be read again is not written
-    at_work = {  # the learner's own parameters may have been set anew since its life began
-        **asdict(life.rule),
-        "threshold": life.rule.threshold,
-        "target": "conjunction" if life.reduction.conjunction else "disjunction",
-        "complements": life.reduction.complements,
-        "keep_bytes": limit,
-    }
+    at_work = _at_work(life, limit)
     said = {
         "parameters": {name: _encode(at_work[name]) for name in learner.get_params() if name in at_work},
         "width": width_now if life.growing else life.width,
@@ -164,6 +161,17 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
         "keeping": keeping,
     }
     return said, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
+
+
+def _at_work(life: Life, limit: int) -> dict[str, Any]:
+    """The parameters in force; the learner's own may have been set anew since its life began."""
+    return {
+        **asdict(life.rule),
+        "threshold": life.rule.threshold,
+        "target": "conjunction" if life.reduction.conjunction else "disjunction",
+        "complements": life.reduction.complements,
+        "keep_bytes": limit,
+    }
 
 
 def _encode(value: Any) -> Any:
@@ -259,14 +267,21 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(str(error)) from None
     need(life.named or not names, "features by position have no names")
+    need(
+        set(parameters) <= set(_at_work(life, 0)),
+        "its life has other parameters (such as classes) than those of a rule",
+    )
+    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its sums are not 0, though its rule has no total")
     *rule, first_width, limit, grows = life.engine.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
+    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping)
     life.engine = Engine.__new__(Engine)
-    life.engine.__setstate__(
-        (settings, names, z, *numbers, tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping)
-    )
+    try:
+        life.engine.__setstate__((settings, names, z, *numbers, *history))
+    except ValueError as error:
+        raise ModelError(str(error)) from None
     return life
 
 
@@ -313,7 +328,16 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     features = len(has["name_offsets"]) - 1 if life.named else len(has["z"])
     need((index < features).all(), "it keeps a feature that it does not have")
     need(np.isfinite(value).all(), "it keeps a value that is not finite")
+    need((np.abs(value) <= LARGEST).all(), "it keeps a value that is too large to learn from")
     need(not life.rule.binary or ((value == 0) | (value == 1)).all(), "it keeps a value that is neither 0 nor 1")
+    compare(
+        counts,
+        life.rule,
+        predictions.view(np.bool_) if len(predictions) == rounds else None,
+        mistake_rounds if len(mistake_rounds) == mistakes else None,
+        {"rounds": kept_rounds, "labels": labels, "mistaken": mistaken.view(np.bool_)},
+        ways=(False,),
+    )
 
 
 def _cuts(offsets: AnyArray, total: int) -> bool:

@@ -3,44 +3,16 @@
 from __future__ import annotations
 
 import random
-import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from caches import TEXTS, checksum, chunk_of, learned, write_stream
 from click.testing import CliRunner
 
 import mistakebound as mb
 from mistakebound._core import Chunk
 from mistakebound.cli import main
-
-TEXTS = {
-    "svmlight": "1 1:0.5 7:-2\n-1 3:1e-3 # c\n\n1\n-1 2:1 2:1\n",
-    "vw": "1 2 'tag |a x y:2 |b:0.5 z\n-1 | a_long_name_of_more_than_16_bytes\n",
-    "table": 'y,a,b\n1,2,x\n0,,"q\nr"\n',
-    "json": '{"label": "spam", "a": {"b": 1}}\n{"label": "ham", "c": "d"}\n',
-}
-MASK = 2**64 - 1
-
-
-def checksum(payload: bytes) -> int:
-    """The written one (core/cache.hpp), so that a forger's bytes get past it."""
-    sums = [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, len(payload)]
-    words = struct.unpack(f"<{len(payload) // 8}Q", payload)
-    whole = len(words) // 4 * 4
-    for k, word in enumerate(words):
-        lane = k % 4 if k < whole else 0
-        sums[lane] = ((sums[lane] ^ word) * 0xD6E8FEB86659FD93) & MASK
-        sums[lane] ^= sums[lane] >> 32
-    return ((sums[0] * 3 + sums[1]) * 5 + ((sums[2] * 7) & MASK ^ sums[3])) & MASK
-
-
-def chunk_of(kind: str, folder: Path) -> Chunk:
-    path = folder / "text"
-    path.write_text(TEXTS[kind])
-    (part,) = mb.Source(path, format=kind, label="y" if kind == "table" else None).parts()
-    return part.chunk
 
 
 def same(a: Chunk, b: Chunk) -> bool:
@@ -96,21 +68,7 @@ def test_damage_is_refused(kind: str, tmp_path: Path) -> None:
 @pytest.fixture
 def stream(tmp_path: Path) -> Path:
     """A stream in svmlight of some blocks."""
-    rng = np.random.default_rng(0)
-    path = tmp_path / "stream.svm"
-    with path.open("w") as out:
-        for _ in range(300):
-            index = np.sort(rng.choice(40, 6, replace=False)) + 1
-            out.write(f"{rng.choice([-1, 1])} " + " ".join(f"{i}:{rng.random():.4g}" for i in index) + "\n")
-    return path
-
-
-def learned(*paths: Path, **how: Any) -> tuple[Any, ...]:
-    """All that a run gives."""
-    source = mb.Source(paths, **how)
-    learner = mb.BalancedWinnow(update_margin=0.01)
-    ledger = learner.run(source)
-    return ledger.predictions.tolist(), learner.ledger_.updates, str(learner.weights_), source.skipped, source.remarks
+    return write_stream(tmp_path / "stream.svm")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -162,8 +120,6 @@ def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) ->
     assert learned(stream, cache=cache) == learned(stream) != first
     assert learned(stream, cache=cache, zero_based=True) == learned(stream, zero_based=True)
     made = cache.read_bytes()
-    cache.write_bytes(b"rubbish")
-    assert learned(stream, cache=cache) == learned(stream)
     at = made.index(b"stream.svm")
     for place in range(at, len(made), 7):  # names, places and sums of the records, as well as what is in them
         hurt = bytearray(made)

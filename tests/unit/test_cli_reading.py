@@ -222,6 +222,7 @@ GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, 
         {**GOOD, "more": 1},
         {**GOOD, "columns": "abc"},
         {**GOOD, "columns": [1]},
+        {**GOOD, "columns": ["\ud800"]},
     ],
 )
 def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:

@@ -338,3 +338,39 @@ def test_sleep_joins_and_priors_are_certified() -> None:
 def test_public_names() -> None:
     assert isinstance(experts.MLPoly().certify(), RegretCertificate)
     assert mb.experts.MLPoly is experts.MLPoly
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("theorem", 1),
+        ("rule", []),
+        ("rule", {"id": 3}),
+        ("rule", {"id": "hedge", "eta": [1]}),
+        ("gradient", 1),
+        ("rounds", -1),
+        ("rounds", 10**400),
+        ("experts", 1.5),
+        ("total_loss", None),
+        ("regret", "0"),
+        ("bound", 10**400),
+        ("status", "true"),
+        ("premises", {}),
+        ("premises", [{"statement": "x"}]),
+        ("premises", [{"statement": "x", "holds": 1, "measured": ""}]),
+        ("sequence", {"switches": 1}),
+        ("sequence", []),
+        ("note", None),
+        ("more", 1),
+    ],
+)
+def test_a_forged_certificate_is_refused(field: str, value: Any) -> None:
+    learner = experts.Hedge()
+    learner.run(*stream())
+    data = json.loads(learner.certify().to_json())
+    with pytest.raises(mb.ModelError) as caught:
+        RegretCertificate.from_json(json.dumps({**data, field: value}))
+    assert (caught.value.field or "").startswith(field if field != "more" else "")
+    del data["rounds"]
+    with pytest.raises(mb.ModelError, match="rounds"):
+        RegretCertificate.from_json(json.dumps(data))

@@ -493,7 +493,7 @@ HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
     ("", lambda f: (f.header.clear(), f.arrays.clear()), "a life needs tensors"),
     ("", change("life", {}), "should say parameters"),
     ("", change("life.parameters.bias", "1"), "bias must be"),
-    ("", change("life.parameters.bias", 10**400), "too large"),
+    ("", change("life.parameters.bias", 10**400), "bias must be"),
     ("", change("life.parameters.keep_bytes", -1), "keep_bytes must be"),
     ("", change("life.parameters.keep_bytes", 2**70), ""),
     ("", change("life.parameters.eta", 1), "eta"),
@@ -561,7 +561,19 @@ HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
     ("", put("kept_index", 0, 12), "feature that it does not have"),
     ("", put("kept_index", 0, 2**32 - 1), "feature that it does not have"),
     ("", put("kept_value", 0, NAN), "value that is not finite"),
+    ("", put("kept_value", 0, 2e30), "value that is too large"),
+    ("", put("kept_value", 0, -1e300), "value that is too large"),
     ("winnow", put("kept_value", 0, 0.5), "neither 0 nor 1"),
+    ("", swap("kept_labels", lambda a: -a), "kept.labels"),
+    ("keeps little", put("kept_labels", 0, 1), "kept.labels"),
+    ("", change("life.parameters.classes", {"list": [0, 1]}), "classes"),
+    ("", change("life.sums.total", 1.0), "sums"),
+    ("", change("life.sums.factor", {"float": "nan"}), "sums"),
+    ("normalized", change("life.sums.total", 1e9), "total of its weights"),
+    ("normalized", change("life.sums.total", {"float": "nan"}), "total of its weights"),
+    ("balanced", change("life.sums.factor", 100.0), "total of its weights"),
+    ("pnorm", change("life.sums.total", -1.0), "total of its weights"),
+    ("pnorm", change("life.sums.total_rest", 1e300), "total of its weights"),
     ("", swap("name_offsets", lambda a: []), "cut their bytes"),
     ("", swap("name_offsets", lambda a: [1]), "cut their bytes"),
     ("", both(swap("name_offsets", lambda a: [0, 1]), swap("name_bytes", lambda a: [65])), "have no names"),
@@ -759,8 +771,8 @@ def test_a_failing_save_leaves_the_old_file(broken: str, tmp_path: Path, monkeyp
         raise KeyboardInterrupt if broken == "interrupted" else OSError(28, "No space left on device")
 
     if broken == "write":
-        real = Path.open
-        monkeypatch.setattr(Path, "open", lambda *a, **k: Half(real(*a, **k)))
+        real = os.fdopen
+        monkeypatch.setattr(os, "fdopen", lambda *a, **k: Half(real(*a, **k)))
     else:
         monkeypatch.setattr(os, "fsync" if broken == "fsync" else "replace", fail)
     with pytest.raises(KeyboardInterrupt if broken == "interrupted" else OSError):

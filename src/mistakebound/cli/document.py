@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mistakebound import schema
+from mistakebound.atomic_file import replace
 from mistakebound.certificate import Certificate
 from mistakebound.cli.resuming import TEXT_OPTIONS, said_of_texts, text_options
-from mistakebound.container import fields, is_count, need, parse, replace
 from mistakebound.learners import KINDS
+from mistakebound.schema import fields, need, parse
 from mistakebound.store import describe_parameters, fingerprint
 
 if TYPE_CHECKING:
@@ -67,37 +69,37 @@ def read(path: str) -> dict[str, Any]:
     known = type(said.get("format")) is int and said["format"] == FORMAT
     need(known, f"it is not a certificate of format {FORMAT}: make it anew with 'mistakebound run --certificate'")
     fields(said, *SAID)
-    need(isinstance(said["learner"], str) and said["learner"] in KINDS, f"learner: none of {', '.join(KINDS)}")
-    need(isinstance(said["parameters"], dict), "parameters: not an object")
+    schema.text(said["learner"], "learner", KINDS)
+    need(isinstance(said["parameters"], dict), "parameters should be an object", field="parameters")
     _check_reading(said["reading"])
-    need(type(said["ended"]) is bool, "ended: neither true nor false")
-    for name in ("skip_bad", "passes", "skipped") if said["ended"] else ("skip_bad", "passes"):
-        need(is_count(said[name]), f"{name}: not a count")
-    need(said["ended"] or said["skipped"] is None, "skipped: must be null for a run that did not end")
-    need(said["labels"] is None or is_digest(said["labels"]), "labels: not a SHA-256")
-    need(is_digest(said["model"]) and is_digest(said["seal"]), "model, seal: not a SHA-256")
-    need(isinstance(said["stream"], list), "stream: not a list")
-    for text in said["stream"]:
-        file, length, digest, whole = fields(text, *TEXT)
-        sound = isinstance(file, str) and is_count(length) and is_digest(digest) and type(whole) is bool
-        need(sound, "stream: a field has the wrong type")
-    need(all(map(is_count, fields(said["counts"], *COUNTS))), "counts: not whole numbers")
-    rounds = said["counts"]["rounds"]
-    need(1 <= said["passes"] <= min(MOST_PASSES, max(1, rounds)), f"passes: not from 1 to {MOST_PASSES:,} and rounds")
-    need(Certificate.from_object(said["certificate"]).hindsight, "hindsight: a run chooses its comparator afterwards")
+    ended = schema.flag(said["ended"], "ended")
+    schema.whole(said["skip_bad"], "skip_bad")
+    if ended:
+        schema.whole(said["skipped"], "skipped")
+    need(ended or said["skipped"] is None, "skipped should be null for a run that did not end", field="skipped")
+    schema.optional(schema.sha256, said["labels"], "labels")
+    for name in ("model", "seal"):
+        schema.sha256(said[name], name)
+    for place, text in enumerate(schema.items(said["stream"], "stream")):
+        file, length, digest, whole = fields(text, *TEXT, path=f"stream[{place}]")
+        schema.text(file, "file")
+        schema.whole(length, "bytes")
+        schema.sha256(digest, "sha256")
+        schema.flag(whole, "whole")
+    fields(said["counts"], *COUNTS, path="counts")
+    for name in COUNTS:
+        schema.whole(said["counts"][name], f"counts.{name}")
+    schema.whole(said["passes"], "passes", 1, min(MOST_PASSES, max(1, said["counts"]["rounds"])))
+    hindsight = Certificate.from_object(said["certificate"]).hindsight
+    need(hindsight, "hindsight should be true: a run chooses its comparator afterwards", field="hindsight")
     return said
 
 
 def _check_reading(reading: Any) -> None:
     """How text is parsed: no key beyond that, so that no file is named but by the user."""
-    fields(reading, *TEXT_OPTIONS)
+    fields(reading, *TEXT_OPTIONS, path="reading")
+    schema.text(reading["format"], "reading.format")
     for name in ("label", "positive"):
-        need(reading[name] is None or isinstance(reading[name], str), f"reading: {name} is not a text")
-    need(isinstance(reading["format"], str), "reading: format is not a text")
-    need(isinstance(reading["table"], dict), "reading: table is not an object")
-    need(type(reading["zero_based"]) is bool, "reading: zero_based is neither true nor false")
-
-
-def is_digest(value: Any) -> bool:
-    """Whether this is a SHA-256 in hexadecimal digits."""
-    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+        schema.optional(schema.text, reading[name], f"reading.{name}")
+    need(isinstance(reading["table"], dict), "reading.table should be an object", field="reading.table")
+    schema.flag(reading["zero_based"], "reading.zero_based")

@@ -84,7 +84,7 @@ class Keeper:
 
     def _take_up(self, fresh: LinearLearner, model: LinearLearner, progress: Any, predictions: str | None) -> int:
         from mistakebound.cli.resuming import same_learner, take_up  # noqa: PLC0415
-        from mistakebound.container import fields, is_list_of, need  # noqa: PLC0415
+        from mistakebound.schema import fields, is_list_of, need  # noqa: PLC0415
 
         need(progress is not None, "its run has ended; --load learns more on top of it")
         run, counts, shown, written = fields(progress, "run", "counts", "shown", "predictions")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound.cli.journey import Text, hashes, size_of
 from mistakebound.cli.reading import option
-from mistakebound.container import fields, is_list_of, need
 from mistakebound.parts import START, Place
+from mistakebound.schema import fields, is_list_of, need
 from mistakebound.sources import Source
 from mistakebound.store import describe_parameters
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mistakebound.rules.balanced_winnow import BalancedWinnowRule
-    from mistakebound.rules.base import Rule
+    from mistakebound.rules.base import Range, Rule
     from mistakebound.rules.elimination import EliminationRule
     from mistakebound.rules.normalized_winnow import NormalizedWinnowRule
     from mistakebound.rules.perceptron import PerceptronRule
@@ -23,6 +23,7 @@ __all__ = [
     "NormalizedWinnowRule",
     "PNormRule",
     "PerceptronRule",
+    "Range",
     "Rule",
     "WinnowRule",
 ]
@@ -34,13 +35,14 @@ _MODULES = {
     "BalancedWinnowRule": "balanced_winnow",
     "PNormRule": "pnorm",
     "EliminationRule": "elimination",
+    "Range": "base",
     "Rule": "base",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name == "RULES":
-        found: Any = {rule.id: rule for rule in map(__getattr__, _MODULES) if rule is not __getattr__("Rule")}
+        found: Any = {rule.id: rule for rule in map(__getattr__, _MODULES) if hasattr(rule, "id")}
     elif name in _MODULES:
         found = getattr(import_module(f"mistakebound.rules.{_MODULES[name]}"), name)
     else:

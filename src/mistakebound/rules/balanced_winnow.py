@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
-from mistakebound.rules.base import Rule
+from mistakebound.rules.base import RATE, Range, Rule
 from mistakebound.rules.hyperbolic import LARGEST, sinh
 from mistakebound.rules.normalized_winnow import exp, leaders
 
@@ -26,6 +26,7 @@ class BalancedWinnowRule(Rule):
     eta: float = 0.1
     id: ClassVar[str] = "balanced-winnow"
     normalised: ClassVar[bool] = True
+    ranges: ClassVar[dict[str, Range]] = {**Rule.ranges, "eta": RATE}
 
     @property
     def parameter(self) -> float:

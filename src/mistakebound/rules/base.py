@@ -6,11 +6,27 @@ mistake do ``z ← z + y·x`` (THEORY §1). A rule is a few lines here; ``core/r
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mistakebound.arrays import FloatArray
+
+LARGEST = 1e30
+"""Beyond it a float32 sum could overflow (core/example.hpp says the same of values)."""
+
+
+class Range(NamedTuple):
+    """Which numbers a parameter may be, as a test and in words. Learners and the readers of files use the same."""
+
+    includes: Callable[[float], bool]
+    words: str
+
+
+RATE = Range(lambda rate: rate > 0, 'above 0 (infinity is allowed), or "best"')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +50,11 @@ class Rule:
     normalised: ClassVar[bool] = False
     """Whether scores are divided by a normaliser. It never changes a prediction."""
     first_factor: ClassVar[float] = 0.0
+    ranges: ClassVar[dict[str, Range]] = {
+        "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
+        "bias": Range(lambda b: abs(b) <= LARGEST, "a number of size at most 1e30"),
+    }
+    """Of each parameter that is a number."""
 
     @property
     def parameter(self) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
-from mistakebound.rules.base import Rule
+from mistakebound.rules.base import Range, Rule
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -22,6 +22,10 @@ class EliminationRule(Rule):
 
     id: ClassVar[str] = "elimination"
     binary: ClassVar[bool] = True
+    ranges: ClassVar[dict[str, Range]] = {
+        "update_margin": Range(lambda b: b == 0, "0, for elimination has no update margin"),
+        "bias": Range(lambda b: b == 0, "0, for elimination has no constant feature"),
+    }
 
     @property
     def threshold(self) -> float:

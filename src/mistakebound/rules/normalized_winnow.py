@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
-from mistakebound.rules.base import Rule
+from mistakebound.rules.base import RATE, Range, Rule
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -24,6 +24,7 @@ class NormalizedWinnowRule(Rule):
     eta: float = 0.1
     id: ClassVar[str] = "normalized-winnow"
     normalised: ClassVar[bool] = True
+    ranges: ClassVar[dict[str, Range]] = {**Rule.ranges, "eta": RATE}
 
     @property
     def parameter(self) -> float:

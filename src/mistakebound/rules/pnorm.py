@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
-from mistakebound.rules.base import Rule
+from mistakebound.rules.base import Range, Rule
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -24,6 +24,10 @@ class PNormRule(Rule):
     id: ClassVar[str] = "pnorm"
     normalised: ClassVar[bool] = True
     first_factor: ClassVar[float] = 1.0
+    ranges: ClassVar[dict[str, Range]] = {
+        **Rule.ranges,
+        "p": Range(lambda p: 2 <= p < math.inf, 'at least 2, or "best"'),
+    }
 
     @property
     def parameter(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound.lazy import np
-from mistakebound.rules.base import Rule
+from mistakebound.rules.base import LARGEST, Range, Rule
 
 if TYPE_CHECKING:
     from mistakebound.arrays import FloatArray
@@ -26,6 +26,12 @@ class WinnowRule(Rule):
     strict: bool = False
     id: ClassVar[str] = "winnow"
     binary: ClassVar[bool] = True
+    ranges: ClassVar[dict[str, Range]] = {
+        "update_margin": Range(lambda b: b == 0, "0, for Winnow has no update margin"),
+        "bias": Range(lambda b: b in (0, 1), "0 or 1, for x must lie in {0, 1}"),
+        "alpha": Range(lambda a: 1 < a <= LARGEST, "above 1 (and at most 1e30)"),
+        "theta": Range(lambda t: 0 < t <= LARGEST, "above 0 (and at most 1e30)"),
+    }
 
     @property
     def parameter(self) -> float:

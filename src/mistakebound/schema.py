@@ -1,0 +1,218 @@
+"""Checks of what a file says, before anything is done with it: known keys, types and ranges.
+
+Each function takes a value and the path of its field (such as ``kept.index``), and returns the value if it is sound.
+Otherwise it raises a ``ModelError`` that names the field, what was expected there, and what was found.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from mistakebound.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    Value = TypeVar("Value")
+
+MOST = 2**62
+"""Every count and every place in a file is below it, so that their sums fit in 64 bits."""
+LARGEST_FLOAT = 1.7976931348623157e308
+LABEL_TYPES = (bool, int, float, str)
+
+
+def need(sound: Any, otherwise: str, field: str | None = None) -> None:
+    """Refuse a file, with the reason."""
+    if not sound:
+        raise ModelError(otherwise, field=field)
+
+
+def refuse(path: str, expected: str, found: Any) -> NoReturn:
+    """Refuse a file for one field of it."""
+    message = f"{path} should be {expected}, got {shown(found)}"
+    raise ModelError(message, field=path)
+
+
+def shown(value: Any) -> str:
+    """A value for a message: its beginning, if it is long.
+
+    >>> shown([1, "a"]), shown(10**400), len(shown("x" * 1000))
+    ("[1, 'a']", 'a number of 1329 bits', 60)
+    """
+    if type(value) is int and abs(value) >= 2**128:
+        return f"a number of {value.bit_length()} bits"
+    if isinstance(value, (list, dict)) and len(value) > 10:
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    try:
+        text = ascii(value)
+    except (ValueError, RecursionError):  # a whole number of too many digits inside, or many brackets
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def parse(text: Any, what: str = "its header") -> dict[str, Any]:
+    """JSON whose top is an object, with each key once and without NaN or Infinity."""
+    need(isinstance(text, bytes | str), f"{what} is no text")
+    try:
+        parsed = json.loads(
+            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
+        )
+    except ModelError:
+        raise
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets nested too deep
+        reason = f"{what} is no JSON: {'it is no text' if isinstance(error, UnicodeDecodeError) else error}"
+        raise ModelError(reason) from None
+    need(isinstance(parsed, dict), f"{what} is no JSON object")
+    found: dict[str, Any] = parsed
+    return found
+
+
+def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    need(len(found) == len(pairs), f"a key comes twice in {what}")
+    return found
+
+
+def _no_constant(what: str, name: str) -> None:
+    need(False, f"{what} has {name}, which is no JSON")
+
+
+# ---------------------------------------------------------------------- objects
+
+
+def fields(said: Any, *names: str, path: str = "") -> list[Any]:
+    """Return the values of a JSON object that must have these names and no others."""
+    sound = isinstance(said, dict) and set(said) == set(names)
+    need(sound, f"{path or 'it'} should say {', '.join(names)}, and nothing else", field=path)
+    return [said[name] for name in names]
+
+
+# ---------------------------------------------------------------------- single values
+
+
+def whole(value: Any, path: str, low: int = 0, high: int = MOST - 1) -> int:
+    """A whole number from ``low`` to ``high``."""
+    if type(value) is not int or not low <= value <= high:
+        refuse(path, f"a whole number from {low} to {high}", value)
+    return value
+
+
+def number(value: Any, path: str, low: float = -LARGEST_FLOAT, high: float = LARGEST_FLOAT) -> float:
+    """A finite number from ``low`` to ``high``, which may be written as a whole one."""
+    if type(value) not in (int, float) or not low <= value <= high:  # NaN is in no range
+        refuse(path, f"a number from {low:g} to {high:g}", value)
+    return float(value)
+
+
+def flag(value: Any, path: str) -> bool:
+    """True or false."""
+    if type(value) is not bool:
+        refuse(path, "true or false", value)
+    return value
+
+
+def text(value: Any, path: str, among: Collection[str] | None = None) -> str:
+    """A text; with ``among``, one of these."""
+    if type(value) is not str or (among is not None and value not in among):
+        refuse(path, "a text" if among is None else f"one of {', '.join(among)}", value)
+    return value
+
+
+def sha256(value: Any, path: str) -> str:
+    """64 hexadecimal digits."""
+    if type(value) is not str or len(value) != 64 or not set(value) <= set("0123456789abcdef"):
+        refuse(path, "a SHA-256 of 64 digits", value)
+    return value
+
+
+def optional(check: Callable[..., Value], value: Any, path: str, *more: Any) -> Value | None:
+    """What another check returns, or None for null."""
+    return None if value is None else check(value, path, *more)
+
+
+# ---------------------------------------------------------------------- lists
+
+
+def is_list_of(kind: type, values: Any) -> bool:
+    """Whether this is a list with members of exactly this type (True is no int)."""
+    return isinstance(values, list) and all(type(value) is kind for value in values)
+
+
+def items(value: Any, path: str, length: int | None = None) -> list[Any]:
+    """A list; with ``length``, of so many members."""
+    if not isinstance(value, list) or length not in (None, len(value)):
+        refuse(path, "a list" if length is None else f"a list of {length}", value)
+    return value
+
+
+def wholes(value: Any, path: str, low: int, high: int, length: int | None = None) -> list[int]:
+    """A list of whole numbers from ``low`` to ``high``."""
+    for place, each in enumerate(items(value, path, length)):
+        if type(each) is not int or not low <= each <= high:
+            whole(each, f"{path}[{place}]", low, high)
+    found: list[int] = value
+    return found
+
+
+def rising(value: Any, path: str, high: int, length: int | None = None) -> list[int]:
+    """A list of whole numbers from 0 to ``high``, each above the one before."""
+    found = wholes(value, path, 0, high, length)
+    if any(a >= b for a, b in pairwise(found)):
+        refuse(path, "in order, without repetition", value)
+    return found
+
+
+def numbers(value: Any, path: str, low: float, high: float, length: int | None = None) -> list[float]:
+    """A list of finite numbers from ``low`` to ``high``."""
+    for place, each in enumerate(items(value, path, length)):
+        if type(each) not in (float, int) or not low <= each <= high:
+            number(each, f"{path}[{place}]", low, high)
+    found: list[float] = value
+    return found
+
+
+def flags(value: Any, path: str, length: int | None = None) -> list[bool]:
+    """A list of true and false."""
+    for place, each in enumerate(items(value, path, length)):
+        flag(each, f"{path}[{place}]")
+    found: list[bool] = value
+    return found
+
+
+def texts(value: Any, path: str, *, distinct: bool = False) -> list[str]:
+    """A list of texts; with ``distinct``, of which none comes twice."""
+    for place, each in enumerate(items(value, path)):
+        text(each, f"{path}[{place}]")
+    if distinct and len(set(value)) != len(value):
+        refuse(path, "texts of which none comes twice", value)
+    found: list[str] = value
+    return found
+
+
+# ---------------------------------------------------------------------- numbers that JSON does not have
+
+
+def to_json(value: Any) -> Any:
+    """A number of JSON, or ``{"float": "inf"}`` for one that JSON does not have.
+
+    >>> to_json(math.inf), to_json(1.5), from_json({"float": "-inf"}, "bias")
+    ({'float': 'inf'}, 1.5, -inf)
+    """
+    return {"float": repr(value)} if type(value) is float and not math.isfinite(value) else value
+
+
+def from_json(value: Any, path: str = "it") -> Any:
+    """The inverse; a value that is not a number comes back as it is, but lists and other objects are refused."""
+    if isinstance(value, dict):
+        (told,) = fields(value, "float", path=path)
+        need(told in ("inf", "-inf", "nan"), f"{path}: {shown(told)} is no special float", field=path)
+        return float(told)
+    need(not isinstance(value, list), f"{path} is a list: a list does not say whether it is a tuple", field=path)
+    return value

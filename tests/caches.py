@@ -1,0 +1,104 @@
+"""Small streams and their caches, taken apart and sealed again."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import mistakebound as mb
+from mistakebound.cache import RECORD, record
+
+if TYPE_CHECKING:
+    from mistakebound._core import Chunk
+
+TEXTS = {
+    "svmlight": "1 1:0.5 7:-2\n-1 3:1e-3 # c\n\n1\n-1 2:1 2:1\n",
+    "vw": "1 2 'tag |a x y:2 |b:0.5 z\n-1 | a_long_name_of_more_than_16_bytes\n",
+    "table": 'y,a,b\n1,2,x\n0,,"q\nr"\n',
+    "json": '{"label": "spam", "a": {"b": 1}}\n{"label": "ham", "c": "d"}\n',
+}
+MASK = 2**64 - 1
+
+
+def checksum(payload: bytes) -> int:
+    """The written one (core/cache.hpp), so that a forger's bytes get past it."""
+    sums = [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, len(payload)]
+    words = struct.unpack(f"<{len(payload) // 8}Q", payload)
+    whole = len(words) // 4 * 4
+    for k, word in enumerate(words):
+        lane = k % 4 if k < whole else 0
+        sums[lane] = ((sums[lane] ^ word) * 0xD6E8FEB86659FD93) & MASK
+        sums[lane] ^= sums[lane] >> 32
+    return ((sums[0] * 3 + sums[1]) * 5 + ((sums[2] * 7) & MASK ^ sums[3])) & MASK
+
+
+def chunk_of(kind: str, folder: Path) -> Chunk:
+    path = folder / "text"
+    path.write_text(TEXTS[kind])
+    (part,) = mb.Source(path, format=kind, label="y" if kind == "table" else None).parts()
+    return part.chunk
+
+
+def write_stream(path: Path, rounds: int = 300, seed: int = 0) -> Path:
+    """A stream in svmlight of some blocks."""
+    rng = np.random.default_rng(seed)
+    with path.open("w") as out:
+        for _ in range(rounds):
+            index = np.sort(rng.choice(40, 6, replace=False)) + 1
+            out.write(f"{rng.choice([-1, 1])} " + " ".join(f"{i}:{rng.random():.4g}" for i in index) + "\n")
+    return path
+
+
+def learned(*paths: Path, **how: Any) -> tuple[Any, ...]:
+    """All that a run gives."""
+    source = mb.Source(paths, **how)
+    learner = mb.BalancedWinnow(update_margin=0.01)
+    ledger = learner.run(source)
+    return ledger.predictions.tolist(), learner.ledger_.updates, str(learner.weights_), source.skipped, source.remarks
+
+
+HEAD = ("named", "consumed", "lines", "rows", "nonzeros", "width", "weighted", "labels", "bad")
+
+
+class Packed:
+    """A packed chunk taken apart, to be changed and sealed again."""
+
+    def __init__(self, packed: bytes) -> None:
+        self.head = dict(zip(HEAD, struct.unpack_from("<9Q", packed, 8), strict=True))
+        self.rest = bytearray(packed[80:])
+
+    def sealed(self) -> bytes:
+        """With a true checksum."""
+        payload = struct.pack("<9Q", *self.head.values()) + self.rest
+        payload = payload[: len(payload) // 8 * 8]
+        return checksum(payload).to_bytes(8, "little") + payload
+
+    @property
+    def at(self) -> dict[str, int]:
+        """Where the arrays begin."""
+        rows, nonzeros = self.head["rows"], self.head["nonzeros"]
+        value = 8 * (rows + 1) + 8 * rows
+        ids = value + 8 * nonzeros
+        return {"indptr": 0, "line": 8 * (rows + 1), "value": value, "ids": ids, "labels": ids + -(-rows // 8) * 8}
+
+
+Record = tuple[tuple[int, ...], bytes]
+
+
+def split(made: bytes) -> tuple[bytes, list[Record]]:
+    """The head of a cache, and its records: where each begins, and the packed chunk."""
+    at = 24 + 8 + -(-int.from_bytes(made[24:32], "little") // 8) * 8
+    head, records = made[:at], []
+    while at < len(made):
+        size, *begin, _ = RECORD.unpack_from(made, at)
+        records.append((tuple(begin), made[at + RECORD.size : at + RECORD.size + size]))
+        at += RECORD.size + size
+    return head, records
+
+
+def join(head: bytes, records: list[Record]) -> bytes:
+    """The inverse, with true sums."""
+    return head + b"".join(record(len(packed), begin, packed[:8]) + packed for begin, packed in records)

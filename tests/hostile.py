@@ -1,0 +1,499 @@
+"""Forged ledgers, models and caches with true checksums, read and used: each is refused, or does no harm.
+
+``python tests/hostile.py --count 20000 --seed 1 [--kind model]`` makes so many of each kind. The same seed makes the
+same files. A kind is four functions; another one is added by another entry of ``KINDS``:
+
+- ``make(rng, folder)``: a sound object, made by a small run;
+- ``mutate(object, rng)``: change one thing in it, returns what;
+- ``sign(object)``: the bytes of the file, with every checksum true again;
+- ``use(data, folder)``: read the file and do with it whatever a user may do, in ``folder``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import struct
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from caches import Packed, join, split, write_stream
+
+import mistakebound as mb
+from mistakebound.container import DTYPES
+
+EXPECTED = (ValueError,)  # ModelError and StreamError are ValueErrors
+SLOWEST = 20.0
+"""Seconds that one file may take, on a machine that does other things as well."""
+
+INF = float("inf")
+LEARNERS: list[tuple[Callable[..., Any], bool, bool]] = [
+    # learner, whether x must be 0 or 1, whether features may have names
+    (mb.Perceptron, False, True),
+    (lambda **k: mb.Perceptron(bias=-0.5, update_margin=0.1, **k), False, True),
+    (lambda **k: mb.Perceptron(**{**k, "keep_bytes": 300}), False, True),
+    (lambda **k: mb.Winnow(threshold=4, bias=1, **k), True, True),
+    (lambda **k: mb.Winnow(target="conjunction", **k), True, False),
+    (mb.Elimination, True, True),
+    (lambda **k: mb.Elimination(target="conjunction", complements=True, **k), True, False),
+    (lambda **k: mb.NormalizedWinnow(bias=0.5, **k), False, True),
+    (lambda **k: mb.NormalizedWinnow(eta=INF, **k), False, True),
+    (lambda **k: mb.BalancedWinnow(eta=0.7, update_margin=0.1, **k), False, True),
+    (lambda **k: mb.BalancedWinnow(eta=INF, bias=1, **k), False, True),
+    (lambda **k: mb.PNormPerceptron(p=3, bias=2, **k), False, True),
+]
+NASTY: list[Any] = [None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, -(2**63)]
+NASTY += [2**64, 10**400, -(10**400), 0.0, -0.0, 0.5, -1.5, 1e30, 1e31, -1e300, 5e-324, 1e308, INF, -INF, float("nan")]
+NASTY += ["", "a", "inf", "nan", "best", "\0", "\x1b[2J", "\ud800", "../../canary/written", "/etc/passwd", "x" * 5000]
+NASTY += [[], [0], [1, -1], [[]], {}, {"float": "inf"}, {"float": "nan"}, {"float": "1"}, {"tuple": [1, 2]}]
+NASTY += [{"list": []}, "Winnow", "winnow", "elimination", "balanced-winnow", "perceptron"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is forged, and how."""
+
+    make: Callable[[random.Random, Path], Any]
+    mutate: Callable[[Any, random.Random], None]
+    sign: Callable[[Any], bytes]
+    use: Callable[[bytes, Path], None]
+
+
+def trained(rng: random.Random) -> tuple[Any, Any, Any]:
+    """A learner after a small run, and its stream."""
+    make, binary, names = rng.choice(LEARNERS)
+    numbers = np.random.default_rng(rng.randrange(2**32))
+    n, rounds = rng.choice([1, 3, 8]), rng.choice([1, 5, 20])
+    X = numbers.integers(0, 2, (rounds, n)).astype(float) if binary else numbers.normal(size=(rounds, n)).round(2)
+    y = numbers.integers(0, 2, rounds)
+    learner = make(classes=rng.choice([(0, 1), ("no", "yes"), None]))
+    rows: Any = X
+    if names and rng.random() < 0.5:
+        rows = [{f"f{i}": value for i, value in enumerate(row) if value} for row in X]
+    pair = learner.classes or (0, 1)
+    labels = [pair[each] for each in y]
+    if learner.classes is None and len(set(labels)) == 1:
+        labels[0] = pair[1 - y[0]]
+    learner.run(rows, labels)
+    return learner, rows, labels
+
+
+# ---------------------------------------------------------------------- JSON
+
+
+def places(at: Any) -> list[tuple[Any, Any]]:
+    """Every (container, key) in what JSON gave."""
+    inner = list(at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ())
+    return [(at, key) for key, _ in inner] + [place for _, value in inner for place in places(value)]
+
+
+def mutate_json(data: Any, rng: random.Random) -> None:
+    """Change a value, its type, its size or its place; add a key, or take one away."""
+    found = places(data)
+    if not found:
+        return
+    shallow = [place for place in found if isinstance(place[0], dict)]  # else most would be members of long lists
+    at, key = rng.choice(shallow if shallow and rng.random() < 0.5 else found)
+    value = at[key]
+    other = rng.choice(found)
+    what = rng.randrange(10)
+    if what <= 3:
+        at[key] = deepcopy(rng.choice(NASTY))
+    elif type(value) is int and abs(value) > 2**64:
+        del at[key]
+    elif what == 4 and type(value) in (int, float):
+        at[key] = value + rng.choice([-1, 1, 0.5, -2, 10**6, 2**62])
+    elif what == 5 and type(value) in (int, float):
+        at[key] = rng.choice([-value, value * 1e30, float(value), bool(value), str(value)])
+    elif what == 6:  # copies, for an object that is put into itself cannot be written
+        at[key], other[0][other[1]] = deepcopy(other[0][other[1]]), deepcopy(value)
+    elif what == 7 and isinstance(at, dict):
+        del at[key]
+    elif what == 8 and isinstance(at, dict):
+        at[rng.choice(["more", "", key + " ", "__class__"])] = deepcopy(value)
+    elif isinstance(value, list):
+        mutate_list(value, rng)
+    else:
+        at[key] = [value]
+
+
+def mutate_list(values: list[Any], rng: random.Random) -> None:
+    """Cut it, turn it round, repeat or exchange members."""
+    at = rng.randrange(len(values) + 1)
+    rng.choice(
+        [
+            lambda: values.__delitem__(slice(at, None)),
+            lambda: values.reverse(),
+            lambda: values.insert(at, deepcopy(values[at % len(values)]) if values else 0),
+            lambda: values.insert(at, deepcopy(rng.choice(NASTY))),
+            lambda: values.extend(deepcopy(values[:50])),
+            lambda: values.__delitem__(slice(at, at + 1)),
+        ]
+    )()
+
+
+# ---------------------------------------------------------------------- ledgers
+
+
+def make_ledger(rng: random.Random, _: Path) -> dict[str, Any]:
+    learner, _, _ = trained(rng)
+    data: dict[str, Any] = json.loads(learner.ledger_.to_json())
+    return data
+
+
+def sign_ledger(data: dict[str, Any]) -> bytes:
+    return json.dumps(data).encode()
+
+
+def use_ledger(data: bytes, _: Path) -> None:
+    ledger = mb.Ledger.from_json(data.decode())
+    if ledger.complete:
+        found = mb.certify(ledger)
+        str(found), found.to_json()
+    for read in (lambda: ledger.predictions, lambda: ledger.mistake_rounds, lambda: ledger.to_json()):
+        attempt(read)
+    repr(ledger), ledger.names, ledger.mistakes
+    assert mb.Ledger.from_json(ledger.to_json()).to_json() == ledger.to_json()
+
+
+def attempt(do: Callable[[], Any]) -> None:
+    """Do it, unless there is a reason not to."""
+    with suppress(*EXPECTED):
+        do()
+
+
+# ---------------------------------------------------------------------- models
+
+
+class Model:
+    """A model file taken apart."""
+
+    def __init__(self, data: bytes) -> None:
+        end = 8 + int.from_bytes(data[:8], "little")
+        self.header = json.loads(data[8:end])
+        self.said = json.loads(self.header.pop("__metadata__")["mistakebound"])
+        self.fitting = True
+        self.arrays = {
+            name: np.frombuffer(data[end:][slice(*tensor["data_offsets"])], DTYPES[tensor["dtype"]]).copy()
+            for name, tensor in self.header.items()
+        }
+
+
+def make_model(rng: random.Random, folder: Path) -> Model:
+    from mistakebound.learners import KINDS as LEARNER_KINDS
+    from mistakebound.store import save
+
+    learner, _, _ = trained(rng)
+    path = folder / "sound.mb"
+    reading = {"format": "auto", "label": None, "zero_based": False, "table": {"text": ["a"]}, "columns": ["a", "b"]}
+    run = {"files": ["stream.svm"], "place": {"file": 0, "byte": 0}, "predictions": "canary/written"}
+    save(
+        learner,
+        path,
+        LEARNER_KINDS,
+        rng.choice([None, {"run": run, "counts": [1, 0, 0, 1]}]),
+        rng.choice([None, reading]),
+    )
+    model = Model(path.read_bytes())
+    path.unlink()
+    return model
+
+
+def mutate_model(model: Model, rng: random.Random) -> None:
+    what = rng.random()
+    if what < 0.45 or not model.arrays:
+        mutate_json(model.said, rng)
+    elif what < 0.55:
+        mutate_json(model.header, rng)
+        model.fitting = False
+    else:
+        name = rng.choice(list(model.arrays))
+        model.arrays[name] = mutated_array(model.arrays[name], rng)
+
+
+def mutated_array(array: Any, rng: random.Random) -> Any:
+    """Other numbers of the same type, or more or fewer of them."""
+    values, real = array.tolist(), array.dtype.kind == "f"
+    if rng.random() < 0.4:
+        mutate_list(values, rng)
+    elif values:
+        place, bits = rng.randrange(len(values)), 8 * array.itemsize
+        extremes = [INF, -INF, float("nan"), 1e30, 1e31, 1e39, 5e-324] if real else [2**bits - 1, 2 ** (bits - 1)]
+        values[place] = rng.choice([0, 1, 2, 3, -1, values[0], values[place] + 1, values[place] - 1, *extremes])
+    numbers = [each for each in values if type(each) in (int, float)]
+    if real:
+        floats = [float(each) for each in numbers if type(each) is float or abs(each) < 2**1000]
+        with np.errstate(all="ignore"):
+            return np.array(floats, np.float64).astype(array.dtype)
+    whole = [int(each) % 2 ** (8 * array.itemsize) for each in numbers if abs(each) < INF]
+    return np.array(whole, f"<u{array.itemsize}").view(array.dtype)
+
+
+def sign_model(model: Model) -> bytes:
+    at = 0
+    if model.fitting:
+        for name, array in model.arrays.items():
+            model.header[name]["shape"] = [len(array)]
+            model.header[name]["data_offsets"] = [at, at := at + array.nbytes]
+    metadata = {"sha256": "0" * 64, "mistakebound": json.dumps(model.said)}
+    text = json.dumps({"__metadata__": metadata, **model.header}, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    head = len(text).to_bytes(8, "little") + text
+    data = b"".join(array.tobytes() for array in model.arrays.values())
+    place = head.index(b'"sha256":"') + 10
+    digest = hashlib.sha256(head[:place] + head[place + 64 :] + data).hexdigest().encode()
+    return head[:place] + digest + head[place + 64 :] + data
+
+
+def use_model(data: bytes, folder: Path) -> None:
+    from mistakebound.cli.reading import loaded
+
+    path = folder / "forged.mb"
+    path.write_bytes(data)
+    try:
+        learner = mb.load(path)
+        attempt(lambda: loaded(str(path)))
+        life = learner._life
+        named = life is not None and life.named
+        width = 3 if life is None else life.width
+        X: Any = [{"f0": 1.0, "new": 0.0}, {"f1": 1.0}] if named else np.ones((2, width or 3))
+        labels = list(learner._the_labels().pair)
+        for do in (
+            lambda: learner.weights_,
+            lambda: learner.intercept_,
+            lambda: learner.ledger_.to_json(),
+            lambda: repr(learner),
+            lambda: learner.predict(X),
+            lambda: learner.score_one(X[0]),
+            lambda: learner.certify(),
+            lambda: learner.run(X, labels),
+            lambda: learner.learn_one(X[0], labels[0]),
+            lambda: learner.save(folder / "forged.mb"),
+            lambda: mb.load(path).ledger_.to_json(),
+            lambda: learner.fit(np.ones((2, 3)), labels),
+        ):
+            attempt(do)
+    finally:
+        path.unlink(missing_ok=True)
+
+
+# ---------------------------------------------------------------------- caches
+
+
+TEXTS = [
+    "1 1:0.5 7:-2\n-1 3:1e-3\nbad:\n1\n-1 2:1 2:1\n",
+    "1 2 'tag |a x y:2 |b:0.5 z\n-1 | a_long_name_of_more_than_16_bytes\n",
+    "label,a,b\n1,2,x\n0,,q\n",
+    '{"label": "spam", "a": {"b": 1}}\n{"label": "ham", "c": "d\u00fc"}\n',
+]
+FORMATS = ["svmlight", "vw", "table", "json"]
+
+
+@dataclass
+class Cached:
+    """A cache taken apart, and the file that it is of."""
+
+    file: Path
+    format: str
+    head: bytes
+    records: list[tuple[tuple[int, ...], bytes]]
+
+
+def source_of(file: Path, form: str) -> mb.Source:
+    label = "label" if form == "table" else None
+    return mb.Source(file, format=form, label=label, skip_bad=9, cache=file.with_suffix(".mbcache"))
+
+
+def make_cache(rng: random.Random, folder: Path) -> Cached:
+    form = rng.choice(FORMATS)
+    file = folder / f"{form}.txt"
+    if not file.exists():
+        file.write_text(TEXTS[FORMATS.index(form)], encoding="utf-8")
+        if form == "svmlight" and rng.random() < 0.5:
+            write_stream(file, 30)
+    list(source_of(file, form).parts())
+    cache = file.with_suffix(".mbcache")
+    head, records = split(cache.read_bytes())
+    return Cached(file, form, head, records)
+
+
+def mutate_cache(cached: Cached, rng: random.Random) -> None:
+    if not cached.records:
+        return
+    place = rng.randrange(len(cached.records))
+    begin, packed = cached.records[place]
+    what = rng.random()
+    if what < 0.15:
+        at = rng.randrange(4)
+        begin = tuple(
+            rng.choice([0, 1, 2, (b + 1) % 2**64, 2**31, 2**63, 2**64 - 1]) if k == at else b
+            for k, b in enumerate(begin)
+        )
+        cached.records[place] = (begin, packed)
+    elif what < 0.2:
+        mutate_list(cached.records, rng)
+        cached.records[:] = [each for each in cached.records if isinstance(each, tuple)]
+    elif len(packed) >= 80:
+        parts = Packed(packed)
+        for _ in range(rng.randrange(1, 3)):
+            if rng.random() < 0.4:
+                name = rng.choice(list(parts.head))
+                value = parts.head[name]
+                parts.head[name] = rng.choice(
+                    [0, 1, 2, (value + 1) % 2**64, max(value, 1) - 1, 2**31, 2**32, 2**62, 2**64 - 1]
+                )
+            else:
+                mutate_words(parts.rest, rng)
+        cached.records[place] = (begin, parts.sealed())
+
+
+def mutate_words(data: bytearray, rng: random.Random) -> None:
+    """Change a number of 1, 4 or 8 bytes, or how many there are."""
+    what, at = rng.randrange(6), rng.randrange(len(data) // 8 + 1) * 8
+    if what == 0:
+        del data[at : at + 8]
+    elif what == 1:
+        data[at:at] = data[:8] or bytes(8)
+    elif what == 2 and at < len(data):
+        data[at + rng.randrange(8)] = rng.choice([0, 1, 127, 128, 255])
+    elif at < len(data):
+        number = rng.choice([0, 1, 2, -1, 2**31, 2**62, -(2**63), 2**63 - 1])
+        real = rng.choice([INF, float("nan"), 1e308, 1e31, -0.0])
+        data[at : at + 8] = struct.pack("<q", number) if what == 3 else struct.pack("<d", real)
+        if what == 5:
+            data[at : at + 4] = struct.pack("<i", rng.choice([-1, 2**31 - 1, 7, 0, -(2**31)]))
+
+
+def sign_cache(cached: Cached) -> bytes:
+    path = os.fsencode(cached.file)
+    return len(path).to_bytes(4, "little") + path + cached.format.encode().ljust(8) + join(cached.head, cached.records)
+
+
+def use_cache(data: bytes, _: Path) -> None:
+    size = 4 + int.from_bytes(data[:4], "little")
+    file, form, cache = Path(os.fsdecode(data[4:size])), data[size : size + 8].decode().strip(), data[size + 8 :]
+    path = file.with_suffix(".mbcache")
+    path.write_bytes(cache)
+    try:
+        for make in (mb.Perceptron, mb.Winnow):
+            learner = make(threshold=4) if make is mb.Winnow else make()
+            for part in source_of(file, form).parts():
+                # True or not, an index takes the memory of all below it, as it would in the text.
+                if not part.chunk.named and part.chunk.width > 10**7:
+                    continue
+                attempt(lambda: learner.run_part(part))
+                for row in range(part.rows):
+                    part.where(row), part.label(row)
+            attempt(lambda: learner.certify())
+        if form == "svmlight":
+            source_of(file, form).to_csr()
+    finally:
+        path.unlink()
+
+
+KINDS = {
+    "ledger": Kind(make_ledger, mutate_json, sign_ledger, use_ledger),
+    "model": Kind(make_model, mutate_model, sign_model, use_model),
+    "cache": Kind(make_cache, mutate_cache, sign_cache, use_cache),
+}
+
+
+# ---------------------------------------------------------------------- the loop
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Every file below a folder, with a digest of what is in it."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def forged(kind: Kind, rng: random.Random, folder: Path) -> bytes | None:
+    """The bytes of a forged file; None if this change leaves nothing that could be written."""
+    made = kind.make(rng, folder)
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        kind.mutate(made, rng)
+    try:
+        return kind.sign(made)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, struct.error):
+        return None
+
+
+def attack(name: str, amount: int, seed: int, folder: Path) -> Counter[str]:
+    """Forge and use so many files of a kind in an empty folder; AssertionError for the first that does harm."""
+    kind, outcomes = KINDS[name], Counter[str]()
+    work, canary = folder / f"work-{name}", folder / "canary"
+    work.mkdir()
+    canary.mkdir(exist_ok=True)
+    (canary / "precious").write_bytes(b"mine")
+    before, here = listing(canary), Path.cwd()
+    os.chdir(work)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for number in count():
+                if outcomes.total() >= amount:
+                    break
+                data = forged(kind, random.Random(f"{name} {seed} {number}"), work)
+                if data is None:
+                    continue
+                there = listing(work)
+                outcomes[outcome(kind, data, work, f"{name}, seed {seed}, number {number}")] += 1
+                assert set(listing(work)) <= set(there), f"{name}, seed {seed}, number {number} wrote a file"
+    finally:
+        os.chdir(here)
+    assert listing(canary) == before, f"{name}, seed {seed}: a file elsewhere was written"
+    assert sorted(each.name for each in folder.iterdir() if not each.name.startswith("work-")) == ["canary"]
+    return outcomes
+
+
+def outcome(kind: Kind, data: bytes, work: Path, which: str) -> str:
+    """Use a file; how that ended."""
+    begun = time.perf_counter()
+    try:
+        kind.use(data, work)
+    except EXPECTED as error:
+        if isinstance(error, UnicodeError) or type(error) not in (ValueError, mb.ModelError, mb.StreamError):
+            message = f"{which}: {type(error).__name__}: {error}"
+            raise AssertionError(message) from error
+        return "refused"
+    except Exception as error:
+        message = f"{which}: {type(error).__name__}: {error}"
+        raise AssertionError(message) from error
+    finally:
+        assert time.perf_counter() - begun < SLOWEST, f"{which} took too long"
+    return "harmless"
+
+
+def main() -> None:
+    """Attack each kind."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=1000, help="files of each kind")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", choices=KINDS, help="only this one")
+    options = parser.parse_args()
+    for name in [options.kind] if options.kind else KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.perf_counter()
+            found = attack(name, options.count, options.seed, Path(folder))
+        sys.stdout.write(f"{name}: {dict(found)} in {time.perf_counter() - begun:.1f} s\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""A short run of forged ledgers, models and caches; ``python tests/hostile.py`` makes more of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hostile import KINDS, attack
+
+
+@pytest.mark.parametrize(("name", "count"), [("ledger", 200), ("model", 80), ("cache", 50)])
+def test_forged_files_are_refused_or_harmless(name: str, count: int, tmp_path: Path) -> None:
+    found = attack(name, count, 0, tmp_path)
+    assert found.total() == count
+    assert min(found["refused"], found["harmless"]) > 0
+
+
+def test_every_kind_is_tried() -> None:
+    assert {"ledger", "model", "cache"} <= set(KINDS)
