@@ -22,6 +22,8 @@ from mistakebound.losses.base import is_missing
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from typing_extensions import Self
+
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray
 
 
@@ -57,6 +59,17 @@ class Counting(Guarded):
         self._rounds = 0
         self._expected = 0.0
         self._bits = True  # while all outcomes were 0 or 1
+        self._begun_with: Counting | None = None
+        """A learner that holds the parameters as they were when the first expert joined: nothing later changes them."""
+
+    def _rebuilt(self) -> Self:
+        """A learner with these parameters that has not played; ValueError if one of them is out of range."""
+        raise NotImplementedError
+
+    @property
+    def _as_played(self) -> Counting:
+        """What holds the parameters of the play."""
+        return self._begun_with or self
 
     def _now(self) -> Totals:
         experts = (self._mistakes.copy(), self._charged.copy(), self._awake.copy())
@@ -70,7 +83,7 @@ class Counting(Guarded):
         wrong = np.concatenate([np.zeros(0, np.int64), *self._wrong[before.parts :]])
         return ExpertLedger(
             rule=self.id,
-            beta=float(self.beta),
+            beta=float(self._as_played.beta),
             rounds=self._rounds - before.rounds,
             predictions=together(self._predictions[before.parts :]),
             mistake_rounds=wrong - before.rounds,
@@ -116,22 +129,26 @@ class Counting(Guarded):
     @contextmanager
     def _visitors(self, width: int, names: list[str] | None) -> Iterator[None]:
         """Let newcomers in for a while."""
-        kept = self._roster, self._core, self._mistakes, self._charged, self._awake
+        kept = self._roster, self._core, self._mistakes, self._charged, self._awake, self._begun_with
         try:
             if width > self._roster.n:
                 self._roster, self._core = copy.deepcopy(self._roster), copy.deepcopy(self._core)
                 self._join(width, names)
             yield
         finally:
-            self._roster, self._core, self._mistakes, self._charged, self._awake = kept
+            self._roster, self._core, self._mistakes, self._charged, self._awake, self._begun_with = kept
 
     def _join(self, width: int, names: list[str] | None) -> None:
         """Newcomers have lost so far what the learner expected to lose, as if they had slept."""
         before = self._roster.n
+        if not before:
+            begun_with = self._rebuilt()
+            self._begun_with, self._core = begun_with, self.engine(float(begun_with.beta))
         if not self._roster.settle(width, names):
             return
         log_prior = np.log(self._roster.prior())
-        scale = -math.log(self.beta) if self.beta > 0 else math.inf
+        beta = self._as_played.beta
+        scale = -math.log(beta) if beta > 0 else math.inf
         for log_of_one in log_prior[before:]:  # beside expert 0, who began with no losses
             self._core.join(1, self._expected + float(log_prior[0] - log_of_one) / scale)
         grown = len(log_prior) - before
@@ -160,7 +177,7 @@ class Counting(Guarded):
         weights = np.where(awake, self._core.weights(), 0.0)
         if not weights.sum() > 0:
             losses = np.where(awake, self._core.losses(), np.inf)
-            weights = np.power(float(self.beta), losses - losses.min())
+            weights = np.power(float(self._as_played.beta), losses - losses.min())
         return np.asarray(weights / weights.sum())
 
     @staticmethod
