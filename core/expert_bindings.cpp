@@ -56,10 +56,11 @@ class MajorityGame {
     const auto lock = lock_.take();
     majority_.use_avx2(avx2 && cpu_has_avx2());
   }
-  void join(std::size_t count, double loss) {
+  void join(Array<double> losses) {
     const auto lock = lock_.take();
-    must(std::isfinite(loss), "the loss of newcomers must be finite");
-    majority_.join(count, loss);
+    const auto finite = [](double loss) { return std::isfinite(loss); };
+    must(std::all_of(losses.data(), losses.data() + losses.size(), finite), "the losses of newcomers must be finite");
+    majority_.join(losses.data(), losses.size());
   }
   nb::object weights() {
     const auto lock = lock_.take();
@@ -360,7 +361,7 @@ void bind_experts(nb::module_& m) {
       .def(nb::init<double>(), "beta"_a)
       .def_prop_ro("beta", &MajorityGame::beta)
       .def("experts", &MajorityGame::experts)
-      .def("join", &MajorityGame::join, "count"_a, "loss"_a)
+      .def("join", &MajorityGame::join, "losses"_a.noconvert())
       .def("weights", &MajorityGame::weights)
       .def("losses", &MajorityGame::losses)
       .def("total", &MajorityGame::total)

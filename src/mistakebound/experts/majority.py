@@ -23,7 +23,7 @@ from mistakebound.experts.guard import guarded
 from mistakebound.experts.reading import words_of
 from mistakebound.experts.roster import names_of
 from mistakebound.experts.showing import rebuilt, shown, told
-from mistakebound.experts.votes import is_bit, named_outcomes, rows_of, two_sided
+from mistakebound.experts.votes import is_bit, rows_of, two_sided
 from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class WeightedMajority(Counting):
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
-    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome. Advice is
+    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome; weights
+    that differ by at most 2⁻⁴⁰ of all weight are equal, whatever the order of the experts. Advice is
     a sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join. Changing a parameter
     after the first round has no effect on the play, the ledger or the certificate.
 
@@ -102,7 +103,7 @@ class WeightedMajority(Counting):
         """Return the outcome with the most weight behind it; who is new joins when the outcome is told."""
         said, names = self._read(advice)
         with self._visitors(len(said), names):
-            return self._choose(*self._behind(said, named_outcomes(said)))
+            return self._predict(said)
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:
