@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 TIE = 2.0**-40
 """Two sides are equal if their weights differ by at most this part of their sum.
 
-A mistake then has ``W⁺ ≤ W(1+β)/2·(1 + TIE)``: a bound grows by a relative 1e-12, far below what is allowed for rounding.
+A mistake then has ``W⁺ ≤ W(1+β)/2·(1 + TIE)``: relative to the bound, 1e-12 more, far below what is allowed for
+rounding.
 """
 
 
