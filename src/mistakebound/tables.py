@@ -34,8 +34,8 @@ def has_header(start: bytes, separator: str | None, known: list[str]) -> bool | 
     if numbered_names(known):
         return False
     with suppress(ValueError):
-        own = Reader.table(start, separator=separator, header=True).columns
-        if 2 * sum(name in known for name in own) >= len(own):
+        own, there = Reader.table(start, separator=separator, header=True).columns, frozenset(known)
+        if 2 * sum(name in there for name in own) >= len(own):
             return True
     return None
 
