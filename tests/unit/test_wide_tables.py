@@ -11,6 +11,7 @@ from mistakebound._core import parse_table
 from mistakebound.cli.advice import Wanted, advice_of, distinct
 from mistakebound.cli.advisers import grouped
 from mistakebound.columns import read_columns
+from mistakebound.oracles import best_linear
 from mistakebound.tables import has_header
 
 if TYPE_CHECKING:
@@ -66,3 +67,12 @@ def test_names_and_classes_of_many_columns() -> None:
     whole, partly = grouped([f"{name}_{each}" for name in NAMES for each in "ab"] + ["only_a"], ["a", "b"])
     assert list(whole) == NAMES
     assert partly == ["only_a"]
+
+
+def test_the_best_linear_combination_of_far_more_experts_than_rounds() -> None:
+    """Its cost must not be cubic in the experts: weights lie in the span of the three rounds."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(3, 20_000)) * 10.0 ** rng.integers(-3, 4, 20_000), rng.normal(size=3)
+    best = best_linear(rows, y)
+    assert best.weights == pytest.approx(np.linalg.pinv(rows) @ y, rel=1e-6, abs=1e-12)
+    assert best.total < 1e-20
