@@ -155,7 +155,7 @@ constexpr std::array rule_names{"hedge", "anytime", "adahedge", "fixed-share", "
                                 "ml-prod", "boa-observed", "ml-prod-observed", "ogd"};
 constexpr std::array loss_names{"square", "absolute", "percentage", "pinball", "log"};
 constexpr std::array fault_names{"none",           "all asleep",     "infinite forecast", "forecast domain", "infinite outcome",
-                                 "outcome domain", "own loss", "loss",              "too large"};
+                                 "outcome domain", "own loss", "loss",              "too large",       "too small"};
 static_assert(rule_names.size() == experts::rule_count && loss_names.size() == experts::loss_count);
 
 template <class Id, class Names>
@@ -394,6 +394,7 @@ void bind_experts(nb::module_& m) {
       .def("use_simd", &MixtureGame::use_simd, "avx2"_a)
       .def("__getstate__", &MixtureGame::state)
       .def("__setstate__", [](MixtureGame& self, const nb::dict& state) { MixtureGame::make(&self, state); });
+  m.def("loss_limits", [] { return nb::make_tuple(experts::largest_regret, experts::least_regret, experts::least_losses); });
   m.def("elementwise", &elementwise, "function"_a, "x"_a, "avx2"_a = true);
 }
 
