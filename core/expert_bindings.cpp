@@ -56,10 +56,11 @@ class MajorityGame {
     const auto lock = lock_.take();
     majority_.use_avx2(avx2 && cpu_has_avx2());
   }
-  void join(std::size_t count, double loss) {
+  void join(Array<double> losses) {
     const auto lock = lock_.take();
-    must(std::isfinite(loss), "the loss of newcomers must be finite");
-    majority_.join(count, loss);
+    const auto finite = [](double loss) { return std::isfinite(loss); };
+    must(std::all_of(losses.data(), losses.data() + losses.size(), finite), "the losses of newcomers must be finite");
+    majority_.join(losses.data(), losses.size());
   }
   nb::object weights() {
     const auto lock = lock_.take();
@@ -154,7 +155,7 @@ constexpr std::array rule_names{"hedge", "anytime", "adahedge", "fixed-share", "
                                 "ml-prod", "boa-observed", "ml-prod-observed", "ogd"};
 constexpr std::array loss_names{"square", "absolute", "percentage", "pinball", "log"};
 constexpr std::array fault_names{"none",           "all asleep",     "infinite forecast", "forecast domain", "infinite outcome",
-                                 "outcome domain", "own loss", "loss",              "too large"};
+                                 "outcome domain", "own loss", "loss",              "too large",       "too small"};
 static_assert(rule_names.size() == experts::rule_count && loss_names.size() == experts::loss_count);
 
 template <class Id, class Names>
@@ -360,7 +361,7 @@ void bind_experts(nb::module_& m) {
       .def(nb::init<double>(), "beta"_a)
       .def_prop_ro("beta", &MajorityGame::beta)
       .def("experts", &MajorityGame::experts)
-      .def("join", &MajorityGame::join, "count"_a, "loss"_a)
+      .def("join", &MajorityGame::join, "losses"_a.noconvert())
       .def("weights", &MajorityGame::weights)
       .def("losses", &MajorityGame::losses)
       .def("total", &MajorityGame::total)
@@ -393,6 +394,7 @@ void bind_experts(nb::module_& m) {
       .def("use_simd", &MixtureGame::use_simd, "avx2"_a)
       .def("__getstate__", &MixtureGame::state)
       .def("__setstate__", [](MixtureGame& self, const nb::dict& state) { MixtureGame::make(&self, state); });
+  m.def("loss_limits", [] { return nb::make_tuple(experts::largest_regret, experts::least_regret, experts::least_losses); });
   m.def("elementwise", &elementwise, "function"_a, "x"_a, "avx2"_a = true);
 }
 

@@ -153,7 +153,7 @@ def test_states_that_cannot_be() -> None:
             game.core.restore(state | change)
         assert all(np.array_equal(before[k], v) for k, v in game.core.state().items())
     majority = _core.Majority(0.5)
-    majority.join(3, 0.0)
+    majority.join(np.zeros(3))
     state = majority.state()
     for change in (
         {"beta": 0.4},
@@ -190,7 +190,7 @@ def majority_stream(n: int, rounds: int = 700) -> tuple[np.ndarray, np.ndarray]:
 
 def majority(beta: float, n: int) -> _core.Majority:
     game = _core.Majority(beta)
-    game.join(n, 0.0)
+    game.join(np.zeros(n))
     return game
 
 
@@ -228,7 +228,7 @@ def test_majority_in_fractions_with_sleepers_and_newcomers() -> None:
     loss: list[Fraction] = []
     for number in range(40):
         if number in {0, 11, 12, 30}:
-            game.join(2, float(min(loss, default=Fraction(0))))
+            game.join(np.full(2, float(min(loss, default=Fraction(0)))))
             loss += [min(loss, default=Fraction(0))] * 2
         code = rng.integers(-1, 3, len(loss)).astype(np.int32)
         code[0] = max(code[0], 0)
@@ -264,7 +264,7 @@ def test_majority_refuses_what_is_neither_0_nor_1() -> None:
         lambda: game.learn(np.zeros(3, np.int32), 0, 0.0),
         lambda: game.learn(np.zeros(2, np.int32), 0, NAN),
         lambda: game.lean(np.zeros(3, np.uint8)),
-        lambda: game.join(1, INF),
+        lambda: game.join(np.array([0.0, INF])),
         lambda: _core.Majority(1.0),
         lambda: _core.Majority(NAN),
     ):

@@ -14,7 +14,9 @@ inline constexpr std::size_t rule_count = 12;
 enum class LossId { square, absolute, percentage, pinball, log };
 inline constexpr std::size_t loss_count = 5;
 
-inline constexpr double largest_regret = 1e150, least_regret = 1e-150;  // the squares of others are no float64
+// Squares of regrets beyond these are no float64: larger ones are refused, smaller ones are 0. Where all losses of a round
+// are below least_losses, differences beyond rounding may be among those: the round is refused. Python reads them from here.
+inline constexpr double largest_regret = 1e150, least_regret = 1e-150, least_losses = 1e-135;
 
 // Arrays have a number for each expert, and are filled up to a multiple of four with experts of no weight.
 struct Book {
@@ -50,6 +52,7 @@ struct Regrets {
   double mine, h;              // the learner's loss; and in the units of r
   double top, bottom, largest;  // max r, min r, max |r|
   bool sound;                  // all losses are finite
+  double scale;                // size of the losses; 0 if all are 0, or if small ones are nothing (log loss, percentages)
 };
 
 // Rounds of Hedge on losses.

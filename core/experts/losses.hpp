@@ -62,9 +62,9 @@ struct Gathering {
     store(book.r + k, mine);
     store(book.theirs + k, where(awake, loss));
   }
-  MISTAKEBOUND_INLINE Regrets done(double mine, double h) const {
+  MISTAKEBOUND_INLINE Regrets done(double mine, double h, double scale) const {
     const bool sound = !any(unsound) && __builtin_fabs(mine) < infinity;
-    return {mine, h, top(top_r), bottom(bottom_r), top(large), sound};
+    return {mine, h, top(top_r), bottom(bottom_r), top(large), sound, scale};
   }
 };
 MISTAKEBOUND_INLINE double noise_of(double magnitude) { return larger(16 * 0x1p-52 * magnitude, least_regret); }
@@ -74,7 +74,8 @@ Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
   const double mine = numbers(value_of<id>(all(o.forecast), o)).at[0], slope = slope_of<id>(o.forecast, o);
   const bool steep = !(__builtin_fabs(slope) < infinity);
   const double by_size = __builtin_fabs(slope) * o.size;
-  const double noise = noise_of(o.gradient ? by_size : steep ? __builtin_fabs(mine) : by_size + __builtin_fabs(mine));
+  const double magnitude = o.gradient ? by_size : steep ? __builtin_fabs(mine) : by_size + __builtin_fabs(mine);
+  const double noise = noise_of(magnitude);
   Gathering all_of;
   fours(book.n, [&](std::size_t k, auto kind) {
     const Four said = from_row(x, k, book.n, nan, kind);
@@ -82,7 +83,8 @@ Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
     const Four value = where(awake, said), loss = value_of<id>(value, o);
     all_of.add(book, k, kind, awake, loss, o.gradient ? slope * (o.forecast - value) : mine - loss, noise);
   });
-  return all_of.done(mine, o.gradient ? slope * o.forecast : mine);
+  constexpr bool has_unit = id == LossId::log || id == LossId::percentage;
+  return all_of.done(mine, o.gradient ? slope * o.forecast : mine, has_unit ? 0 : magnitude + __builtin_fabs(mine));
 }
 inline Regrets lose(const Book& book, const double* x, const Outcome& o) {
   switch (o.loss) {
@@ -97,13 +99,13 @@ inline Regrets lose(const Book& book, const double* x, const Outcome& o) {
 
 // Losses that are given: the learner's is h, their mean by weight.
 inline Regrets given(const Book& book, const double* losses, double h, double size_of_all) {
-  const double noise = noise_of(size_of_all + __builtin_fabs(h));
+  const double magnitude = size_of_all + __builtin_fabs(h), noise = noise_of(magnitude);
   Gathering all_of;
   fours(book.n, [&](std::size_t k, auto kind) {
     const Four loss = from_row(losses, k, book.n, nan, kind);
     all_of.add(book, k, kind, loss == loss, loss, h - loss, noise);
   });
-  return all_of.done(h, h);
+  return all_of.done(h, h, magnitude + __builtin_fabs(h));
 }
 
 }  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

@@ -7,12 +7,20 @@
 // added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
 // and follows from the leans within it; but where it has fallen to a thousandth it is summed anew, for rounding errors do
 // not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
+//
+// Ties: a sum in this order is rounded, so two equal sides may differ by a little, and by another little if the experts
+// come in another order. A lean that is so near to 0 is therefore computed anew by levels: experts with equal losses are
+// counted, and the counts are weighed by Horner's rule, which no order of experts changes. Sides that then differ by at
+// most `tie` of their sum are equal. Clear leans are left as they are: their sign does not depend on rounding.
 #pragma once
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -23,6 +31,7 @@ namespace mistakebound {
 class Majority {
  public:
   static constexpr std::size_t block = 8;
+  static constexpr double tie = 0x1p-40;  // as in aggregation/majority.py
 
   explicit Majority(double beta) : beta_(beta) {
     // The leader, which weighs 1 when bases are made, must stay far above what is then taken for 0.
@@ -47,11 +56,11 @@ class Majority {
   double weight(std::size_t k) const { return base_[k] * power_[in_block_[k]]; }
   double loss(std::size_t k) const { return loss_[k] + since_[k]; }
 
-  // Newcomers have lost so far what `loss` says.
-  void join(std::size_t count, double loss) {
+  // Newcomers, with what each of them has lost so far.
+  void join(const double* losses, std::size_t count) {
     settle();
-    const std::size_t n = loss_.size() + count;
-    loss_.resize(n, loss);
+    loss_.insert(loss_.end(), losses, losses + count);
+    const std::size_t n = loss_.size();
     base_.resize(n);
     make_room(n);
     in_block_.resize(n);
@@ -59,16 +68,22 @@ class Majority {
     make_bases();
   }
 
-  // Weight behind each of `kinds` outcomes; code −1 is asleep.
+  // Weight behind each of `kinds` outcomes by levels, beside the best of those awake; code −1 is asleep.
   void shares(const std::int32_t* code, std::size_t kinds, double* share) const {
-    std::vector<std::array<double, 4>> lanes(kinds);
-    for (std::size_t k = 0; k < experts(); ++k)
-      if (code[k] >= 0) lanes[static_cast<std::size_t>(code[k])][k & 3] += weight(k);
-    for (std::size_t c = 0; c < kinds; ++c) share[c] = reduced(lanes[c]);
+    std::vector<std::vector<double>> losses(kinds);
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < experts(); ++k) {
+      if (code[k] < 0) continue;
+      losses[static_cast<std::size_t>(code[k])].push_back(loss(k));
+      least = std::min(least, loss(k));
+    }
+    for (std::size_t c = 0; c < kinds; ++c) share[c] = by_levels(losses[c], least);
   }
-  // Weight behind 1 less that behind 0.
-  double lean(const std::uint8_t* said) const { 
-    return summed([=, this](std::size_t k) { return said[k] ? weight(k) : -weight(k); });
+  // Weight behind 1 less that behind 0; 0 for a tie.
+  double lean(const std::uint8_t* said) const {
+    const double rounded = summed([=, this](std::size_t k) { return said[k] ? weight(k) : -weight(k); });
+    if (!doubtful(rounded, total())) return rounded;
+    return lean_by_levels([this](std::size_t k) { return loss(k); }, [=](std::size_t k) { return said[k] == 0; });
   }
 
   double total() const { return summed([this](std::size_t k) { return weight(k); }); }
@@ -136,6 +151,33 @@ class Majority {
     wrongs_.resize(n);
     next_since_.resize(n);
     next_base_.resize(n);
+    doubt_ = tie + static_cast<double>(2 * n + 512) * 0x1p-51;
+  }
+  // Whether rounding may have changed the sign of a lean, or whether there is a tie.
+  bool doubtful(double lean, double total) const { return !(std::fabs(lean) > doubt_ * total); }
+  // The sum of β^(loss − least), the largest losses first. The order of the experts does not matter.
+  double by_levels(std::vector<double>& losses, double least) const {
+    std::sort(losses.begin(), losses.end(), std::greater<>());
+    double sum = 0;
+    for (std::size_t k = 0, next; k < losses.size(); k = next) {
+      for (next = k; next < losses.size() && losses[next] == losses[k];) ++next;
+      const double above = next < losses.size() ? losses[next] : least;
+      sum = (sum + static_cast<double>(next - k)) * std::pow(beta_, losses[k] - above);
+    }
+    return sum;
+  }
+  // The weight of those who are not wrong less that of those who are, in units of the bases; 0 for a tie.
+  template <class Loss, class Wrong>
+  double lean_by_levels(Loss loss, Wrong wrong) const {
+    std::array<std::vector<double>, 2> losses;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < experts(); ++k) {
+      losses[wrong(k)].push_back(loss(k));
+      least = std::min(least, losses[wrong(k)].back());
+    }
+    const double behind = by_levels(losses[0], least), against = by_levels(losses[1], least);
+    if (!(std::fabs(behind - against) > tie * (behind + against))) return 0;
+    return (behind - against) * std::pow(beta_, least - *std::min_element(loss_.begin(), loss_.end()));
   }
   template <class Term>
   double summed(Term term) const {
@@ -160,6 +202,7 @@ class Majority {
   void one(Wrong wrong, double& lean, double& total) {
     if (phase_ % block == 0) total_ = fresh_ = this->total();
     lean = summed([&](std::size_t k) { return wrong(k) ? -weight(k) : weight(k); });
+    if (doubtful(lean, total_)) lean = lean_by_levels([this](std::size_t k) { return loss(k); }, wrong);
     total = total_;
     for (std::size_t k = 0; k < experts(); ++k) charge(k, wrong(k));
     total_ = left(total_, lean, beta_);
@@ -185,6 +228,9 @@ class Majority {
     for (std::size_t t = 0; t < block; ++t) {
       if (stale()) return false;
       lean[t] = reduced({lanes[0][t], lanes[1][t], lanes[2][t], lanes[3][t]});
+      if (doubtful(lean[t], total_)) lean[t] = lean_by_levels(
+            [&](std::size_t k) { return loss_[k] + since_[k] + std::popcount(wrongs_[k] & ((1u << t) - 1)); },
+            [&](std::size_t k) { return (wrongs_[k] >> t & 1) != 0; });
       total[t] = total_;
       total_ = left(total_, lean[t], beta_);
     }
@@ -318,7 +364,7 @@ class Majority {
   double beta_;
   bool by_eights_ = true, avx2_ = cpu_has_avx2();
   std::size_t span_ = block, phase_ = 0;
-  double total_ = 0, fresh_ = 0;
+  double total_ = 0, fresh_ = 0, doubt_ = 1;
   std::array<double, block + 1> power_{};
   std::array<double, 256> after_{};
   std::array<double, 512> behind_{};  // what j losses more than the leader's weigh

@@ -14,7 +14,7 @@
 
 namespace mistakebound::experts {
 
-enum class Fault { none, all_asleep, infinite_forecast, forecast_domain, infinite_outcome, outcome_domain, own_loss, loss, too_large };
+enum class Fault { none, all_asleep, infinite_forecast, forecast_domain, infinite_outcome, outcome_domain, own_loss, loss, too_large, too_small };
 struct Complaint {
   Fault fault = Fault::none;
   std::size_t expert = 0;
@@ -165,6 +165,8 @@ class Mixture {
   static constexpr std::size_t span = 512;  // rounds until the weights of Hedge on losses are made anew
 
   bool remembers_weights() const { return rule_ == RuleId::fixed_share || rule_ == RuleId::ogd; }
+  // A rate that is told is in units of losses: what is small in them is nothing. For other rules it may be all that there is.
+  bool refuses_small() const { return rule_ != RuleId::hedge && rule_ != RuleId::fixed_share && rule_ != RuleId::boa; }
   bool hedging() const { return rule_ == RuleId::hedge && book_.eta >= 1e-100 && book_.eta < 1e100; }
   double least_forecast() const { return task_.loss == LossId::log ? 0 : -std::numeric_limits<double>::max(); }
   double most_forecast() const { return task_.loss == LossId::log ? 1 : std::numeric_limits<double>::max(); }
@@ -264,11 +266,17 @@ class Mixture {
     return {};
   }
   Complaint complaint_of(const Regrets& round) const {
-    if (!std::isfinite(round.mine)) return {Fault::own_loss};
-    for (std::size_t k = 0; k < book_.n && !round.sound; ++k)
-      if (!std::isfinite(book_.theirs[k])) return {Fault::loss, k};
+    std::size_t k = 0;  // the first expert with an infinite loss
+    while (k < book_.n && !round.sound && std::isfinite(book_.theirs[k])) ++k;
+    if (!std::isfinite(round.mine)) return {Fault::own_loss, k};
+    if (!round.sound && k < book_.n) return {Fault::loss, k};
+    const auto of_most = [this](const double* each) {
+      const auto less = [](double a, double b) { return std::fabs(a) < std::fabs(b); };
+      return static_cast<std::size_t>(std::max_element(each, each + book_.n, less) - each);
+    };
     // Not (… <= …), for h may be NaN.
-    if (!(round.largest <= largest_regret && std::fabs(round.h) <= largest_regret)) return {Fault::too_large};
+    if (!(round.largest <= largest_regret && std::fabs(round.h) <= largest_regret)) return {Fault::too_large, of_most(book_.r)};
+    if (round.scale > 0 && round.scale < least_losses && refuses_small()) return {Fault::too_small, of_most(book_.theirs)};
     return {};
   }
 

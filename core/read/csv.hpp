@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,7 @@ class Table {
   // that has an empty name in the header is called by its number, too.
   void begin(std::string_view first_record) {
     columns_.clear();
+    places_.clear();
     if (blank(first_record, 1)) throw std::invalid_argument("the table begins with an empty line");
     Fields fields(bare_record(first_record, 1), options_.separator);
     std::string scratch;
@@ -54,7 +56,7 @@ class Table {
       if (utf8_fault(name) != std::string_view::npos)
         throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1) +
                                     " (of Latin-1: iconv -f latin1 -t utf8 FILE)");
-      if (std::find(columns_.begin(), columns_.end(), name) != columns_.end())
+      if (!places_.emplace(name, columns_.size()).second)
         throw std::invalid_argument(quoted(name) + " is the name of two columns");
       columns_.push_back(std::move(name));
     }
@@ -201,14 +203,15 @@ class Table {
   }
 
   std::size_t find(const std::string& name) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), name);
-    if (found != columns_.end()) return static_cast<std::size_t>(found - columns_.begin());
+    if (const auto found = places_.find(name); found != places_.end()) return found->second;
     std::size_t number = 0;
     const char* const end = name.data() + name.size();
     if (const auto read = std::from_chars(name.data(), end, number); read.ec == std::errc() && read.ptr == end)
       if (number >= 1 && number <= columns_.size()) return number - 1;
+    constexpr std::size_t most = 50;  // an error need not list more
     std::string all;
-    for (const std::string& column : columns_) all.append(all.empty() ? "" : ", ").append(column);
+    for (std::size_t c = 0; c < std::min(most, columns_.size()); ++c) all.append(c == 0 ? "" : ", ").append(columns_[c]);
+    if (columns_.size() > most) all.append(", … (").append(std::to_string(columns_.size() - most)).append(" more)");
     const char* const hint = name.find(',') == std::string::npos ? "" : " (several: say the option once for each)";
     throw std::invalid_argument(quoted(name) + " is no column; there are: " + all + hint);
   }
@@ -217,6 +220,7 @@ class Table {
   Words words_;
   Bins bins_;
   std::vector<std::string> columns_;
+  std::unordered_map<std::string, std::size_t> places_;  // of the columns, by name
   std::vector<Plan> plan_;
   std::vector<std::pair<std::size_t, std::size_t>> interact_;
   bool names_may_meet_ = false;

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
+MOST_NAMES = 50
+"""Columns that an error lists."""
+
 
 @dataclass
 class Frame:
@@ -46,6 +49,7 @@ class Frame:
     rows: int = 0
     skipped: list[str] = field(default_factory=list)
     places: list[Places] = field(default_factory=list, repr=False)
+    _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def where(self, row: int) -> str:
         """File and line of a row, which counts from 0."""
@@ -53,7 +57,13 @@ class Frame:
 
     def name(self, column: str) -> str:
         """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
-        return named(column, self.names)
+        return column if self.has(column) else named(column, self.names)
+
+    def has(self, column: str) -> bool:
+        """Whether a column has this name."""
+        if len(self._known) != len(self.names):  # names are unique and only ever added
+            self._known = frozenset(self.names)
+        return column in self._known
 
     def column(self, name: str) -> FloatArray:
         """A column that must be one of numbers; if it is not, the error names the first line that has a word."""
@@ -129,7 +139,8 @@ def named(column: str, names: Sequence[str]) -> str:
         return column
     if column.isdigit() and 1 <= int(column) <= len(names):
         return names[int(column) - 1]
-    message = f"{column!r} is no column; there are: {', '.join(names)}"
+    more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
+    message = f"{column!r} is no column; there are: {', '.join(names[:MOST_NAMES])}{more}"
     raise ValueError(message)
 
 
@@ -217,8 +228,11 @@ class _Cells:
         for place, row in zip(places[is_word].tolist(), rows[is_word].tolist(), strict=True):
             name, word = meant[place]
             self.words.setdefault(name, {})[row] = word or ""
+        # Cells by column in one sort: a search of all cells for each column would be quadratic in a wide table.
+        order = np.argsort(places, kind="stable")
+        begins = np.searchsorted(places[order], np.arange(len(meant) + 1))
         for place in [number for number, (_, word) in enumerate(meant) if word is None]:
-            cells = places == place
+            cells = order[begins[place] : begins[place + 1]]
             self._pieces[meant[place][0]].append((rows[cells], values[cells]))
 
     def _meet(self, names: list[str]) -> None:
@@ -250,13 +264,15 @@ def parted(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[
     >>> [parted(feature, frozenset({"day", "rain"}), False) for feature in ("day=Mon", "rain")]
     [('day', 'Mon'), ('rain', None)]
     """
-    ways: list[tuple[str, str | None]] = [(feature, None)] if feature in columns or "=" not in feature else []
+    if "=" not in feature:
+        return feature, None
+    ways: list[tuple[str, str | None]] = [(feature, None)] if feature in columns else []
     ways += [
         (feature[:at], feature[at + 1 :])
         for at, letter in enumerate(feature)
         if letter == "=" and (feature[:at] in columns or not columns)
     ]
-    if not columns and "=" in feature:
+    if not columns:
         ways = [] if surely_number else ways[:1]
     if len(ways) != 1:
         message = f"{feature!r} may be a column or a word of one: call the columns so that no name has a = in it"

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mistakebound as mb
+from mistakebound.aggregation.majority import Majority
 from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMajority
 
 RULES = [WeightedMajority, Halving, lambda: RandomizedWeightedMajority(seed=1)]
@@ -150,3 +153,67 @@ def test_a_later_run_alone_proves_nothing() -> None:
     assert later.status == "does not apply"
     assert "the learner began with these rounds" in str(later)
     assert learner.certify().status == "holds"
+
+
+@given(data=st.data(), beta=st.sampled_from([0.99, 0.9, 1 / 3, 0.5, 0.0]))
+@settings(deadline=None, max_examples=200)
+def test_the_order_of_experts_does_not_matter(data: Any, beta: float) -> None:
+    """Few experts with few mistakes tie often, and 0.99 has no exact powers."""
+    n = data.draw(st.integers(2, 12))
+    rounds = data.draw(st.integers(1, 60))
+    A, y = advice(rounds, n, seed=data.draw(st.integers(0, 10**6)))
+    order = data.draw(st.permutations(range(n)))
+    plain, permuted = WeightedMajority(beta).run(A, y), WeightedMajority(beta).run(A[:, order], y)
+    assert permuted.predictions.tolist() == plain.predictions.tolist()
+    specified = type("BySpecification", (WeightedMajority,), {"engine": Majority})(beta).run(A[:, order], y)
+    assert specified.predictions.tolist() == plain.predictions.tolist()
+
+
+@pytest.mark.parametrize("beta", [0.99, 0.9, 1 / 3, 0.5])
+@pytest.mark.parametrize("n", [6, 64, 300])
+def test_sides_with_equal_mistakes_tie(beta: float, n: int) -> None:
+    """Half of the experts repeat the others, and vote against them in the last round: a tie, which predicts 1."""
+    rng = np.random.default_rng(n)
+    half, y = rng.integers(0, 2, (101, n // 2)), rng.integers(0, 2, 101)
+    A = np.concatenate([half, half], axis=1)
+    A[-1, : n // 2] = rng.integers(0, 2, n // 2)
+    A[-1, n // 2 :] = 1 - A[-1, : n // 2]
+    for _ in range(20):
+        order = rng.permutation(n)
+        learner = WeightedMajority(beta)
+        assert learner.run(A[:, order], y).predictions[-1] == 1
+        learner = WeightedMajority(beta)
+        learner.run(A[:-1, order], y[:-1])
+        assert learner.predict_one(A[-1, order].tolist()) == 1
+        learner.learn_one(A[-1, order].tolist(), int(y[-1]))
+        assert learner.ledger_.predictions[-1] == 1
+
+
+@pytest.mark.parametrize("beta", [0.99, 1 / 3])
+def test_the_order_of_experts_does_not_matter_with_sleepers_and_many_outcomes(beta: float) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        A = rng.integers(-1, 4, (40, 8))
+        A[:, 0] = np.maximum(A[:, 0], 0)
+        y, order = rng.integers(0, 4, 40).tolist(), rng.permutation(8)
+        rows = [[None if each < 0 else int(each) for each in row] for row in A]
+        permuted = [[row[k] for k in order] for row in rows]
+        said = WeightedMajority(beta).run(rows, y).predictions.tolist()
+        assert WeightedMajority(beta).run(permuted, y).predictions.tolist() == said
+
+
+def test_a_prior_may_tie() -> None:
+    """One expert of weight 2 against two of weight 1, whoever comes first."""
+    for prior, said in (([2, 1, 1], [0, 1, 1]), ([1, 2, 1], [1, 0, 1]), ([1, 1, 2], [1, 1, 0])):
+        for beta in (0.99, 0.9, 1 / 3, 0.5):
+            assert WeightedMajority(beta, prior=prior).predict_one(said) == 1
+
+
+def test_many_experts_join_at_once() -> None:
+    """One call of the core, not one for each of them: that would take minutes."""
+    n = 200_000
+    learner = WeightedMajority(prior=[1 + k % 3 for k in range(n)])
+    learner.learn_one(np.ones(n, np.int64), 1)
+    assert len(learner.weights_) == n
+    learner.learn_one(np.ones(n, np.int64), 0)
+    assert learner.ledger_.expert_mistakes.tolist() == [1] * n

@@ -19,6 +19,8 @@ class Rule:
     """Weights over experts, from their regrets alone."""
 
     id: ClassVar[str]
+    has_unit: ClassVar[bool] = False
+    """Whether its rate is in units of losses, so that losses which are small in them are nothing."""
     own: ClassVar[tuple[str, ...]] = ()
     """Arrays, besides R, that have a number for each expert, 0 for a newcomer."""
 

@@ -82,7 +82,7 @@ class Calibrated:
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """Every member learns from what it would have said."""
-        r, h = regrets(self.loss, served, outcome, gradient=self.gradient)
+        r, h = regrets(self.loss, served, outcome, gradient=self.gradient, any_unit=self.only is None)
         row = _row(served.x, served.awake)
         if self.only is not None and not self.values:
             self._add(self.only, 0, row.ndim)

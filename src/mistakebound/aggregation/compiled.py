@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,16 @@ from mistakebound._core import Mixture as CoreMixture
 from mistakebound.aggregation.engine import SUMS, Engine
 from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
 from mistakebound.aggregation.gradient import OGD
-from mistakebound.aggregation.mixture import EPSILON, Mixture, Served
+from mistakebound.aggregation.mixture import (
+    LARGEST,
+    LEAST_LOSS,
+    Mixture,
+    Served,
+    infinite_loss,
+    too_large,
+    too_small,
+    without_rounding,
+)
 from mistakebound.aggregation.polynomial import MLPoly
 from mistakebound.aggregation.second_order import BOA, FixedBOA, MLProd, ObservedBOA, ObservedMLProd, Squint
 from mistakebound.errors import StreamError
@@ -107,7 +117,7 @@ class CompiledEngine:
         """Play losses, rounds × experts, NaN asleep: the learner's are the means by weight."""
         rows = _rows(L)
         losses, fault = self.core.run_losses(rows)
-        return losses, None if fault is None else loss_error(rows[fault[0]], fault[0])
+        return losses, None if fault is None else loss_error(rows[fault[0]], fault[0], fault[2])
 
     def weights(self) -> FloatArray:
         """Weights if everybody is awake."""
@@ -129,9 +139,10 @@ class CompiledEngine:
                 return error if number is not None else StreamError(str(error).removeprefix("round 0: "))
         message = {
             "all asleep": "every expert is asleep",
-            "own loss": "the loss of the forecast is inf",
+            "own loss": infinite_loss(math.inf, k if k < len(row) else None),
             "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
-        }.get(kind, "the regrets are above 1e150, too large to be squared; scale the numbers down")
+            "too small": too_small(k),
+        }.get(kind, too_large(k))
         return StreamError(message, round=number)
 
 
@@ -146,12 +157,15 @@ class LossEngine(Engine):
             raise TypeError(message)
         for number, row in enumerate(rows):
             awake = ~np.isnan(row)
-            if not awake.any() or np.abs(row[awake]).max() > 1e150:
+            if not awake.any() or np.abs(row[awake]).max() > LARGEST:
                 return losses[:number], loss_error(row, number)
             served = self.forecaster.serve(np.where(awake, row, 0.0), awake)
-            h = losses[number] = float(served.forecast)
-            r = h - served.x
-            r = np.where(awake & (np.abs(r) > 16 * EPSILON * (np.abs(served.x).max() + abs(h))), r, 0.0)
+            h = float(served.forecast)
+            noise = float(np.abs(served.x).max()) + abs(h)
+            if 0 < noise + abs(h) < LEAST_LOSS and not self.forecaster.rule.has_unit:
+                return losses[:number], loss_error(row, number, "too small")
+            losses[number] = h
+            r = without_rounding(h - served.x, awake, noise)
             self.forecaster.rule.update(r, h)
             for name, added in zip(SUMS, (r, r**2, served.x, awake * h, awake * 1.0), strict=True):
                 self.sums[name] += added
@@ -181,12 +195,16 @@ def engine_for(
     return LossEngine(Mixture(made(prior, **parameters), loss, gradient=gradient), loss, prior)
 
 
-def loss_error(row: FloatArray, number: int) -> StreamError:
+def loss_error(row: FloatArray, number: int, kind: str = "") -> StreamError:
     """Why a row of losses was refused."""
     if np.isnan(row).all():
         return StreamError("every expert is asleep", round=number)
     k = int(np.nanargmax(np.abs(row)))
-    message = f"the loss of expert {k} is {row[k]}; it must be at most 1e150 in size, or NaN for an expert who sleeps"
+    if kind == "too small":
+        return StreamError(too_small(k), round=number)
+    message = (
+        f"the loss of expert {k} is {row[k]}; it must be at most {LARGEST:g} in size, or NaN for an expert who sleeps"
+    )
     return StreamError(message, round=number)
 
 

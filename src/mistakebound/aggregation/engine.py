@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.aggregation.mixture import infinite_loss
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -56,10 +57,9 @@ class Engine:
         x, awake = served.x, served.awake
         with np.errstate(all="ignore"):
             mine, theirs = float(of(served.forecast, outcome)), of(x, outcome)
-        if not math.isfinite(mine):
-            message = f"the loss of the forecast is {mine}"
-            raise StreamError(message)
         lost = awake & ~np.isfinite(theirs)
+        if not math.isfinite(mine):
+            raise StreamError(infinite_loss(mine, int(np.argmax(lost)) if lost.any() else None))
         if lost.any():
             message = f"the loss of expert {int(np.argmax(lost))} is {theirs[int(np.argmax(lost))]}"
             raise StreamError(message)

@@ -21,6 +21,7 @@ class Exponential(Rule):
     """
 
     id: ClassVar[str] = "hedge"
+    has_unit: ClassVar[bool] = True
 
     def __init__(self, prior: FloatArray, eta: float) -> None:
         self.eta = float(eta)
@@ -67,6 +68,8 @@ class ExpConcave(Exponential):
 class Anytime(Exponential):
     """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` about."""
 
+    has_unit: ClassVar[bool] = False
+
     def __init__(self, prior: FloatArray) -> None:
         self.widest = 0.0
         super().__init__(prior, math.inf)
@@ -83,6 +86,7 @@ class AdaHedge(Exponential):
     """``η = ln n/Δ``, Δ the sum of the gaps so far: needs no horizon, no range; ``R ≤ 2Δ`` (de Rooij et al. 2014)."""
 
     id: ClassVar[str] = "adahedge"
+    has_unit: ClassVar[bool] = False
 
     def __init__(self, prior: FloatArray) -> None:
         self.variance = self.widest = 0.0
@@ -114,6 +118,7 @@ class FixedShare(Rule):
     """Exponential weights at rate η; then a share α is spread evenly: competes with experts that are switched."""
 
     id: ClassVar[str] = "fixed-share"
+    has_unit: ClassVar[bool] = True
 
     def __init__(self, prior: FloatArray, eta: float, alpha: float) -> None:
         self.eta, self.alpha = float(eta), float(alpha)

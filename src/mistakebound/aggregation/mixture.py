@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mistakebound._core import loss_limits
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     from mistakebound.losses import Loss
 
 EPSILON = float(np.finfo(float).eps)
-LARGEST, SMALLEST = 1e150, 1e-200
+SMALLEST = 1e-200
+"""Weight of those awake below which it is computed anew without the others."""
+LARGEST, LEAST, LEAST_LOSS = loss_limits()
+"""Sizes of losses. Above LARGEST (1e150) they have no square in float64, and the round is refused; differences below
+LEAST (1e-150) have none either, and are 0. Where no loss of a round reaches LEAST_LOSS (1e-135), though some are not 0,
+differences beyond rounding may be among those: the round is refused. Not so where there is a unit in which such losses
+are nothing: that of a rate which is told, and 1 for the log loss and for percentages."""
+HAVE_UNITS = ("log", "percentage")
 
 
 @dataclass(frozen=True)
@@ -90,16 +98,18 @@ class Mixture:
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
         """``r_k``: the learner's loss less expert k's; or both made linear at the forecast (the gradient trick)."""
-        r, h = regrets(self.loss, served, outcome, gradient=self.gradient)
+        r, h = regrets(self.loss, served, outcome, gradient=self.gradient, any_unit=not self.rule.has_unit)
         self.rule.update(r, h)
         return r, h
 
 
-def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) -> tuple[FloatArray, float]:
+def regrets(
+    loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool, any_unit: bool = False
+) -> tuple[FloatArray, float]:
     """Regrets to each expert, 0 asleep, and the learner's loss in the same units.
 
     What can only be rounding is set to 0: if one expert is awake, or all say the same, the range of the losses must not
-    be taken to be 1e-16. What cannot be squared is refused.
+    be taken to be 1e-16. What cannot be squared is refused; with ``any_unit``, losses that are all too small, too.
     """
     x = served.x
     size = float(np.abs(x).max())
@@ -115,11 +125,53 @@ def regrets(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) 
         message = "the gradient of the loss is nan"
         raise StreamError(message)
     noise = steep * size if gradient else steep * size + abs(h) if math.isfinite(steep) else abs(h)
-    r = np.where(served.awake & (np.abs(r) > 16 * EPSILON * noise), r, 0.0)
-    if max(float(np.abs(r).max()), abs(h)) > LARGEST:
-        message = "the losses are too large to be squared; scale the values down"
-        raise StreamError(message)
+    r = without_rounding(r, served.awake, noise)
+    refuse_sizes(r, h)
+    if any_unit and loss.id not in HAVE_UNITS:
+        refuse_small(noise + abs(_loss_of(loss, served.forecast, outcome)), np.where(served.awake, np.abs(r), 0.0))
     return r, h
+
+
+def without_rounding(r: FloatArray, awake: BoolArray, noise: float) -> FloatArray:
+    """Regrets, 0 asleep and where they can only be rounding of losses of this size, or have no square."""
+    return np.where(awake & (np.abs(r) > max(16 * EPSILON * noise, LEAST)), r, 0.0)
+
+
+def refuse_sizes(r: FloatArray, h: float) -> None:
+    """Raise for regrets that have no square."""
+    if not max(float(np.abs(r).max()), abs(h)) <= LARGEST:
+        raise StreamError(too_large(int(np.argmax(np.abs(r)))))
+
+
+def refuse_small(scale: float, sizes: FloatArray) -> None:
+    """Raise for losses none of which is large enough to be told from the others."""
+    if 0 < scale < LEAST_LOSS:
+        raise StreamError(too_small(int(np.argmax(sizes))))
+
+
+def infinite_loss(mine: float, k: int | None) -> str:
+    """What is wrong with a round in which the learner's loss is not finite, and mostly that of an expert, too."""
+    return f"the loss of the forecast is {mine}" + ("" if k is None else f", as is that of expert {k}")
+
+
+def too_large(k: int) -> str:
+    """What is wrong with a round whose regrets have no square."""
+    return (
+        f"the losses are too large to be squared, those beside expert {k} the most: they must be at most {LARGEST:g} "
+        "in size; scale the numbers down"
+    )
+
+
+def too_small(k: int) -> str:
+    """What is wrong with a round whose losses are nearly nothing."""
+    return (
+        f"the losses are too small to be squared, that of expert {k} too: the largest of a round must be 0, or at "
+        f"least {LEAST_LOSS:g} in size; scale the numbers up"
+    )
+
+
+def _loss_of(loss: Loss, forecast: FloatArray, outcome: FloatArray) -> float:
+    return float((loss.vector_value if forecast.ndim else loss.value)(forecast, outcome))
 
 
 def _of_vectors(loss: Loss, served: Served, outcome: FloatArray, *, gradient: bool) -> tuple[FloatArray, float, float]:

@@ -17,6 +17,7 @@ class FixedBOA(Rule):
     """``w ∝ π e^{ηR − η²V}`` with a fixed rate, η|r| ≤ ½: ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017)."""
 
     id: ClassVar[str] = "boa"
+    has_unit: ClassVar[bool] = True
     own: ClassVar[tuple[str, ...]] = ("V",)
     V: FloatArray
 

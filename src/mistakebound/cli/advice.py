@@ -188,7 +188,7 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
 
 def columns_in(given: str, frame: Frame) -> list[str]:
     """Names between commas, unless it is one that has a comma itself."""
-    return [given] if given in frame.names else [each.strip() for each in given.split(",")]
+    return [given] if frame.has(given) else [each.strip() for each in given.split(",")]
 
 
 def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
@@ -202,7 +202,8 @@ def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, none of which comes twice."""
-    twice = next((name for number, name in enumerate(names) if name in names[:number]), None)
+    seen: set[str] = set()
+    twice = next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
     if twice is not None:
         message = f"{twice!r} is named twice"
         raise ValueError(message)

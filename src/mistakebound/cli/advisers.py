@@ -11,7 +11,7 @@ import mistakebound as mb
 from mistakebound.columns import is_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mistakebound.arrays import FloatArray
     from mistakebound.columns import Frame
@@ -35,11 +35,10 @@ def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[
     notes: list[str] = []
     names = list(experts)
     if not experts:
-        words = [name for name in others if name in frame.words]
+        words, of_numbers = divided(others, lambda name: name in frame.words)
         for name in words:
             refuse_a_slip(frame, name)
-        empty = [name for name in others if name not in frame.words and np.isnan(frame.numbers[name]).all()]
-        names = [name for name in others if name not in words and name not in empty]
+        empty, names = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
         notes += [f"words, not experts: {', '.join(words)}"] if words else []
         notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
         if not names:
@@ -59,7 +58,8 @@ def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[s
             f"all (columns such as Alice_{first}) say --classes {','.join(few)}; for those of one, --positive {first}"
         )
         raise ValueError(message)
-    left = [] if experts else [name for name in others if name not in names]
+    chosen = {*names}
+    left = [] if experts else [name for name in others if name not in chosen]
     notes = [f"not experts, since they do not say what {outcome!r} may be: {', '.join(left)}"] if left else []
     said = [texts_of(frame, name) for name in names]
     labels = sorted({*told, *(word for words in said for word in words)} - {""})
@@ -90,6 +90,12 @@ def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes:
 
 
 # ---------------------------------------------------------------------- pieces
+
+
+def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+    """The names of one kind and the others, in their order."""
+    kind = {name: is_first(name) for name in names}
+    return [name for name in names if kind[name]], [name for name in names if not kind[name]]
 
 
 def texts_of(frame: Frame, name: str) -> list[str]:
@@ -131,13 +137,14 @@ def grouped(columns: list[str], classes: Sequence[str]) -> tuple[dict[str, list[
     >>> grouped(["day", "Alice_H", "Alice_A", "Bob_H"], ["H", "A"])
     ({'Alice': ['Alice_H', 'Alice_A']}, ['Bob_H'])
     """
+    known = {*columns}
     for between in BETWEEN:
         ends = [f"{between}{each}" for each in classes]
         stems = dict.fromkeys(c.removesuffix(end) for c in columns for end in ends if c.endswith(end) and c != end)
         groups = {stem: [f"{stem}{end}" for end in ends] for stem in stems}
-        whole = {stem: group for stem, group in groups.items() if {*group} <= {*columns}}
+        whole = {stem: group for stem, group in groups.items() if {*group} <= known}
         if whole:
-            parts = [c for stem, group in groups.items() if stem not in whole for c in group if c in columns]
+            parts = [c for stem, group in groups.items() if stem not in whole for c in group if c in known]
             return whole, parts if between else []
     return {}, []
 

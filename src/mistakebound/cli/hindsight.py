@@ -43,7 +43,8 @@ def in_hindsight(
     A, y, awake = advice.known, advice.outcomes, advice.awake
     leader = int(np.argmax(regrets_to_each(awake, losses, learner_losses)))
     total, rounds = float(losses[awake[:, leader], leader].sum()), int(awake[:, leader].sum())
-    best = Oracle(f"best expert ({leader})", total, total / rounds, rounds, np.eye(len(advice.names))[leader])
+    alone = (np.arange(len(advice.names)) == leader).astype(float)
+    best = Oracle(f"best expert ({leader})", total, total / rounds, rounds, alone)
     found = [Hindsight("expert", f"best expert: {advice.names[leader]}", best, awake[:, leader])]
     everywhere, all_awake = np.ones(advice.rounds, bool), np.asarray(awake.all(axis=1))
     if advice.kind != LABELS:

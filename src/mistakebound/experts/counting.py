@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound._core import Majority
+from mistakebound.aggregation.majority import TIE
 from mistakebound.errors import StreamError
 from mistakebound.expert_ledger import ExpertLedger
 from mistakebound.experts.guard import Guarded
@@ -21,6 +22,8 @@ from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from typing_extensions import Self
 
     from mistakebound.arrays import AnyArray, BoolArray, FloatArray
 
@@ -57,6 +60,17 @@ class Counting(Guarded):
         self._rounds = 0
         self._expected = 0.0
         self._bits = True  # while all outcomes were 0 or 1
+        self._begun_with: Counting | None = None
+        """A learner that holds the parameters as they were when the first expert joined: nothing later changes them."""
+
+    def _rebuilt(self) -> Self:
+        """A learner with these parameters that has not played; ValueError if one of them is out of range."""
+        raise NotImplementedError
+
+    @property
+    def _as_played(self) -> Counting:
+        """What holds the parameters of the play."""
+        return self._begun_with or self
 
     def _now(self) -> Totals:
         experts = (self._mistakes.copy(), self._charged.copy(), self._awake.copy())
@@ -70,7 +84,7 @@ class Counting(Guarded):
         wrong = np.concatenate([np.zeros(0, np.int64), *self._wrong[before.parts :]])
         return ExpertLedger(
             rule=self.id,
-            beta=float(self.beta),
+            beta=float(self._as_played.beta),
             rounds=self._rounds - before.rounds,
             predictions=together(self._predictions[before.parts :]),
             mistake_rounds=wrong - before.rounds,
@@ -116,51 +130,47 @@ class Counting(Guarded):
     @contextmanager
     def _visitors(self, width: int, names: list[str] | None) -> Iterator[None]:
         """Let newcomers in for a while."""
-        kept = self._roster, self._core, self._mistakes, self._charged, self._awake
+        kept = self._roster, self._core, self._mistakes, self._charged, self._awake, self._begun_with
         try:
             if width > self._roster.n:
                 self._roster, self._core = copy.deepcopy(self._roster), copy.deepcopy(self._core)
                 self._join(width, names)
             yield
         finally:
-            self._roster, self._core, self._mistakes, self._charged, self._awake = kept
+            self._roster, self._core, self._mistakes, self._charged, self._awake, self._begun_with = kept
 
     def _join(self, width: int, names: list[str] | None) -> None:
         """Newcomers have lost so far what the learner expected to lose, as if they had slept."""
         before = self._roster.n
+        if not before:
+            begun_with = self._rebuilt()
+            self._begun_with, self._core = begun_with, self.engine(float(begun_with.beta))
         if not self._roster.settle(width, names):
             return
         log_prior = np.log(self._roster.prior())
-        scale = -math.log(self.beta) if self.beta > 0 else math.inf
-        for log_of_one in log_prior[before:]:  # beside expert 0, who began with no losses
-            self._core.join(1, self._expected + float(log_prior[0] - log_of_one) / scale)
+        beta = self._as_played.beta
+        scale = -math.log(beta) if beta > 0 else math.inf
+        # Beside expert 0, who began with no losses.
+        self._core.join(np.asarray(self._expected + (log_prior[0] - log_prior[before:]) / scale, np.float64))
         grown = len(log_prior) - before
         self._mistakes = np.concatenate([self._mistakes, np.zeros(grown, np.int64)])
         self._charged = np.concatenate([self._charged, np.full(grown, self._expected)])
         self._awake = np.concatenate([self._awake, np.zeros(grown, np.int64)])
 
-    def _behind(self, said: list[Any], outcomes: list[Any]) -> tuple[list[Any], FloatArray]:
-        """The outcomes that are named, and the weight behind each."""
+    def _predict(self, said: list[Any]) -> Any:
+        """The outcome that is chosen by what the experts say, as it is when a round is learned."""
+        outcomes = named_outcomes(said)
         if len(outcomes) == 2 and not any(is_missing(each) for each in said):
             lean = self._core.lean(np.array([each == outcomes[1] for each in said], np.uint8))
-            total = self._core.total()
-            return outcomes, np.array([(total - lean) / 2, (total + lean) / 2])
-        return outcomes, self._shares(self._codes(said, outcomes), len(outcomes))
-
-    def _shares(self, codes: AnyArray, kinds: int) -> FloatArray:
-        """Weight behind each outcome; if all of it is asleep, that of the awake beside the best of them."""
-        shares: FloatArray = self._core.shares(codes, kinds)
-        if shares.sum() > 0:
-            return shares
-        weights = self._weights_among(codes >= 0)
-        return np.array([weights[codes == code].sum() for code in range(kinds)])
+            return outcomes[int(self._choose_sides(np.array([lean]), np.array([self._core.total()]))[0])]
+        return self._choose(outcomes, self._core.shares(self._codes(said, outcomes), len(outcomes)))
 
     def _weights_among(self, awake: BoolArray) -> FloatArray:
         """Weights of the awake, which sum to 1, even if beside the best of all they are nothing."""
         weights = np.where(awake, self._core.weights(), 0.0)
         if not weights.sum() > 0:
             losses = np.where(awake, self._core.losses(), np.inf)
-            weights = np.power(float(self.beta), losses - losses.min())
+            weights = np.power(float(self._as_played.beta), losses - losses.min())
         return np.asarray(weights / weights.sum())
 
     @staticmethod
@@ -170,7 +180,8 @@ class Counting(Guarded):
 
     def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
         """The heaviest outcome; of equals, the greatest."""
-        return outcomes[len(shares) - 1 - int(np.argmax(shares[::-1]))]
+        heaviest = shares >= shares.max() - TIE * shares.sum()
+        return outcomes[int(np.flatnonzero(heaviest)[-1])]
 
     def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - a draw needs it
         """Whether the greater of two outcomes is predicted, from the weight behind it less that against it."""
@@ -190,7 +201,7 @@ class Counting(Guarded):
     def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
         """One round with sleepers, or with more than two outcomes."""
         codes = self._codes(said, outcomes)
-        shares = self._shares(codes, len(outcomes))
+        shares: FloatArray = self._core.shares(codes, len(outcomes))
         right = outcomes.index(outcome)
         wrong = 1 - float(shares[right] / shares.sum())
         named = [code for code in range(len(outcomes)) if (codes == code).any()]

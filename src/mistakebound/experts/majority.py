@@ -10,6 +10,7 @@ stays true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expe
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,12 +22,14 @@ from mistakebound.experts.counting import Counting, Totals
 from mistakebound.experts.guard import guarded
 from mistakebound.experts.reading import words_of
 from mistakebound.experts.roster import names_of
-from mistakebound.experts.showing import shown, told
-from mistakebound.experts.votes import is_bit, named_outcomes, rows_of, two_sided
+from mistakebound.experts.showing import rebuilt, shown, told
+from mistakebound.experts.votes import is_bit, rows_of, two_sided
 from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from typing_extensions import Self
 
     from mistakebound.arrays import FloatArray
     from mistakebound.certificate import Certificate
@@ -40,8 +43,10 @@ class WeightedMajority(Counting):
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
-    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome. Advice is
-    a sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join.
+    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome; weights
+    that differ by at most 2⁻⁴⁰ of all weight are equal, whatever the order of the experts. Advice is
+    a sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join. Changing a parameter
+    after the first round has no effect on the play, the ledger or the certificate.
 
     Parameters
     ----------
@@ -82,17 +87,23 @@ class WeightedMajority(Counting):
         super().__init__(float(self.beta), prior)
 
     def __repr__(self) -> str:
-        parameters = told(self)
-        if self.eta is not None or self.beta == HALF:
+        played: Any = self._as_played
+        parameters = told(played)
+        if played.eta is not None or played.beta == HALF:
             parameters.pop("beta", None)
         return shown(self, parameters, self._rounds, self._roster.n)
+
+    def _rebuilt(self) -> Self:
+        takes_beta = "beta" in inspect.signature(type(self)).parameters
+        said_by_eta = takes_beta and self.eta is not None and self.beta == 1 - self.eta
+        return rebuilt(self, **({"beta": None} if said_by_eta else {}))
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
         """Return the outcome with the most weight behind it; who is new joins when the outcome is told."""
         said, names = self._read(advice)
         with self._visitors(len(said), names):
-            return self._choose(*self._behind(said, named_outcomes(said)))
+            return self._predict(said)
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:

@@ -18,12 +18,15 @@ from mistakebound.errors import StreamError
 from mistakebound.experts.guard import Guarded
 from mistakebound.experts.reading import floats_of, read_row, read_table, refuse_parts, refuse_shapes, words_of
 from mistakebound.experts.roster import Roster, names_of
+from mistakebound.experts.showing import rebuilt
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
 from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from typing_extensions import Self
 
     from mistakebound.aggregation.engine import Engine
     from mistakebound.arrays import FloatArray
@@ -43,6 +46,8 @@ class Playing(Guarded):
         self._loss = loss_named(loss)
         self._roster = Roster(prior)
         self._engine: Engine | CompiledEngine | None = None
+        self._built_with: Playing | None = None
+        """A learner that holds the parameters as they were when the engine was made: nothing later changes them."""
         self._forecasts = array("d")  # of all classes, one round after the other
         self._losses = array("d")
         self._kept = Kept(keep_bytes)
@@ -57,6 +62,17 @@ class Playing(Guarded):
     def _make(self, prior: FloatArray) -> Engine:
         """The rule at work."""
         raise NotImplementedError
+
+    def _rebuilt(self) -> Self:
+        """A learner with these parameters that has not played; ValueError if one of them is out of range."""
+        made = rebuilt(self, "keep_bytes")
+        made._loss = self._loss  # noqa: SLF001 - it is of the same class
+        return made
+
+    @property
+    def _as_played(self) -> Playing:
+        """What holds the parameters of the play."""
+        return self if self._engine is None else self._built_with or self
 
     @property
     def uses_gradient(self) -> bool:
@@ -194,27 +210,32 @@ class Playing(Guarded):
 
     def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
         """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
-        if self._engine is not None and width <= self._roster.n:
-            return self._engine
-        self._roster = copy.deepcopy(self._roster)
-        self._roster.settle(width, names)
-        if self._engine is None:
-            made, prior = self._make(self._roster.prior()), self._roster.prior()
-            self._engine = made if vectors else quickest(made, prior)
+        engine, roster = self._engine, self._roster
+        if engine is not None and width <= roster.n:
+            return engine
+        roster = copy.deepcopy(roster)
+        roster.settle(width, names)
+        prior = roster.prior()
+        if engine is None:
+            built_with = self._rebuilt()
+            made = built_with._make(prior)
+            engine, self._built_with = made if vectors else quickest(made, prior), built_with
         else:
-            self._engine = copy.deepcopy(self._engine)
-            self._engine.join(self._roster.prior())
-        return self._engine
+            engine = copy.deepcopy(engine)
+            engine.join(prior)
+        self._engine, self._roster = engine, roster
+        return engine
 
     def _since(self, before: int, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         sums = {} if self._engine is None else {name: values.copy() for name, values in self._engine.sums.items()}
+        played = self._as_played
         losses, shape = np.array(self._losses[before:]), self._shape or ()
         forecasts = np.array(self._forecasts[before * math.prod(shape) :])
         return AggregationLedger(
             rule=self.id,
-            parameters=self.parameters(),
+            parameters=played.parameters(),
             loss=self._loss,
-            gradient=self.uses_gradient,
+            gradient=played.uses_gradient,
             names=tuple(self.names_),
             prior=self._roster.prior() if self._roster.n else np.zeros(0),
             predictions=forecasts.reshape(len(losses), *shape),
@@ -223,7 +244,7 @@ class Playing(Guarded):
             from_start=before == 0,
             late=self._late,
             kept=self._kept,
-            make=self._make,
+            make=played._make,
             weights=None if weights is None else stacked(weights, self._roster.n),
         )
 

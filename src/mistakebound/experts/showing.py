@@ -1,15 +1,26 @@
-"""A learner in a line: what it was told, and how far it has come."""
+"""Parameters of a learner over experts: all of them, a learner that is built with them, and those worth showing."""
 
 from __future__ import annotations
 
 import inspect
 import reprlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound.aggregation.ledger import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+L = TypeVar("L")
+
+
+def rebuilt(learner: L, *more: str, **instead: Any) -> L:
+    """A learner of the same class with the same parameters that has not played. The constructor checks them again.
+
+    ``more`` are parameters that the signature does not name; ``instead`` are values that replace those of the learner.
+    """
+    names = [*_signature(learner), *more]
+    return type(learner)(**{name: getattr(learner, name) for name in names} | instead)
 
 
 def told(learner: Any, **defaults: Any) -> dict[str, Any]:
@@ -17,8 +28,7 @@ def told(learner: Any, **defaults: Any) -> dict[str, Any]:
 
     ``defaults`` are those that its signature does not tell.
     """
-    takes = inspect.signature(type(learner)).parameters.values()
-    known = {each.name: each.default for each in takes if each.kind is not each.VAR_KEYWORD} | defaults
+    known = _signature(learner) | defaults
     return {name: getattr(learner, name) for name in known if not _same(getattr(learner, name), known[name])}
 
 
@@ -26,6 +36,12 @@ def shown(learner: Any, parameters: Mapping[str, Any], rounds: int, experts: int
     """Say it in a line; what is long is cut short."""
     said = ", ".join(f"{name}={reprlib.repr(value)}" for name, value in parameters.items())
     return f"<{type(learner).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+
+def _signature(learner: Any) -> dict[str, Any]:
+    """Names and defaults of what the constructor takes."""
+    takes = inspect.signature(type(learner)).parameters.values()
+    return {each.name: each.default for each in takes if each.kind is not each.VAR_KEYWORD}
 
 
 def _same(value: Any, default: Any) -> bool:

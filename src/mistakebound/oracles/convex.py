@@ -147,7 +147,7 @@ def _descend(given: Advice, E: FloatArray) -> FloatArray:
         return given.judge(combined), E.T @ given.slopes(combined)
 
     corners = given.expert_losses().sum(axis=0)
-    corner = np.eye(n)[int(np.argmin(corners))]
+    corner = (np.arange(n) == np.argmin(corners)).astype(float)
     found = [corner, *(simplex.smooth(objective, start) for start in (np.full(n, 1 / n), (corner + 1 / n) / 2))]
     return min(found, key=lambda w: objective(w)[0])
 

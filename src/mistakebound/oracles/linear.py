@@ -77,14 +77,12 @@ def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatAr
     sizes[sizes == 0] = 1.0  # rank must not depend on the units that an expert forecasts in
     U, s, Vt = np.linalg.svd(rows / sizes, full_matrices=False)
     rank = int(np.sum(s > s[0] * max(rows.shape) * np.finfo(np.float64).eps))
-    # Directions that change nothing: those of V beyond the rank.
-    _, _, V_full = (U, s, Vt) if len(Vt) == rows.shape[1] else np.linalg.svd(rows / sizes)
-    idle = V_full[rank:].T / sizes[:, None]
 
     def back(z: FloatArray) -> FloatArray:
         w = Vt[:rank].T @ (z / s[:rank]) / sizes
-        if idle.size:
-            w -= idle @ np.linalg.lstsq(idle, w, rcond=None)[0]
+        if rank < rows.shape[1]:  # the shortest lies in the span of the rounds, of which there may be far fewer
+            span = np.linalg.qr(Vt[:rank].T * (sizes / sizes.max())[:, None])[0]
+            w = span @ (span.T @ w)
         return np.asarray(w)
 
     return U[:, :rank], back
