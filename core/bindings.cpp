@@ -153,7 +153,7 @@ class Engine {
             static_cast<std::int64_t>(value.size())};
   }
   template <class Value>
-  Dense<Value> dense(const Matrix<Value>& x) const {
+  Dense<Value> dense(const Matrix<Value>& x) {
     if (x.shape(1) != width()) throw nb::value_error("wrong width");
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
@@ -291,7 +291,8 @@ class Engine {
       return nb::make_tuple(z_now(play), static_cast<double>(play.bias_z()));
     });
   }
-  std::size_t width() const {
+  std::size_t width() {
+    const auto lock = lock_with_gil();
     return visit([](const auto& play) { return play.settings().width; });
   }
   bool named() const {

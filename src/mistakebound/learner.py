@@ -293,7 +293,7 @@ class Learner:
         weights = life.weights()
         if life.rule.bias:
             weights = weights[:-1]
-        return dict(zip(life.engine.names(), weights[1:].tolist(), strict=True)) if life.named else weights
+        return dict(zip(life.names(len(weights)), weights[1:].tolist(), strict=True)) if life.named else weights
 
     @property
     def intercept_(self) -> float:

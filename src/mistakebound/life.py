@@ -186,6 +186,10 @@ class Life:
         z = z.astype(np.float64)
         return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
 
+    def names(self, slots: int) -> list[str]:
+        """Names of so many slots, of which the first has none; another thread may have learned more of them since."""
+        return self.engine.names()[: max(slots - 1, 0)]
+
     def ledger(
         self,
         classes: tuple[Any, Any],
@@ -200,14 +204,15 @@ class Life:
         whether each prediction was positive, and the sign of each label.
         """
         now = now or self.counts
+        slots = self.engine.slots()
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
-            n=self.engine.slots(),
+            n=slots,
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(self, before, now, own, mistakes),
+            source=EngineSource(self, slots, before, now, own, mistakes),
         )
 
     def _unsound(self, rows: Positional, seen: Positional) -> str:
@@ -269,12 +274,14 @@ class EngineSource:
     def __init__(
         self,
         life: Life,
+        slots: int,
         before: Counts,
         now: Counts,
         own: BoolArray | bytes | None,
         mistakes: IntArray | bytes | None,
     ) -> None:
-        self._life, self._before, self._now, self._own, self._mistakes = life, before, now, own, mistakes
+        self._life, self._slots, self._before, self._now = life, slots, before, now
+        self._own, self._mistakes = own, mistakes
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
@@ -309,4 +316,4 @@ class EngineSource:
 
     def names(self) -> list[str]:
         """Names of the features by index; empty for a positional learner."""
-        return list(self._life.engine.names())
+        return self._life.names(self._slots) if self._life.named else []
