@@ -591,7 +591,7 @@ void add_dense(nb::class_<Engine>& engine) {
 }  // namespace
 }  // namespace mistakebound
 
-NB_MODULE(_core, m) {
+NB_MODULE(core_of_main, m) {
   using namespace mistakebound;
   m.doc() = "The compiled twin of mistakebound.reference: one loop, every linear rule.";
 #if defined(__unix__) || defined(__APPLE__)
@@ -732,4 +732,37 @@ NB_MODULE(_core, m) {
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
   bind_tables(m);
   bind_experts(m);
+}
+
+// In a subinterpreter nanobind would take Python's lock for the main one, and wait for ever; and to import it there once
+// spoils the types that the main one has. So it is refused before nanobind learns of it: when the module is looked for (a
+// later Python does that in the main interpreter) and when it is filled.
+namespace mistakebound {
+namespace {
+
+bool in_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError, "mistakebound cannot be used in a subinterpreter: import it in the main one, or in another process");
+  return false;
+}
+
+using Fill = int (*)(PyObject*);
+Fill fill = nullptr;  // what nanobind does
+int fill_in_main(PyObject* module) { return in_main_interpreter() ? fill(module) : -1; }
+
+}  // namespace
+}  // namespace mistakebound
+
+extern "C" NB_EXPORT PyObject* PyInit__core();
+extern "C" PyObject* PyInit__core() {
+  using namespace mistakebound;
+  if (!in_main_interpreter()) return nullptr;
+  PyObject* const made = PyInit_core_of_main();
+  if (made == nullptr || fill != nullptr || !PyObject_TypeCheck(made, &PyModuleDef_Type)) return made;
+  for (PyModuleDef_Slot* slot = reinterpret_cast<PyModuleDef*>(made)->m_slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_mod_exec) continue;
+    fill = reinterpret_cast<Fill>(slot->value);
+    slot->value = reinterpret_cast<void*>(fill_in_main);
+  }
+  return made;
 }
