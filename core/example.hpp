@@ -10,8 +10,8 @@ struct Row {
   const Index* index;
   const Value* value;
   std::size_t size;
-  bool beyond = false;  // some features are wider than the learner knows, see Play::score_beyond
-  bool ahead = false;   // `look_ahead` more indices follow this row's own: their weights can be fetched meanwhile
+  std::size_t beyond = 0;  // by how much it is wider than the learner knows, see Play::score_beyond
+  bool ahead = false;      // `look_ahead` more indices follow this row's own: their weights can be fetched meanwhile
 };
 
 inline constexpr std::size_t look_ahead = 64;  // non-zeros

@@ -78,12 +78,15 @@ class Play {
     if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
   }
 
-  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
+  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.) Where all known ones
+  // have fallen far below 0, that is more than their common factor leaves room for: then it is chosen anew.
   void resize(std::size_t slots) {
     const std::size_t before = slots_.size();
     make_slots(slots);
     if constexpr (Rule::normalised) {
-      for (std::size_t i = before; i < slots; ++i) add_mass(rule_.mass(weight(0), 0));
+      const double mass = rule_.mass(weight(0), 0);
+      for (std::size_t i = before; i < slots; ++i) add_mass(mass);
+      if (!(total_.value() <= largest_total)) rescale();
     }
   }
 
@@ -172,8 +175,8 @@ class Play {
     return each_row<false>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
       Fault fault = score(x, raw, at);
-      if (fault == Fault::irregular && x.beyond) fault = score_beyond(x, raw, at);
       out[r] = normalised(raw);
+      if (fault == Fault::irregular && x.beyond > 0) fault = score_beyond(x, raw, out[r], at);
       predictions[r] = is_positive(raw) ? 1 : 0;
       return fault;
     });
@@ -367,18 +370,29 @@ class Play {
     return true;
   }
 
-  // A row that was looked at closely and has features beyond the width, which weigh link(0).
+  // A row that was looked at closely and has features beyond the width, which weigh link(0). Where that is more than the
+  // common factor leaves room for, the row is scored as in the round that would bring these features, see `resize`; beside
+  // their share of the normaliser, that of all others is then less than a float64 tells.
   template <class Index, class Value>
-  Fault score_beyond(const Row<Index, Value>& x, double& raw, std::size_t& at) {
+  Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
+    Rule rule = rule_;
+    const bool room = std::isfinite(weight(0));
+    if constexpr (Rule::normalised)
+      if (!room) rule.rescale(0);
+    const auto weigh = [&](float z, float w) { return room ? w : static_cast<float>(rule.link(z)); };
     std::vector<Plain> w(x.size);
     std::vector<Index> place(x.size);
     for (std::size_t k = 0; k < x.size; ++k) {
       const auto i = static_cast<std::size_t>(x.index[k]);
-      w[k].w = i < settings_.width ? slots_.data()[i].w : weight(0);
+      w[k].w = i < settings_.width ? weigh(slots_.data()[i].sum(), slots_.data()[i].w) : weigh(0, weight(0));
       place[k] = static_cast<Index>(k);
     }
+    const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_z_, bias_w_)) * settings_.bias : 0.0;
     const Row<Index, Value> row{place.data(), x.value, x.size};
-    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias_term(), raw);
+    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias, raw);
+    reported = normalised(raw);
+    if constexpr (Rule::normalised)
+      if (!room) reported = raw / rule.normaliser(static_cast<double>(x.beyond) * rule.mass(rule.link(0), 0));
     return checked(x, raw, at);
   }
 
@@ -388,7 +402,7 @@ class Play {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
       const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
-      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), false, ahead};
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), 0, ahead};
       fetch_stream(x);
       std::size_t at = 0;
       Fault fault = visit(x, r, at);
