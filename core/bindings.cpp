@@ -234,8 +234,7 @@ class Engine {
         give_slots(play, [&](std::size_t k) { return example->name[k]; }, example->key.data(), example->slot.data(), example->size);
       };
       play.record.expect(1);
-      Fault fault = repeated_names(play, *example, at);
-      if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
+      const Fault fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
       if (fault != Fault::none) blame(fault, *example, at);
       const std::uint8_t prediction = positive ? 1 : 0;
       play.record.add_predictions(&prediction, 1);
@@ -252,8 +251,7 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       double raw = 0;
       std::size_t at = 0;
-      Fault fault = repeated_names(play, *example, at);
-      if (fault == Fault::none) fault = play.score(row, raw, at);
+      const Fault fault = play.score(row, raw, at);
       if (fault != Fault::none) blame(fault, *example, at);
       return nb::make_tuple(play.normalised(raw), play.is_positive(raw));
     });
@@ -440,24 +438,6 @@ class Engine {
     std::unique_ptr<NamedExample> example_;
   };
 
-  // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
-  template <class NameOf>
-  static Fault repeated(NameOf name_of, std::size_t size, std::size_t& at) {
-    std::vector<std::string_view> sorted;
-    for (std::size_t k = 0; k < size; ++k) sorted.push_back(name_of(k));
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice == sorted.end()) return Fault::none;
-    for (at = 0; name_of(at) != *twice;) ++at;
-    return Fault::repeated;
-  }
-
-  template <class Game>
-  static Fault repeated_names(const Game& play, const NamedExample& example, std::size_t& at) {
-    if (!example.may_repeat || !play.needs_binary()) return Fault::none;
-    return repeated([&](std::size_t k) { return example.name[k]; }, example.size, at);
-  }
-
   template <class Game, class NameOf>
   void give_slots(Game& play, NameOf name_of, const Key* keys, std::int32_t* slots, std::size_t size) {
     std::size_t unknown = 0;
@@ -490,8 +470,7 @@ class Engine {
         const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
         const Row<std::int32_t, double> x{slots.data(), values, end - begin};
         std::size_t at = 0;
-        Fault fault = play.needs_binary() ? repeated(name_of, end - begin, at) : Fault::none;
-        if (fault == Fault::none) fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
+        const Fault fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
@@ -544,6 +523,7 @@ class Engine {
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
     const std::string_view name = at < example.size ? example.name[at] : std::string_view();
+    if (at < example.size && example.is_sum(at)) fault = of_a_sum(fault);
     PyErr_SetObject(fault_type, nb::make_tuple(static_cast<int>(fault), nb::str(name.data(), name.size())).ptr());
     throw nb::python_error();
   }

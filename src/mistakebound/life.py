@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, Fault
-from mistakebound.errors import OF_A_FEATURE, StreamError, words_of
+from mistakebound.errors import StreamError, names_a_feature, words_of
 from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts, Kept, Ledger
@@ -229,11 +229,11 @@ class Life:
         if seen is not rows and isinstance(seen, Dense) and position >= 0:
             row, column = divmod(position, seen.width)
             column %= rows.width
-            value = (seen.x[row, column] if self.reduction.complements else 1 - seen.x[row, column]) + 0.0
+            value = seen.x[row, column]
             column += rows.first if isinstance(rows, Csr) else 0
         else:
             column, value = rows.feature_at(position)
-        return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
+        return words_of(fault, f"feature {column}", value)
 
 
 def _part_words(part: Part, fault: int, position: int) -> str:
@@ -241,10 +241,10 @@ def _part_words(part: Part, fault: int, position: int) -> str:
     if not fault:
         return ""
     chunk, feature = part.chunk, ""
-    if fault in OF_A_FEATURE:  # otherwise the row may have none
+    if names_a_feature(fault):  # otherwise the row may have none
         name = chunk.name(position).decode(errors="replace") if chunk.named else ""
         feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
-    return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
+    return words_of(fault, f"feature {feature}", chunk.value[position] if feature else None)
 
 
 def _too_large(part: Part) -> str:
