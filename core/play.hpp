@@ -109,8 +109,9 @@ class Play {
     positive = is_positive(raw);
     const bool mistaken = positive != truth;
     const bool update = mistaken ? !(settings_.only_false_positives && truth) : inside_margin(raw, label);
-    if (update && !learnable(x, at)) [[unlikely]]
-      return Fault::too_large;
+    if (update)
+      if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
+        return fault;
     if (update || mistaken) {
       record.make_room(x.size);
       settle();
@@ -242,15 +243,17 @@ class Play {
     return label * raw <= limit;
   }
 
-  // |x| <= largest_learnable, told by the bits of x: integers of one width are compared four or eight at a time.
+  // Whether smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Told by the bits of x:
+  // integers of one width are compared four or eight at a time.
   template <class Index, class Value>
-  static bool learnable(const Row<Index, Value>& x, std::size_t& at) {
-    constexpr auto limit = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
-    const auto room = [&](std::size_t k) { return limit - magnitude(x.value[k]); };
-    Bits<Value> over = 0;
-    for (std::size_t k = 0; k < x.size; ++k) over |= room(k);
-    if ((over & top_bit<Value>) == 0) [[likely]]
-      return true;
+  static Fault learnable(const Row<Index, Value>& x, std::size_t& at) {
+    constexpr auto largest = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
+    constexpr auto smallest = std::bit_cast<Bits<Value>>(static_cast<Value>(smallest_learnable));
+    const auto room = [&](std::size_t k) { return (largest - magnitude(x.value[k])) | (magnitude(x.value[k]) - smallest); };
+    Bits<Value> outside = 0;
+    for (std::size_t k = 0; k < x.size; ++k) outside |= room(k);
+    if ((outside & top_bit<Value>) == 0) [[likely]]
+      return Fault::none;
     for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
     return magnitude(x.value[at]) < smallest ? Fault::too_small : Fault::too_large;
   }

@@ -114,7 +114,9 @@ class Learner:
         Parameters
         ----------
         X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-            One example a round. The columns of a DataFrame are names here. A Source brings its own labels.
+            One example a round. The columns of a DataFrame are names here. A Source brings its own labels. A feature
+            that an example gives more than once is the sum of its values. Values that are to be learned are 0 or of
+            size 1e-30 to 1e30.
         y : iterable
             One label a round.
         """

@@ -71,7 +71,7 @@ class Perceptron(LinearLearner):
     update_margin : float
         If positive, also learn when ``y·score ≤ update_margin``.
     bias : float
-        Value of a constant feature added to every example; 0 for none.
+        Value of a constant feature added to every example, of size 1e-30 to 1e30; 0 for none.
     classes : (negative, positive), optional
         The two labels. Without it the positive one is the greater.
     keep_bytes : int
@@ -382,8 +382,8 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
     return read(path, KINDS)
 
 
-LARGEST = 1e30
-"""Beyond it a float32 sum could overflow (core/example.hpp says the same of values)."""
+LARGEST, SMALLEST = 1e30, 1e-30
+"""Sizes between which a float32 sum learns without loss (core/example.hpp says the same of values)."""
 
 
 def _number(name: str, value: Any, good: Callable[[float], bool], needed: str) -> float:
@@ -400,7 +400,9 @@ def _options(learner: Any) -> dict[str, float]:
     at_least_0 = "a finite number of at least 0"
     return {
         "update_margin": _number("update_margin", learner.update_margin, lambda b: 0 <= b < math.inf, at_least_0),
-        "bias": _number("bias", learner.bias, lambda b: abs(b) <= LARGEST, "a number of size at most 1e30"),
+        "bias": _number(
+            "bias", learner.bias, lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or of size 1e-30 to 1e30"
+        ),
     }
 
 
