@@ -39,16 +39,6 @@ MISTAKEBOUND_AVX2 inline __m256d four_sinh(const Powers it) {
 MISTAKEBOUND_AVX2 inline __m256d four_values(const double* x) { return _mm256_loadu_pd(x); }
 MISTAKEBOUND_AVX2 inline __m256d four_values(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
 
-// Whether a feature comes twice, among all four or among the first `count` of them.
-template <bool Whole>
-MISTAKEBOUND_AVX2 inline bool repeats(const std::int32_t* at, std::size_t count) {
-  if constexpr (!Whole) return (count > 1 && at[0] == at[1]) || (count > 2 && (at[0] == at[2] || at[1] == at[2]));
-  const __m128i index = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-  const __m128i same = _mm_or_si128(_mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x39)),
-                                    _mm_cmpeq_epi32(index, _mm_shuffle_epi32(index, 0x4E)));
-  return _mm_testz_si128(same, same) == 0;
-}
-
 // What an update of a row needs all the time, passed by value: then it stays in registers.
 struct Fours {
   __m256d label, eta, floor, square;
@@ -56,7 +46,7 @@ struct Fours {
 };
 
 // The four features at `at`, of which the first `count` count. Their new and old masses are added to `plus` and `less`.
-// False, and nothing has changed, if two of them are the same or a weight is beyond reach.
+// False, and nothing has changed, if a weight is beyond reach.
 template <bool Whole, class Value>
 MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, const std::int32_t* at, const Value* value,
                                                                std::size_t count, __m256d& plus, __m256d& less) {
@@ -69,7 +59,7 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
   const __m128 moved = _mm256_cvtpd_ps(_mm256_add_pd(before, _mm256_mul_pd(it.label, four_values(value))));
   const __m256d now = _mm256_cvtps_pd(moved), size = _mm256_mul_pd(it.eta, _mm256_andnot_pd(sign, now));
   const __m256d beyond = _mm256_cmp_pd(size, _mm256_set1_pd(Sinh::largest), _CMP_NLE_UQ);
-  if (repeats<Whole>(at, count) || _mm256_movemask_pd(beyond) != 0) [[unlikely]]
+  if (_mm256_movemask_pd(beyond) != 0) [[unlikely]]
     return false;
   const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
   const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(four_powers(size)), it.floor), negative));
@@ -132,24 +122,11 @@ MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, cons
   return k;
 }
 
-// Whether each index is above the one before, so that no feature comes twice.
-MISTAKEBOUND_AVX2 inline bool rises(const std::int32_t* index, std::size_t size) {
-  bool rising = true;
-  std::size_t k = 1;
-  for (; k + 8 <= size && rising; k += 8) {
-    const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k));
-    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k - 1));
-    rising = _mm256_movemask_epi8(_mm256_cmpgt_epi32(here, before)) == -1;
-  }
-  for (; k < size; ++k) rising = rising && index[k - 1] < index[k];
-  return rising;
-}
-
-// The same as move_fours for a row without repetitions, in four goes over some of its non-zeros at a time. What a four takes
+// The same as move_fours for a whole row, in four goes over some of its non-zeros at a time. What a four takes
 // one after the other (e^x, a quotient, a root) is more than the processor can look ahead; a go is short, so that it has many
 // fours at work at once.
 template <class Value>
-MISTAKEBOUND_AVX2 inline std::size_t move_rising(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, double label,
+MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, double label,
                                                  Moving* slots, Lanes& added, Lanes& taken) {
   constexpr std::size_t at_once = 128;
   alignas(32) float moved[at_once], weight[at_once];

@@ -153,7 +153,7 @@ class Engine {
             static_cast<std::int64_t>(value.size())};
   }
   template <class Value>
-  Dense<Value> dense(const Matrix<Value>& x) const {
+  Dense<Value> dense(const Matrix<Value>& x) {
     if (x.shape(1) != width()) throw nb::value_error("wrong width");
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
@@ -234,8 +234,7 @@ class Engine {
         give_slots(play, [&](std::size_t k) { return example->name[k]; }, example->key.data(), example->slot.data(), example->size);
       };
       play.record.expect(1);
-      Fault fault = repeated_names(play, *example, at);
-      if (fault == Fault::none) fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
+      const Fault fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
       if (fault != Fault::none) blame(fault, *example, at);
       const std::uint8_t prediction = positive ? 1 : 0;
       play.record.add_predictions(&prediction, 1);
@@ -252,8 +251,7 @@ class Engine {
       const Row<std::int32_t, double> row{example->slot.data(), example->value.data(), example->size};
       double raw = 0;
       std::size_t at = 0;
-      Fault fault = repeated_names(play, *example, at);
-      if (fault == Fault::none) fault = play.score(row, raw, at);
+      const Fault fault = play.score(row, raw, at);
       if (fault != Fault::none) blame(fault, *example, at);
       return nb::make_tuple(play.normalised(raw), play.is_positive(raw));
     });
@@ -291,7 +289,8 @@ class Engine {
       return nb::make_tuple(z_now(play), static_cast<double>(play.bias_z()));
     });
   }
-  std::size_t width() const {
+  std::size_t width() {
+    const auto lock = lock_with_gil();
     return visit([](const auto& play) { return play.settings().width; });
   }
   bool named() const {
@@ -440,24 +439,6 @@ class Engine {
     std::unique_ptr<NamedExample> example_;
   };
 
-  // Two unknown names share slot 0, so a repetition among them shows only in the names themselves.
-  template <class NameOf>
-  static Fault repeated(NameOf name_of, std::size_t size, std::size_t& at) {
-    std::vector<std::string_view> sorted;
-    for (std::size_t k = 0; k < size; ++k) sorted.push_back(name_of(k));
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice == sorted.end()) return Fault::none;
-    for (at = 0; name_of(at) != *twice;) ++at;
-    return Fault::repeated;
-  }
-
-  template <class Game>
-  static Fault repeated_names(const Game& play, const NamedExample& example, std::size_t& at) {
-    if (!example.may_repeat || !play.needs_binary()) return Fault::none;
-    return repeated([&](std::size_t k) { return example.name[k]; }, example.size, at);
-  }
-
   template <class Game, class NameOf>
   void give_slots(Game& play, NameOf name_of, const Key* keys, std::int32_t* slots, std::size_t size) {
     std::size_t unknown = 0;
@@ -490,8 +471,7 @@ class Engine {
         const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
         const Row<std::int32_t, double> x{slots.data(), values, end - begin};
         std::size_t at = 0;
-        Fault fault = play.needs_binary() ? repeated(name_of, end - begin, at) : Fault::none;
-        if (fault == Fault::none) fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
+        const Fault fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
@@ -544,6 +524,7 @@ class Engine {
 
   [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
     const std::string_view name = at < example.size ? example.name[at] : std::string_view();
+    if (at < example.size && example.is_sum(at)) fault = of_a_sum(fault);
     PyErr_SetObject(fault_type, nb::make_tuple(static_cast<int>(fault), nb::str(name.data(), name.size())).ptr());
     throw nb::python_error();
   }
@@ -591,7 +572,7 @@ void add_dense(nb::class_<Engine>& engine) {
 }  // namespace
 }  // namespace mistakebound
 
-NB_MODULE(_core, m) {
+NB_MODULE(core_of_main, m) {
   using namespace mistakebound;
   m.doc() = "The compiled twin of mistakebound.reference: one loop, every linear rule.";
 #if defined(__unix__) || defined(__APPLE__)
@@ -737,4 +718,37 @@ NB_MODULE(_core, m) {
   m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
   bind_tables(m);
   bind_experts(m);
+}
+
+// In a subinterpreter nanobind would take Python's lock for the main one, and wait for ever; and to import it there once
+// spoils the types that the main one has. So it is refused before nanobind learns of it: when the module is looked for (a
+// later Python does that in the main interpreter) and when it is filled.
+namespace mistakebound {
+namespace {
+
+bool in_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(PyExc_ImportError, "mistakebound cannot be used in a subinterpreter: import it in the main one, or in another process");
+  return false;
+}
+
+using Fill = int (*)(PyObject*);
+Fill fill = nullptr;  // what nanobind does
+int fill_in_main(PyObject* module) { return in_main_interpreter() ? fill(module) : -1; }
+
+}  // namespace
+}  // namespace mistakebound
+
+extern "C" NB_EXPORT PyObject* PyInit__core();
+extern "C" PyObject* PyInit__core() {
+  using namespace mistakebound;
+  if (!in_main_interpreter()) return nullptr;
+  PyObject* const made = PyInit_core_of_main();
+  if (made == nullptr || fill != nullptr || !PyObject_TypeCheck(made, &PyModuleDef_Type)) return made;
+  for (PyModuleDef_Slot* slot = reinterpret_cast<PyModuleDef*>(made)->m_slots; slot->slot != 0; ++slot) {
+    if (slot->slot != Py_mod_exec) continue;
+    fill = reinterpret_cast<Fill>(slot->value);
+    slot->value = reinterpret_cast<void*>(fill_in_main);
+  }
+  return made;
 }

@@ -10,8 +10,8 @@ struct Row {
   const Index* index;
   const Value* value;
   std::size_t size;
-  bool beyond = false;  // some features are wider than the learner knows, see Play::score_beyond
-  bool ahead = false;   // `look_ahead` more indices follow this row's own: their weights can be fetched meanwhile
+  std::size_t beyond = 0;  // by how much it is wider than the learner knows, see Play::score_beyond
+  bool ahead = false;      // `look_ahead` more indices follow this row's own: their weights can be fetched meanwhile
 };
 
 inline constexpr std::size_t look_ahead = 64;  // non-zeros
@@ -23,14 +23,19 @@ enum class Fault : int {
   index = 2,        // negative, or beyond the width
   not_finite = 3,   // NaN or infinite
   not_binary = 4,   // outside {0, 1}, for a rule that needs it
-  repeated = 5,     // a feature given twice, for a rule that needs x in {0, 1}
   too_large = 6,    // |x| above what a float32 sum can learn from
   overflow = 7,     // the score itself is not finite
   malformed = 8,    // indptr falls, or runs beyond the data
-  irregular = 9,    // never told: an index out of range or a stored zero, see Play::closer_look
+  irregular = 9,    // never told: an index out of range, a stored zero or a repeated index, see Play::closer_look
+  too_small = 10,   // |x| below what a float32 sum can learn from, and not 0
 };
 
-// Values up to this size cannot drive a float32 sum to infinity: adding 1e30 stops having an effect near 1e37.
-inline constexpr double largest_learnable = 1e30;
+// The same fault of a value that is the sum of several: its feature comes more than once in the row (repeats.hpp).
+inline constexpr Fault of_a_sum(Fault fault) { return static_cast<Fault>(static_cast<int>(fault) + 16); }
+
+// The sizes of the values that are learned. Up to 1e30 they cannot drive a float32 sum to infinity: adding 1e30 stops having
+// an effect near 1e37. From 1e-30 on a sum of them has all its digits: float32 has fewer below 1e-38, and what is below
+// 1e-45 does not move a sum at all, so that it would be seen and never learned.
+inline constexpr double largest_learnable = 1e30, smallest_learnable = 1e-30;
 
 }  // namespace mistakebound

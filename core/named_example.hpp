@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "names.hpp"
+#include "repeats.hpp"
 
 namespace mistakebound {
 
@@ -22,7 +24,6 @@ class NamedExample {
   std::vector<std::int32_t> slot;
   std::vector<double> value;
   std::size_t size = 0;  // of the non-zeros; the vectors only ever grow
-  bool may_repeat = false;
 
   // May run Python code (a value's __float__), so nothing may be locked meanwhile.
   void read(nb::handle x) {
@@ -33,14 +34,20 @@ class NamedExample {
       held_ = nb::module_::import_("builtins").attr("dict")(x);
       read_dict(held_);
     } else {
-      may_repeat = !PyAnySet_Check(x.ptr());
+      may_repeat_ = !PyAnySet_Check(x.ptr());
       held_ = nb::module_::import_("builtins").attr(PyTuple_CheckExact(x.ptr()) ? "tuple" : "list")(x);
       grow(static_cast<std::size_t>(nb::len(held_)));
       for (nb::handle item : held_) add(text(item), 1.0);
     }
   }
 
-  void find_slots(const Names& names) { names.find_all(name.data(), size, key.data(), slot.data()); }
+  void find_slots(const Names& names) {
+    names.find_all(name.data(), size, key.data(), slot.data());
+    if (may_repeat_) sum_repeated_names();
+  }
+
+  // Whether the value of a feature is the sum of several.
+  bool is_sum(std::size_t at) const { return std::find(summed_.begin(), summed_.end(), name[at]) != summed_.end(); }
 
   // From now on the names need neither the example nor the GIL.
   void own_names() {
@@ -50,8 +57,9 @@ class NamedExample {
   void clear() {
     size = 0;
     if (!built_.empty()) built_.clear();
+    if (!summed_.empty()) summed_.clear();
     held_.reset();
-    may_repeat = false;
+    may_repeat_ = false;
   }
 
  private:
@@ -61,6 +69,25 @@ class NamedExample {
     PyObject *key = nullptr, *value = nullptr;
   };
   std::vector<Item> item_;
+  bool may_repeat_ = false;
+  std::vector<std::string_view> summed_;  // names that were given more than once
+
+  void sum_repeated_names() {
+    size = sum_repeated(
+        0, size, [&](std::size_t k) { return key[k].hash; },
+        [&](std::size_t a, std::size_t b) { return key[a] == key[b] && name[a] == name[b]; },
+        [&](std::size_t first, std::size_t k) {
+          summed_.push_back(name[k]);
+          return value[first] += value[k];
+        },
+        [&](std::size_t k) { return value[k]; },
+        [&](std::size_t from, std::size_t to) {
+          name[to] = name[from];
+          key[to] = key[from];
+          slot[to] = slot[from];
+          value[to] = value[from];
+        });
+  }
 
   void grow(std::size_t count) {
     if (name.size() >= count) return;
@@ -145,7 +172,7 @@ class NamedExample {
     } else if (PyUnicode_Check(v)) {
       built_.push_back(std::string(k) + "=" + std::string(text(v)));
       add(built_.back(), 1.0);
-      may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
+      may_repeat_ = true;  // {"a": "b", "a=b": 1} says it twice
       return;
     } else {
       nb::object as_float = nb::steal(PyNumber_Check(v) ? PyNumber_Float(v) : nullptr);

@@ -13,6 +13,7 @@
 #include "balanced_avx2.hpp"
 #include "example.hpp"
 #include "record.hpp"
+#include "repeats.hpp"
 #include "rules.hpp"
 #include "slot.hpp"
 #include "sum.hpp"
@@ -69,7 +70,6 @@ class Play {
   Record record;
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
-  static constexpr bool needs_binary() { return Rule::binary; }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
   // A power of two, for many streams have as many features, and their first rows seldom the last of them. Memory that is
@@ -78,12 +78,15 @@ class Play {
     if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
   }
 
-  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.)
+  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.) Where all known ones
+  // have fallen far below 0, that is more than their common factor leaves room for: then it is chosen anew.
   void resize(std::size_t slots) {
     const std::size_t before = slots_.size();
     make_slots(slots);
     if constexpr (Rule::normalised) {
-      for (std::size_t i = before; i < slots; ++i) add_mass(rule_.mass(weight(0), 0));
+      const double mass = rule_.mass(weight(0), 0);
+      for (std::size_t i = before; i < slots; ++i) add_mass(mass);
+      if (!(total_.value() <= largest_total)) rescale();
     }
   }
 
@@ -106,8 +109,9 @@ class Play {
     positive = is_positive(raw);
     const bool mistaken = positive != truth;
     const bool update = mistaken ? !(settings_.only_false_positives && truth) : inside_margin(raw, label);
-    if (update && !learnable(x, at)) [[unlikely]]
-      return Fault::too_large;
+    if (update)
+      if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
+        return fault;
     if (update || mistaken) {
       record.make_room(x.size);
       settle();
@@ -172,8 +176,8 @@ class Play {
     return each_row<false>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
       Fault fault = score(x, raw, at);
-      if (fault == Fault::irregular && x.beyond) fault = score_beyond(x, raw, at);
       out[r] = normalised(raw);
+      if (fault == Fault::irregular && x.beyond > 0) fault = score_beyond(x, raw, out[r], at);
       predictions[r] = is_positive(raw) ? 1 : 0;
       return fault;
     });
@@ -247,17 +251,19 @@ class Play {
     return label * raw <= limit;
   }
 
-  // |x| <= largest_learnable, told by the bits of x: integers of one width are compared four or eight at a time.
+  // Whether smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Told by the bits of x:
+  // integers of one width are compared four or eight at a time.
   template <class Index, class Value>
-  static bool learnable(const Row<Index, Value>& x, std::size_t& at) {
-    constexpr auto limit = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
-    const auto room = [&](std::size_t k) { return limit - magnitude(x.value[k]); };
-    Bits<Value> over = 0;
-    for (std::size_t k = 0; k < x.size; ++k) over |= room(k);
-    if ((over & top_bit<Value>) == 0) [[likely]]
-      return true;
+  static Fault learnable(const Row<Index, Value>& x, std::size_t& at) {
+    constexpr auto largest = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
+    constexpr auto smallest = std::bit_cast<Bits<Value>>(static_cast<Value>(smallest_learnable));
+    const auto room = [&](std::size_t k) { return (largest - magnitude(x.value[k])) | (magnitude(x.value[k]) - smallest); };
+    Bits<Value> outside = 0;
+    for (std::size_t k = 0; k < x.size; ++k) outside |= room(k);
+    if ((outside & top_bit<Value>) == 0) [[likely]]
+      return Fault::none;
     for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
-    return false;
+    return magnitude(x.value[at]) < smallest ? Fault::too_small : Fault::too_large;
   }
 
   template <class Value>
@@ -287,7 +293,7 @@ class Play {
 #ifdef MISTAKEBOUND_X86
         if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
           const bool reachable = settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta);
-          if (k == 0 && reachable && rises(x.index, x.size)) k = move_rising(rule_, x, d, slots, added, taken);
+          if (k == 0 && reachable) k = move_row(rule_, x, d, slots, added, taken);
           if (k % 4 == 0 && reachable) k = move_fours(rule_, x, k, d, slots, added, taken);
           if (k == x.size) break;
         }
@@ -348,45 +354,37 @@ class Play {
 
   template <class Index, class Value>
   Fault check_binary(const Row<Index, Value>& x, std::size_t& at) const {
-    bool binary = true, increasing = true;
-    for (std::size_t k = 0; k < x.size; ++k) {
-      binary &= (x.value[k] == 0) | (x.value[k] == 1);
-      increasing &= k == 0 || x.index[k - 1] < x.index[k];
-    }
-    if (!binary) [[unlikely]] {
-      for (at = 0; x.value[at] == 0 || x.value[at] == 1;) ++at;
-      return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
-    }
-    if (increasing) return Fault::none;
-    return find_repeated(x, at) ? Fault::repeated : Fault::none;
+    bool binary = true;
+    for (std::size_t k = 0; k < x.size; ++k) binary &= (x.value[k] == 0) | (x.value[k] == 1);
+    if (binary) [[likely]]
+      return Fault::none;
+    for (at = 0; x.value[at] == 0 || x.value[at] == 1;) ++at;
+    return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
   }
 
-  // A repeated feature means the sum of its values; 1 + 1 is not in {0, 1}. Slot 0 of names is told apart by name.
+  // A row that was looked at closely and has features beyond the width, which weigh link(0). Where that is more than the
+  // common factor leaves room for, the row is scored as in the round that would bring these features, see `resize`; beside
+  // their share of the normaliser, that of all others is then less than a float64 tells.
   template <class Index, class Value>
-  bool find_repeated(const Row<Index, Value>& x, std::size_t& at) const {
-    const auto counts = [&](std::size_t k) { return x.value[k] != 0 && !(settings_.named && x.index[k] == 0); };
-    std::vector<Index> on;
-    for (std::size_t k = 0; k < x.size; ++k)
-      if (counts(k)) on.push_back(x.index[k]);
-    std::sort(on.begin(), on.end());
-    const auto twice = std::adjacent_find(on.begin(), on.end());
-    if (twice == on.end()) return false;
-    for (at = 0; !(counts(at) && x.index[at] == *twice);) ++at;
-    return true;
-  }
-
-  // A row that was looked at closely and has features beyond the width, which weigh link(0).
-  template <class Index, class Value>
-  Fault score_beyond(const Row<Index, Value>& x, double& raw, std::size_t& at) {
+  Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
+    Rule rule = rule_;
+    const bool room = std::isfinite(weight(0));
+    if constexpr (Rule::normalised)
+      if (!room) rule.rescale(0);
+    const auto weigh = [&](float z, float w) { return room ? w : static_cast<float>(rule.link(z)); };
     std::vector<Plain> w(x.size);
     std::vector<Index> place(x.size);
     for (std::size_t k = 0; k < x.size; ++k) {
       const auto i = static_cast<std::size_t>(x.index[k]);
-      w[k].w = i < settings_.width ? slots_.data()[i].w : weight(0);
+      w[k].w = i < settings_.width ? weigh(slots_.data()[i].sum(), slots_.data()[i].w) : weigh(0, weight(0));
       place[k] = static_cast<Index>(k);
     }
+    const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_z_, bias_w_)) * settings_.bias : 0.0;
     const Row<Index, Value> row{place.data(), x.value, x.size};
-    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias_term(), raw);
+    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias, raw);
+    reported = normalised(raw);
+    if constexpr (Rule::normalised)
+      if (!room) reported = raw / rule.normaliser(static_cast<double>(x.beyond) * rule.mass(rule.link(0), 0));
     return checked(x, raw, at);
   }
 
@@ -396,10 +394,10 @@ class Play {
       const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
       if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
       const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
-      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), false, ahead};
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), 0, ahead};
       fetch_stream(x);
       std::size_t at = 0;
-      Fault fault = visit(x, r, at);
+      Fault fault = repeats(x) ? Fault::irregular : visit(x, r, at);
       if (fault == Fault::irregular) [[unlikely]]
         fault = closer_look<Learning>(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
       if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at)};
@@ -420,31 +418,62 @@ class Play {
     return x.ahead ? dot_portable<true>(w, x, extra, raw) : dot_portable<false>(w, x, extra, raw);
   }
 
-  // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, as
-  // a dense row would be.
+  template <class Index, class Value>
+  bool repeats(const Row<Index, Value>& x) const {
+#ifdef MISTAKEBOUND_X86
+    if constexpr (std::is_same_v<Index, std::int32_t>)
+      if (settings_.avx2) return !rises_avx2(x.index, x.size) && repeats_unsorted(x);
+#endif
+    return !rises(x.index, x.size) && repeats_unsorted(x);
+  }
+  template <class Index, class Value>
+  static bool repeats_unsorted(const Row<Index, Value>& x) {
+    const Index* const index = x.index;
+    return has_repeated(
+        x.size, [index](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
+        [index](std::size_t a, std::size_t b) { return index[a] == index[b]; });
+  }
+
+  // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, and
+  // repeated indices are summed, as a dense row would be.
   template <bool Learning, class Index, class Value, class Visit>
   Fault closer_look(const Row<Index, Value>& x, std::size_t& at, Visit visit) {
     using Unsigned = std::make_unsigned_t<Index>;
-    std::vector<Index> index;
-    std::vector<Value> value;
+    std::vector<Index> index, summed;
+    std::vector<double> value;
     std::vector<std::size_t> place;
-    std::size_t width = settings_.width;
     for (at = 0; at < x.size; ++at) {
       const auto i = static_cast<std::size_t>(static_cast<Unsigned>(x.index[at]));
       if (i >= settings_.width && !(settings_.growing && i < widest)) return Fault::index;
       if (x.value[at] == 0) continue;
-      width = std::max(width, i + 1);
       index.push_back(x.index[at]);
-      value.push_back(x.value[at]);
+      value.push_back(static_cast<double>(x.value[at]));
       place.push_back(at);
     }
+    const std::size_t size = sum_repeated(
+        0, value.size(), [&](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
+        [&](std::size_t a, std::size_t b) { return index[a] == index[b]; },
+        [&](std::size_t first, std::size_t k) {
+          summed.push_back(index[k]);
+          return value[first] += value[k];
+        },
+        [&](std::size_t k) { return value[k]; },
+        [&](std::size_t from, std::size_t to) {
+          index[to] = index[from];
+          value[to] = value[from];
+          place[to] = place[from];
+        });
+    std::size_t width = settings_.width;
+    for (std::size_t k = 0; k < size; ++k) width = std::max(width, static_cast<std::size_t>(index[k]) + 1);
     if (Learning) widen(width);
     at = 0;
-    Row<Index, Value> row{index.data(), value.data(), value.size()};
-    row.beyond = width > settings_.width;
+    Row<Index, double> row{index.data(), value.data(), size};
+    row.beyond = width - settings_.width;
     const Fault fault = visit(row);
-    at = at < place.size() ? place[at] : 0;
-    return fault;
+    if (fault == Fault::none || at >= size) return fault;
+    const bool of_sum = std::find(summed.begin(), summed.end(), index[at]) != summed.end();
+    at = place[at];
+    return of_sum ? of_a_sum(fault) : fault;
   }
   static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
 

@@ -244,7 +244,7 @@ class Reader {
   }
   void finish(Parsed& parsed) const {
     parsed.named = named();
-    if (parsed.named) parsed.chunk.prepare();
+    if (parsed.named) parsed.chunk.prepare(true);
     const auto& remarks = parsed.chunk.remarks;
     parsed.weighted = std::any_of(remarks.begin(), remarks.end(), [](const auto& each) { return each.importance != 1; });
   }

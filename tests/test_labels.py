@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -275,3 +277,54 @@ def test_reductions_need_positions() -> None:
             learner.learn_one({"a": 1}, 1)
     with pytest.raises(ValueError, match="target"):
         mb.Winnow(target="parity").learn_one([1.0], 1)
+
+
+# ---------------------------------------------------------------------- NUL characters
+
+
+def files_with(label: str, folder: Path) -> list[mb.Source]:
+    """Three rows as a table, as JSON lines and as Parquet; the last one has this label."""
+    y = ["a", "b", label]
+    table, lines, columns = folder / "a.csv", folder / "a.json", folder / "a.parquet"
+    table.write_text("x,y\n" + "".join(f"1,{each}\n" for each in y))
+    lines.write_text("".join(json.dumps({"y": each, "x": 1}) + "\n" for each in y))
+    pa, writer = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    writer.write_table(pa.table({"x": [1.0, 1.0, 1.0], "y": y}), columns)
+    return [mb.Source(table, label="y", format="table"), *(mb.Source(file, label="y") for file in (lines, columns))]
+
+
+@pytest.mark.parametrize("label", ["b\0", "\0", "b\0\0", "b\0c"])
+def test_a_label_with_a_nul_is_refused_at_its_round(label: str, tmp_path: Path) -> None:
+    """BUG: arrays of text end at a NUL, so that 'b' and 'b' with a NUL were the same label."""
+    y = ["a", "b", label]
+    streams: list[tuple[Any, Any]] = [(rows[:3], labels) for rows in (X, NAMED) for labels in (y, np.array(y, object))]
+    streams += [(rows[:3], [each.encode() for each in y]) for rows in (X, NAMED)]
+    for rows, labels in streams + [(source, None) for source in files_with(label, tmp_path)]:
+        pair = ("a", "b") if labels is None or isinstance(labels[0], str) else (b"a", b"b")
+        for learner in (mb.Perceptron(), mb.Perceptron(classes=pair)):
+            with pytest.raises(mb.StreamError, match="NUL") as caught:
+                learner.run(rows, labels)
+            assert caught.value.round == learner.ledger_.rounds == 2
+            assert learner.ledger_.classes == pair
+            if labels is not None:
+                with pytest.raises(mb.StreamError, match="NUL"):
+                    learner.learn_one(rows[2], labels[2])
+    with pytest.raises(ValueError, match="three|3 labels|NUL"):
+        mb.Perceptron().fit(X[:3], y)
+
+
+@pytest.mark.parametrize("pair", [("b", "b\0"), ("b\0", "b"), (b"b", b"b\0"), ("\0", "a")], ids=repr)
+def test_two_labels_that_differ_by_a_nul_are_not_one(pair: tuple[Any, Any]) -> None:
+    """Neither in y nor as classes; nothing is learned."""
+    for call in (
+        lambda learner: learner.run(X, told(*pair)),
+        lambda learner: learner.run(NAMED, told(*pair)),
+        lambda learner: learner.fit(X, told(*pair)),
+        lambda learner: learner.partial_fit(X, told(*pair), classes=list(pair)),
+    ):
+        learner = mb.Perceptron()
+        with pytest.raises(ValueError, match="label|classes"):
+            call(learner)
+        assert learner.ledger_.rounds == 0
+    with pytest.raises(ValueError, match="NUL"):
+        mb.Perceptron(classes=pair).predict_one(X[0])

@@ -169,7 +169,7 @@ def test_large_tables_take_the_prefetching_way() -> None:
 @pytest.mark.parametrize("simd", [True, False])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -> None:
-    """A row may name a feature twice, near or far: several at once must not lose one of them."""
+    """A row may name a feature twice, near or far: its values are summed, and no order is assumed."""
     rng = np.random.default_rng(3)
     for parameters in OPTIONS[rule]:
         sizes = rng.integers(0, 40, 60)

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../names.hpp"
+#include "../repeats.hpp"
 #include "buffer.hpp"
 
 namespace mistakebound {
@@ -126,6 +128,7 @@ struct Chunk {
 
   // A row is ended by this, or taken back; until then only its features grow.
   void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
+    if (key.size() > row_begin()) sum_repeated_names(row_begin());
     if (its_importance != 1 || !its_tag.empty()) remarks.push_back({rows(), its_importance, arena.copy(its_tag)});
     indptr.push_back(static_cast<std::int64_t>(features()));
     label_ids.push_back(id_of(its_label));
@@ -145,9 +148,13 @@ struct Chunk {
     for (std::size_t k = key.size(); k < name.size(); ++k) key.push_back(Key(name[k]));
   }
   // For named features, once all are there, by the thread that parses. The one that learns then reads little but the keys:
-  // what another processor has just written comes slowly.
-  void prepare() {
+  // what another processor has just written comes slowly. `parsed`: just now, so that no row has a name twice; a cache may
+  // say what it likes.
+  void prepare(bool parsed = false) {
     make_keys();
+    for (std::size_t r = 0; r < rows() && !parsed; ++r)
+      if (has_repeated_name(static_cast<std::size_t>(indptr[r]), static_cast<std::size_t>(indptr[r + 1])))
+        throw std::invalid_argument("a row of the cache has the same feature twice: delete the cache, and it is made anew");
     all_ones = std::all_of(value.begin(), value.end(), [](double each) { return each == 1; });
   }
 
@@ -171,6 +178,56 @@ struct Chunk {
   }
 
  private:
+  bool has_repeated_name(std::size_t begin, std::size_t end) const {
+    return has_repeated(
+        end - begin, [&](std::size_t k) { return key[begin + k].hash; },
+        [&](std::size_t a, std::size_t b) {
+          return key[begin + a] == key[begin + b] && name_of(begin + a) == name_of(begin + b);
+        });
+  }
+  // Of the last features, from `begin` on, which are one row.
+  void sum_repeated_names(std::size_t begin) {
+    Key* const keys = key.data();
+    const auto hash = [keys](std::size_t k) { return keys[k].hash; };
+    const auto hash_in_row = [row = keys + begin](std::size_t k) { return row[k].hash; };
+    if (!of_this_thread<Filter>().may_repeat(key.size() - begin, hash_in_row)) [[likely]]
+      return;
+    std::size_t longer = long_name.size();  // where the long names of this row begin
+    while (longer > 0 && long_name[longer - 1].at >= begin) --longer;
+    const bool only_keys = longer == long_name.size();
+    // The long names move with their features; where they then are is written down at the end.
+    static thread_local std::vector<std::string_view> names;
+    names.assign(only_keys ? 0 : key.size() - begin, {});
+    for (std::size_t k = longer; k < long_name.size(); ++k) names[long_name[k].at - begin] = long_name[k].name;
+    std::string_view* const row_names = names.data();
+    double* values = value.empty() ? nullptr : value.data();
+    const std::size_t end = sum_repeated(
+        begin, key.size(), hash,
+        [&](std::size_t a, std::size_t b) {
+          return keys[a] == keys[b] && (only_keys || row_names[a - begin] == row_names[b - begin]);
+        },
+        [&](std::size_t first, std::size_t k) {
+          if (values == nullptr) {  // for all were 1
+            value.resize(key.size());
+            std::fill(value.begin(), value.end(), 1.0);
+            values = value.data();
+          }
+          return values[first] += values[k];
+        },
+        [&](std::size_t k) { return values[k]; },
+        [&](std::size_t from, std::size_t to) {
+          keys[to] = keys[from];
+          values[to] = values[from];
+          if (!only_keys) row_names[to - begin] = row_names[from - begin];
+        });
+    key.resize(end);
+    if (!value.empty()) value.resize(end);
+    if (only_keys) return;
+    long_name.resize(longer);
+    for (std::size_t k = begin; k < end; ++k)
+      if (!key[k].is_name()) long_name.push_back({k, names[k - begin]});
+  }
+
   // Asked for as the row ends, for then its text is still near, and a copy of what is new will do: text need not be kept.
   char id_of(std::string_view its_label) {
     const auto id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), its_label) - labels.begin());

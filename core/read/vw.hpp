@@ -93,8 +93,10 @@ struct VwText {
         }
         if (p < end && !is_space(*p) && *p != '|') return fail(p, "after a feature comes a space");
         if (feature.empty()) return fail(name, "a value without a name");
+        const bool is_zero = value == 0 || weight == 0;
         value *= weight;
         if (!std::isfinite(value)) return fail(name, "the value times the namespace's weight is not finite");
+        if (value == 0 && !is_zero) return fail(name, "the value times the namespace's weight is too small");
         if (value == 0) {  // as if it were not there
           p = skip_spaces(p, end);
           continue;

@@ -272,8 +272,12 @@ def check_width(width: int) -> None:
 
 
 def complemented(x: AnyArray, *, both: bool) -> Dense:
-    """1 − x, or (x, 1 − x) side by side, for targets that contain negated variables."""
-    return Dense(np.ascontiguousarray(np.hstack([x, 1 - x]) if both else 1 - x))
+    """1 − x, or (x, 1 − x) side by side, for targets that contain negated variables.
+
+    What is neither 0 nor 1 stays as it is, for the core to refuse: 1 − x is 1 for a very small x, too.
+    """
+    negated = np.where((x == 0) | (x == 1), 1 - x, x)
+    return Dense(np.ascontiguousarray(np.hstack([x, negated]) if both else negated))
 
 
 def sound_rows(rows: Csr) -> int:

@@ -75,7 +75,7 @@ class Features:
         self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
         self.weights = weights[:-1] if bias else weights
         # Of named features, place 0 stands for all that were never learned from.
-        self.names = ["", *self.life.engine.names()] if self.life.named else []
+        self.names = ["", *self.life.names(len(self.weights))] if self.life.named else []
         self._places: dict[str, int] = {}
 
     def largest(self, count: int | None = None) -> list[tuple[str, float]]:

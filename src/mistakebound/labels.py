@@ -29,14 +29,17 @@ def plain(label: Any) -> Any:
 
 
 def label_array(labels: Iterable[Any]) -> AnyArray:
-    """Labels as an array that gives the same values back: of objects where numpy would turn one type into another.
+    r"""Labels as an array that gives the same values back: of objects where numpy would change one.
 
-    >>> label_array([0, "a"]).tolist(), label_array([0, 1]).dtype.kind
-    ([0, 'a'], 'i')
+    It would turn one type into another, and cut NUL characters off the end of a text.
+
+    >>> label_array([0, "a"]).tolist(), label_array([0, 1]).dtype.kind, label_array(["b", "b\0"]).tolist()
+    ([0, 'a'], 'i', ['b', 'b\x00'])
     """
     values = [plain(label) for label in labels]
     kinds = {type(value) for value in values}
-    if len(kinds) == 1 or kinds <= {bool, int, float}:
+    cut = kinds <= {str, bytes} and any(map(has_nul, set(values)))
+    if (len(kinds) == 1 and not cut) or kinds <= {bool, int, float}:
         with suppress(ValueError, OverflowError):
             array = np.array(values)
             if array.ndim == 1 and (array.dtype.kind != "f" or float in kinds) and array.dtype.kind in "biufUS":
@@ -44,6 +47,11 @@ def label_array(labels: Iterable[Any]) -> AnyArray:
     objects = np.empty(len(values), object)
     objects[:] = values
     return objects
+
+
+def has_nul(label: Any) -> bool:
+    """Whether a label is text, or bytes, with a NUL character: it would not survive an array of text."""
+    return (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label)
 
 
 def as_labels(y: Any) -> AnyArray:
@@ -86,6 +94,9 @@ class Labels:
 
     def settle_both(self, negative: Any, positive: Any) -> None:
         """Fix both labels; what is known already must stay as it is."""
+        for label in (negative, positive):
+            if has_nul(label):
+                raise StreamError(nul_words(label))
         wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
         if any(wanted.get(label) != sign for label, sign in self.signs.items()):
             known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
@@ -169,6 +180,8 @@ class Labels:
                 self.sign(label)
 
     def _settle_one(self, label: Any) -> int:
+        if has_nul(label):
+            raise StreamError(nul_words(label))
         if self.settled and label is None:
             raise StreamError(NO_LABEL)
         if self.settled:
@@ -233,6 +246,11 @@ def equal(y: AnyArray, label: Any) -> AnyArray:
     return np.asarray(y == label, np.bool_)
 
 
+def nul_words(label: Any) -> str:
+    """Say what is wrong with a label that has a NUL character."""
+    return f"label {label!r} has a NUL character, which arrays of text cut off: give labels without"
+
+
 def in_order(a: Any, b: Any) -> tuple[Any, Any]:
     """Return (negative, positive): the positive label is the greater one."""
     try:
@@ -255,4 +273,8 @@ def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
     if not distinct:
         message = f"classes must be two different labels (negative, positive), got {classes!r}"
         raise ValueError(message)
+    for label in (negative, positive):
+        if has_nul(label):
+            message = f"classes: {nul_words(label)}"
+            raise ValueError(message)
     return negative, positive

@@ -126,6 +126,8 @@ class Learner:
             One example a round. The columns of a DataFrame are names here, but a learner that learned from files with
             columns reads it as those. A Source brings its own labels. What is not passed to it is as in the files
             that the learner learned from before.
+            A feature that an example gives more than once is the sum of its values. Values that are to be learned are 0
+            or of size 1e-30 to 1e30.
         y : iterable
             One label a round. Not needed for a DataFrame that is read as files were, and has their column of labels.
         """
@@ -316,7 +318,7 @@ class Learner:
         weights = life.weights()
         if life.rule.bias:
             weights = weights[:-1]
-        return dict(zip(life.engine.names(), weights[1:].tolist(), strict=True)) if life.named else weights
+        return dict(zip(life.names(len(weights)), weights[1:].tolist(), strict=True)) if life.named else weights
 
     @property
     def intercept_(self) -> float:

@@ -98,7 +98,7 @@ class Perceptron(LinearLearner):
     update_margin : float
         If positive, also learn when ``y·score ≤ update_margin``.
     bias : float
-        Value of a constant feature added to every example; 0 for none.
+        Value of a constant feature added to every example, of size 1e-30 to 1e30; 0 for none.
     classes : (negative, positive), optional
         The two labels. Without it the positive one is the greater.
     keep_bytes : int

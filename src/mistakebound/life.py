@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, Fault
-from mistakebound.errors import OF_A_FEATURE, StreamError, words_of
+from mistakebound.errors import StreamError, names_a_feature, words_of
 from mistakebound.example import Csr, Dense, complemented, densified
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts, Kept, Ledger
@@ -186,6 +186,10 @@ class Life:
         z = z.astype(np.float64)
         return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
 
+    def names(self, slots: int) -> list[str]:
+        """Names of so many slots, of which the first has none; another thread may have learned more of them since."""
+        return self.engine.names()[: max(slots - 1, 0)]
+
     def ledger(
         self,
         classes: tuple[Any, Any],
@@ -203,15 +207,17 @@ class Life:
         so that none of the examples that were kept can be told to be of these rounds.
         """
         now = now or self.counts
-        n = self.engine.slots()
+        slots = self.engine.slots()
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
-            n=n,
+            n=slots,
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(self, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes, n),
+            source=EngineSource(
+                self, slots, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes
+            ),
         )
 
     def _unsound(self, rows: Positional, seen: Positional) -> str:
@@ -228,11 +234,11 @@ class Life:
         if seen is not rows and isinstance(seen, Dense) and position >= 0:
             row, column = divmod(position, seen.width)
             column %= rows.width
-            value = (seen.x[row, column] if self.reduction.complements else 1 - seen.x[row, column]) + 0.0
+            value = seen.x[row, column]
             column += rows.first if isinstance(rows, Csr) else 0
         else:
             column, value = rows.feature_at(position)
-        return words_of(fault, f"feature {column}", value if fault not in (1, 2) else None)
+        return words_of(fault, f"feature {column}", value)
 
 
 def _part_words(part: Part, fault: int, position: int) -> str:
@@ -240,10 +246,10 @@ def _part_words(part: Part, fault: int, position: int) -> str:
     if not fault:
         return ""
     chunk, feature = part.chunk, ""
-    if fault in OF_A_FEATURE:  # otherwise the row may have none
+    if names_a_feature(fault):  # otherwise the row may have none
         name = chunk.name(position).decode(errors="replace") if chunk.named else ""
         feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
-    return words_of(fault, f"feature {feature}", chunk.value[position] if fault in (3, 4, 6) else None)
+    return words_of(fault, f"feature {feature}", chunk.value[position] if feature else None)
 
 
 def _too_large(part: Part) -> str:
@@ -273,14 +279,14 @@ class EngineSource:
     def __init__(
         self,
         life: Life,
+        slots: int,
         before: Counts,
         now: Counts,
         own: BoolArray | bytes | None,
         mistakes: IntArray | bytes | None,
-        n: int,
     ) -> None:
-        self._life, self._before, self._now, self._own, self._mistakes = life, before, now, own, mistakes
-        self._n = n
+        self._life, self._slots, self._before, self._now = life, slots, before, now
+        self._own, self._mistakes = own, mistakes
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
@@ -315,4 +321,4 @@ class EngineSource:
 
     def names(self) -> list[str]:
         """Names of the features by index; empty for a positional learner. Those that came later are left out."""
-        return list(self._life.engine.names())[: max(self._n - 1, 0)]
+        return self._life.names(self._slots) if self._life.named else []

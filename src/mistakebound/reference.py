@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
     Example = Sequence[tuple[int, float]]
-    """The non-zeros of x as (slot, value), in the order given."""
+    """The non-zeros of x as (slot, value), in the order given; a slot that is repeated means the sum."""
 
 LANES = 8
 SMALLEST_TOTAL, LARGEST_TOTAL, LARGEST_FALL = 1e-30, 1e30, 1e-6
@@ -38,6 +38,18 @@ def float32(x: float) -> float:
     """Round to the nearest float32."""
     with np.errstate(over="ignore"):
         return float(np.float32(x))
+
+
+def summed(x: Example) -> Example:
+    """One value a slot: where it first came, the sum in the order given; a sum of 0 is as if it were not there.
+
+    >>> summed([(1, 1.0), (0, 2.0), (1, 0.5), (2, 3.0), (2, -3.0)])
+    [(1, 1.5), (0, 2.0)]
+    """
+    values: dict[int, float] = {}
+    for slot, value in x:
+        values[slot] = values[slot] + value if slot in values else value
+    return [(slot, value) for slot, value in values.items() if value != 0]
 
 
 class RunningTotal:
@@ -82,7 +94,7 @@ class ReferenceGame:
 
     def raw_score(self, x: Example) -> float:
         """w·x, the bias last, before it is divided by the normaliser (which never changes a prediction)."""
-        terms = [self.w[i] * v for i, v in x]
+        terms = [self.w[i] * v for i, v in summed(x)]
         if self.rule.bias:
             terms.append(self.bias_w * self.rule.bias)
         return ordered_sum(terms)
@@ -110,7 +122,7 @@ class ReferenceGame:
         self.updates += 1
         added: list[float] = []  # the masses of the new weights
         taken: list[float] = []  # and of the old ones
-        for i, v in x:
+        for i, v in summed(x):
             taken.append(self.rule.mass(self.w[i], self.z[i], self.factor))
             self.z[i], self.w[i] = self._moved(self.z[i], step * v)
             added.append(self.rule.mass(self.w[i], self.z[i], self.factor))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from mistakebound.arrays import FloatArray
 
-LARGEST = 1e30
-"""Beyond it a float32 sum could overflow (core/example.hpp says the same of values)."""
+LARGEST, SMALLEST = 1e30, 1e-30
+"""Sizes between which a float32 sum learns without loss (core/example.hpp says the same of values)."""
 
 
 class Range(NamedTuple):
@@ -52,7 +52,7 @@ class Rule:
     first_factor: ClassVar[float] = 0.0
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
-        "bias": Range(lambda b: abs(b) <= LARGEST, "a number of size at most 1e30"),
+        "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or of size 1e-30 to 1e30"),
     }
     """Of each parameter that is a number."""
 
