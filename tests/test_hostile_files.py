@@ -1,4 +1,4 @@
-"""A short run of forged ledgers, models and caches; ``python tests/hostile.py`` makes more of them."""
+"""A short run of forged ledgers, models, caches and certificates; ``python tests/hostile.py`` makes more of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hostile import KINDS, attack
 
 
-@pytest.mark.parametrize(("name", "count"), [("ledger", 200), ("model", 80), ("cache", 50)])
+@pytest.mark.parametrize(("name", "count"), [("ledger", 200), ("model", 80), ("cache", 50), ("certificate", 120)])
 def test_forged_files_are_refused_or_harmless(name: str, count: int, tmp_path: Path) -> None:
     found = attack(name, count, 0, tmp_path)
     assert found.total() == count
@@ -16,4 +16,4 @@ def test_forged_files_are_refused_or_harmless(name: str, count: int, tmp_path: P
 
 
 def test_every_kind_is_tried() -> None:
-    assert {"ledger", "model", "cache"} <= set(KINDS)
+    assert {"ledger", "model", "cache", "certificate"} <= set(KINDS)

@@ -245,6 +245,44 @@ def test_hostile_certificates(told: tuple[Path, Path, Path]) -> None:
         assert "cannot be verified" in call("verify", certificate, path, fails=1)
 
 
+@pytest.mark.parametrize("name", ["cache", "labels", "files", "threads", "follow", "skip_bad"])
+def test_a_certificate_says_only_how_text_is_parsed(told: tuple[Path, Path, Path], name: str, tmp_path: Path) -> None:
+    """A cache that a certificate names was written, and what it held was believed."""
+    certificate, path, _ = told
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    said = json.loads(certificate.read_text())
+    forged = put(said, ("reading", name), str(precious))
+    forged["seal"] = seal(forged)
+    certificate.write_text(json.dumps(forged))
+    before = sorted(tmp_path.rglob("*"))
+    assert "reading" in call("verify", certificate, path, fails=1)
+    assert precious.read_text() == "mine"
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_passes_without_end_are_refused(told: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = told
+    for passes, rounds in ((2**61, 2**61), (10_001, 2**61), (0, 300), (301, 300)):
+        forged = put(put(json.loads(certificate.read_text()), ("passes",), passes), ("counts", "rounds"), rounds)
+        forged["seal"] = seal(forged)
+        other = certificate.with_suffix(".forged")
+        other.write_text(json.dumps(forged))
+        assert "passes" in call("verify", other, path, fails=1)
+
+
+def test_control_characters_of_a_certificate_are_escaped(told: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = told
+    said = json.loads(certificate.read_text())
+    for way in (("stream", 0, "file"), ("certificate", "premises", 0, "statement"), ("certificate", "note")):
+        forged = put(said, way, "\x1b]0;pwned\x07\r\x9b\u202e")
+        forged["seal"] = seal(forged)
+        certificate.write_text(json.dumps(forged))
+        answer = CliRunner().invoke(main, ["verify", str(certificate), str(path)]).output
+        assert "pwned" in answer
+        assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & set(answer)
+
+
 def test_written_whole_or_not_at_all(told: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     certificate, path, _ = told
     before = certificate.read_bytes()
