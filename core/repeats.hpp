@@ -135,13 +135,14 @@ inline bool rises(const Index* index, std::size_t size) {
 }
 #ifdef MISTAKEBOUND_X86
 MISTAKEBOUND_AVX2 inline bool rises_avx2(const std::int32_t* index, std::size_t size) {
-  std::size_t k = 1;
-  for (; k + 8 <= size; k += 8) {
-    const __m256i here = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k));
-    const __m256i before = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k - 1));
-    if (_mm256_movemask_epi8(_mm256_cmpgt_epi32(here, before)) != -1) return false;
-  }
-  return rises(index + k - 1, size - (k - 1));
+  if (size < 9) return rises(index, size);
+  const auto eight = [index](std::size_t k) MISTAKEBOUND_AVX2 {
+    return _mm256_cmpgt_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k)),
+                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k - 1)));
+  };
+  __m256i rising = eight(size - 8);  // the last ones, some of which may be looked at twice
+  for (std::size_t k = 1; k + 8 < size; k += 8) rising = _mm256_and_si256(rising, eight(k));
+  return _mm256_movemask_epi8(rising) == -1;
 }
 #endif
 

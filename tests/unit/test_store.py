@@ -137,7 +137,7 @@ def test_sums_that_overflowed_come_back(make: Any, eta: float, tmp_path: Path) -
     again(learner, tmp_path / "m.mb")
 
 
-LABELS = [(0, 1), (-1, 1), (False, True), (0.5, 1.5), ("ham", "spam"), ("", "\ud800é\0"), (0, "a"), (-INF, INF)]
+LABELS = [(0, 1), (-1, 1), (False, True), (0.5, 1.5), ("ham", "spam"), ("", "\ud800é\1"), (0, "a"), (-INF, INF)]
 LABELS += [(-(10**60), 10**60), (False, 2.5), (-0.0, 1)]
 
 
@@ -484,6 +484,7 @@ HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
     ("", change("labels", []), "should say negative"),
     ("", change("labels.negative", None), "not bool, int, float or str"),
     ("", change("labels.negative", 1.0), "two different labels"),
+    ("", change("labels.negative", "b\0"), "NUL"),
     ("", change("labels.negative", {"float": "nan"}), "two different labels"),
     ("", change("labels.known", [1, 1]), "not ±1"),
     ("", change("labels.known", [0]), "not ±1"),
