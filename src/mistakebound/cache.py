@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mistakebound._core import Chunk
 
 KIND = b"mistakebound cache "
-MAGIC = (KIND + b"2\n").ljust(24, b"\0")
+MAGIC = (KIND + b"3\n").ljust(24, b"\0")
 RECORD = struct.Struct("<6Q")
 """Bytes of a packed chunk, and where it begins: number of its file, byte, line, whether lines are rows of
 columns; and a sum that says whether all this belongs together."""
