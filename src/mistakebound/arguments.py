@@ -47,7 +47,8 @@ class Range:
         return number
 
     def _plain(self, value: Any) -> int | float | None:
-        if isinstance(value, bool) or not isinstance(value, Real):
+        number_like: Any = value
+        if isinstance(number_like, bool) or not isinstance(number_like, Real):
             return None
         try:
             rounded = float(value)
@@ -55,7 +56,7 @@ class Range:
             return None
         if self.whole and not (rounded.is_integer() and abs(rounded) <= LARGEST_COUNT):
             return None
-        number: Any = math.trunc(value) if self.whole else rounded
+        number: int | float = int(value) if self.whole else rounded
         inside = (
             (self.least is None or number >= self.least)
             and (self.above is None or number > self.above)
