@@ -52,7 +52,7 @@ struct Regrets {
   double mine, h;              // the learner's loss; and in the units of r
   double top, bottom, largest;  // max r, min r, max |r|
   bool sound;                  // all losses are finite
-  double scale;                // size of the losses; 0 if all are 0, or if small ones are nothing (log loss, percentages)
+  double scale;                // size of the losses; 0 if all regrets are 0, or if small ones are nothing (log loss, percentages)
 };
 
 // Rounds of Hedge on losses.

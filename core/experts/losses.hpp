@@ -84,7 +84,8 @@ Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
     all_of.add(book, k, kind, awake, loss, o.gradient ? slope * (o.forecast - value) : mine - loss, noise);
   });
   constexpr bool has_unit = id == LossId::log || id == LossId::percentage;
-  return all_of.done(mine, o.gradient ? slope * o.forecast : mine, has_unit ? 0 : magnitude + __builtin_fabs(mine));
+  return all_of.done(mine, o.gradient ? slope * o.forecast : mine,
+                     has_unit || magnitude == 0 ? 0 : magnitude + __builtin_fabs(mine));
 }
 inline Regrets lose(const Book& book, const double* x, const Outcome& o) {
   switch (o.loss) {

@@ -6,7 +6,8 @@ the rule also updates when ``y * score <= b``, and the bound is then on the upda
 Losses and norms may be taken over the rounds that updated.
 
 A formula speaks only when its premises hold on the stream; to check them is the certificate's work.
-Arguments out of their range raise ``ValueError`` naming the argument.
+Arguments out of their range raise ``ValueError`` naming the argument; counts must be whole. A value that is too large
+for a float is infinity: still true, and vacuous.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from mistakebound.arguments import AT_LEAST_0, Range, checked, require
 from mistakebound.regret_bounds import (
     adahedge,
     boa,
@@ -32,10 +34,14 @@ from mistakebound.regret_bounds import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+RATE = Range(above=0, infinite=True)
+"""A rate, of which infinity is taken as the limit."""
+
 
 # -- additive rules ------------------------------------------------------------------------------------------
 
 
+@checked(radius=AT_LEAST_0)
 def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0.0) -> float:
     """Bound the Perceptron's mistakes when a comparator separates with a margin.
 
@@ -67,6 +73,7 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
     return pnorm(2.0, radius, norm, margin, update_margin)
 
 
+@checked()
 def perceptron_panel(n: int, k: int) -> float:
     """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
 
@@ -86,6 +93,7 @@ def perceptron_panel(n: int, k: int) -> float:
     return float(n * k)
 
 
+@checked(radius=AT_LEAST_0)
 def perceptron_agnostic(
     radius: float,
     norm: float,
@@ -133,15 +141,15 @@ def perceptron_agnostic(
     """
     forms = []
     if squared_hinge is not None:
-        _require(squared_hinge >= 0, "squared_hinge must be at least 0")
         k = math.sqrt(novikoff(radius, norm, margin, update_margin))
         forms.append((k + squared_hinge / margin) ** 2)
     if hinge is not None:
         forms.append(pnorm(2.0, radius, norm, margin, update_margin, hinge))
-    _require(bool(forms), "squared_hinge or hinge must be given")
+    require(bool(forms), "squared_hinge or hinge must be given")
     return min(forms)
 
 
+@checked(radius=AT_LEAST_0)
 def pnorm(
     p: float,
     radius: float,
@@ -182,21 +190,18 @@ def pnorm(
     Grove, Littlestone & Schuurmans 2001; Gentile 2003.
 
     """
-    _require(2 <= p < math.inf, "p must be at least 2")
-    _require(0 <= radius < math.inf, "radius must be at least 0")
-    _require(0 <= norm < math.inf, "norm must be at least 0")
-    _require(0 < margin < math.inf, "margin must be positive")
-    _require(0 <= update_margin < math.inf, "update_margin must be at least 0")
-    square = ((p - 1) * radius**2 + 2 * update_margin) * (norm / margin) ** 2
+    square = _evaluated(
+        lambda p, X, b, u, gamma: ((p - 1) * X**2 + 2 * b) * (u / gamma) ** 2, p, radius, update_margin, norm, margin
+    )
     if hinge is None or hinge == 0:
         return square
-    _require(hinge > 0, "hinge must be at least 0")
     return ((math.sqrt(square) + math.sqrt(square + 4 * hinge)) / 2) ** 2
 
 
 # -- disjunctions --------------------------------------------------------------------------------------------
 
 
+@checked()
 def littlestone(
     n: int,
     r: int,
@@ -237,6 +242,7 @@ def littlestone(
     return positives + littlestone_negatives(n, positives, alpha, threshold)
 
 
+@checked()
 def littlestone_positives(
     n: int,
     r: int,
@@ -252,11 +258,12 @@ def littlestone_positives(
     14.0
 
     """
-    theta = _winnow(n, alpha, threshold)
-    _require(0 <= r <= n, "r must be from 0 to n")
+    theta = _theta(n, threshold)
+    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
     return float(r * _steps(alpha, theta, strict=strict))
 
 
+@checked()
 def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
     """Bound Winnow's mistakes on negative examples by those on `positives`, strictly.
 
@@ -268,11 +275,11 @@ def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshol
     30.0
 
     """
-    theta = _winnow(n, alpha, threshold)
-    _require(positives >= 0, "positives must be at least 0")
-    return alpha * n / ((alpha - 1) * theta) + alpha * positives
+    start = _evaluated(lambda n, a, theta: a * n / ((a - 1) * theta), n, alpha, _theta(n, threshold))
+    return start + alpha * positives
 
 
+@checked(threshold=Range(least=1))
 def littlestone_separable(n: int, mass: float, delta: float, alpha: float, threshold: float) -> float:
     """Bound Winnow's mistakes on labels that non-negative weights separate.
 
@@ -304,10 +311,7 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
     Littlestone 1988, Theorem 9.
 
     """
-    theta = _winnow(n, alpha, threshold)
-    _require(theta >= 1, "threshold must be at least 1")
-    _require(0 <= mass < math.inf, "mass must be at least 0")
-    _require(0 < delta <= 1, "delta must be above 0 and at most 1")
+    theta = threshold
     forms = [math.inf]
     room = 1 / alpha - 1 + delta
     if room > 1e-12:  # not a rounded 0
@@ -318,6 +322,7 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
     return min(forms)
 
 
+@checked()
 def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> float:  # noqa: FBT001, FBT002
     """Bound Winnow's mistakes on a disjunction over any number of features, unknown ahead.
 
@@ -346,9 +351,6 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
     Blum 1992.
 
     """
-    _require(0 <= r < math.inf, "r must be at least 0")
-    _require(1 <= active < math.inf, "active must be at least 1")
-    _require(2 < c < math.inf, "c must be above 2")
     theta = c * active
     # c is often theta / sigma, rounded: do not let that move theta across a power of two.
     if math.isclose(theta, round(theta), rel_tol=1e-12):
@@ -356,6 +358,7 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
     return (1 + (c + 1) / (c / 2 - 1)) * r * _steps(2.0, theta, strict=strict)
 
 
+@checked()
 def elimination(n: int, r: int = 0) -> float:
     """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
 
@@ -369,14 +372,14 @@ def elimination(n: int, r: int = 0) -> float:
     98.0
 
     """
-    _at_least_one(n)
-    _require(0 <= r <= n, "r must be from 0 to n")
+    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
     return float(n - r)
 
 
 # -- exponential weights on features -------------------------------------------------------------------------
 
 
+@checked(eta=RATE)
 def winnow_fixed_rate(
     n: int,
     margin: float,
@@ -417,11 +420,11 @@ def winnow_fixed_rate(
     COS 511; CMSC 35900.
 
     """
-    _at_least_one(n)
     re = math.log(n) if relative_entropy is None else relative_entropy
     return winnow_agnostic(re, 0.0, _up_to(margin, radius), eta, radius, update_margin)
 
 
+@checked(eta=RATE)
 def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: float = 0.0) -> float:
     """Return C of `winnow_fixed_rate`: each update brings the weights at least C nearer to u (in RE).
 
@@ -431,18 +434,21 @@ def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: f
     0.129...
 
     """
-    _require(0 < margin < math.inf, "margin must be positive")
-    _require(eta > 0, "eta must be positive")
-    _require(0 < radius < math.inf, "radius must be positive")
-    _require(0 <= update_margin < math.inf, "update_margin must be at least 0")
     a, tilt = eta * radius, update_margin / radius
     if a < 1:
-        return eta * margin - math.log1p(2 * math.sinh(a / 2) ** 2 + tilt * math.sinh(a))
+        # (b/L) sinh(a) as b eta sinh(a)/a, since b/L may be infinite. Beside an infinite eta gamma, logarithms vanish.
+        zone = update_margin * eta * (math.sinh(a) / a if a > 0 else 1.0)
+        gained = eta * margin
+        return gained if math.isinf(gained) else gained - math.log1p(2 * math.sinh(a / 2) ** 2 + zone)
     # cosh would overflow: keep only what its logarithm falls short of a, at most ln 2.
-    short = -math.log1p((1 - tilt) / 2 * math.expm1(-2 * a))
+    if math.isinf(tilt):
+        short = math.log(2) - math.log(update_margin) + math.log(radius) - math.log(-math.expm1(-2 * a))
+    else:
+        short = -math.log1p((1 - tilt) / 2 * math.expm1(-2 * a))
     return short if margin == radius else eta * (margin - radius) + short
 
 
+@checked()
 def winnow_rate(margin: float, radius: float = 1.0) -> float:
     """Return the rate that is best for a margin: ``ln((L + gamma) / (L - gamma)) / 2L``.
 
@@ -458,6 +464,7 @@ def winnow_rate(margin: float, radius: float = 1.0) -> float:
     return math.inf if margin == radius else math.atanh(margin / radius) / radius
 
 
+@checked()
 def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     """Bound the mistakes of NormalizedWinnow run with the rate that is best for this margin.
 
@@ -474,15 +481,19 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     10.0
 
     """
-    _at_least_one(n)
-    e = _up_to(margin, radius) / radius
+    log_n, e = math.log(n), _up_to(margin, radius) / radius
+    if log_n == 0 or e == 0:
+        return math.inf if log_n else 0.0
+    if e < 1e-4:  # the square of e may be no float
+        return 2 * log_n / e / e / (1 + e * e / 6)
     if e < 0.5:  # here the textbook form would subtract nearly equal numbers
         g = e * math.atanh(e) + math.log1p(-e * e) / 2
     else:
         g = ((1 + e) * math.log1p(e) + ((1 - e) * math.log(1 - e) if e < 1 else 0.0)) / 2
-    return math.log(n) / g
+    return log_n / g
 
 
+@checked(eta=RATE)
 def winnow_agnostic(
     relative_entropy: float,
     hinge: float,
@@ -518,14 +529,15 @@ def winnow_agnostic(
     The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` for the margin.
 
     """
-    _require(relative_entropy >= 0, "relative_entropy must be at least 0")
-    _require(hinge >= 0, "hinge must be at least 0")
     gain = winnow_gain(margin, eta, radius, update_margin)
-    if gain <= 0 or (eta == math.inf and hinge > 0):
+    if gain <= 0 or math.isinf(relative_entropy + hinge) or (eta == math.inf and hinge > 0):
         return math.inf
+    if math.isinf(gain):  # then the logarithm in it is nothing beside eta gamma
+        return (relative_entropy / eta + hinge) / margin
     return (relative_entropy + (eta * hinge if hinge else 0.0)) / gain
 
 
+@checked(eta=RATE)
 def balanced_winnow(
     n: int,
     margin: float,
@@ -565,13 +577,13 @@ def balanced_winnow(
     COS 511, section 5.
 
     """
-    _at_least_one(n)
     re = math.log(2 * n) if relative_entropy is None else relative_entropy
     eta = winnow_rate(margin, radius) if eta is None else eta
     margin = margin if hinge else _up_to(margin, radius)
     return winnow_agnostic(re, hinge, margin, eta, radius, update_margin)
 
 
+@checked()
 def winnow_panel(n: int, k: int) -> float:
     """Bound NormalizedWinnow's mistakes when the majority of k of n experts is right: ``2 k^2 ln n``.
 
@@ -594,6 +606,7 @@ def winnow_panel(n: int, k: int) -> float:
 # -- experts -------------------------------------------------------------------------------------------------
 
 
+@checked()
 def halving(n: int) -> float:
     """Bound the mistakes of halving when one of n experts never errs: ``floor(lg n)``.
 
@@ -607,10 +620,10 @@ def halving(n: int) -> float:
     9.0
 
     """
-    _at_least_one(n)
-    return float(int(n).bit_length() - 1)
+    return float(n.bit_length() - 1)
 
 
+@checked()
 def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the mistakes of Weighted Majority by m, those of the best of n experts.
 
@@ -644,6 +657,7 @@ def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None =
     return _experts(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
 
 
+@checked()
 def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
     """Bound the *expected* mistakes of Randomized Weighted Majority by m, those of the best of n experts.
 
@@ -669,34 +683,24 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: flo
 # -- pieces --------------------------------------------------------------------------------------------------
 
 
-def _require(holds: bool, message: str) -> None:  # noqa: FBT001
-    # Callers say what must hold, so that NaN, which satisfies no comparison, is refused too.
-    if not holds:
-        raise ValueError(message)
-
-
-def _at_least_one(n: int) -> None:
-    _require(1 <= n < math.inf, "n must be at least 1")
+def _evaluated(formula: Callable[..., Any], *numbers: float) -> float:
+    """The value of a rational formula: in floats, or in fractions where squares of the numbers might be no floats."""
+    tame = all(number == 0 or 1e-70 < number < 1e70 for number in numbers)
+    return float(formula(*(numbers if tame else map(Fraction, numbers))))
 
 
 def _panel(n: int, k: int) -> None:
-    _at_least_one(n)
-    _require(1 <= k <= n and k % 2 == 1, "k must be odd and from 1 to n")
+    require(k <= n and k % 2 == 1, f"k must be odd and from 1 to n, which is {n}, got {k}")
 
 
 def _up_to(margin: float, radius: float) -> float:
     # No u with |u|_1 = 1 has a margin above L; forgive what rounding adds to one that equals L.
-    _require(0 < radius < math.inf, "radius must be positive")
-    _require(0 < margin <= radius * (1 + 1e-9), "margin must be above 0 and at most radius")
+    require(margin <= radius * (1 + 1e-9), f"margin must be at most radius, which is {radius!r}, got {margin!r}")
     return min(margin, radius)
 
 
-def _winnow(n: int, alpha: float, threshold: float | None) -> float:
-    _at_least_one(n)
-    _require(1 < alpha < math.inf, "alpha must be above 1")
-    theta = float(n if threshold is None else threshold)
-    _require(0 < theta < math.inf, "threshold must be positive")
-    return theta
+def _theta(n: int, threshold: float | None) -> float:
+    return float(n) if threshold is None else threshold
 
 
 def _steps(alpha: float, theta: float, *, strict: bool) -> int:
@@ -713,10 +717,6 @@ def _steps(alpha: float, theta: float, *, strict: bool) -> int:
 
 
 def _experts(n: int, m: float, beta: float, prior: float | None) -> float:
-    _at_least_one(n)
-    _require(0 <= m < math.inf, "m must be at least 0")
-    _require(0 <= beta < 1, "beta must be at least 0 and below 1")
-    _require(prior is None or 0 < prior <= 1, "prior must be above 0 and at most 1")
     start = math.log(n) if prior is None else -math.log(prior)
     if beta == 0:
         return start if m == 0 else math.inf

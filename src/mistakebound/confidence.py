@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mistakebound.arguments import Range, require
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ RATES = 3.0 * 2.0**-LEVELS
 """λ of each martingale, in units of 1/scale: some for a handful of rounds, some for thousands of millions."""
 WEIGHTS = 1 / ((np.abs(LEVELS) + 1) * (np.abs(LEVELS) + 2))
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
+ANY = Range(infinite=True)
+LARGEST = 1e60
+SCALE = Range(least=1e-60, most=2 * LARGEST)
+"""Sizes of the numbers. Squares of their quotients, summed over any number of rounds, are floats."""
 AT_ONCE = 4096
 """Rounds that are computed together: enough to be quick, few enough to stay small."""
 
@@ -47,10 +52,11 @@ class ConfidenceSequence:
     alpha : float
         Probability that the bounds fail in any round.
     low, high : float
-        Between them lie all values. A round may say it closer, see ``learn_one``.
+        Between them lie all values. A round may say it closer, see ``learn_one``. Each may be infinite, but no finite
+        number may be above 1e60 in size, for the bounds square what lies between them.
     scale : float, optional
         The size of values for which the bounds are at their best; they hold whatever it is. ``high − low`` unless told,
-        and needed if that is infinite.
+        and needed if that is infinite; from 1e-60 to 2e60.
 
     Notes
     -----
@@ -90,24 +96,22 @@ class ConfidenceSequence:
     """
 
     def __init__(self, alpha: float = 0.05, low: float = -1.0, high: float = 1.0, scale: float | None = None) -> None:
-        if not 0 < alpha < 1:
-            message = f"alpha must lie between 0 and 1, got {alpha!r}"
-            raise ValueError(message)
-        if not low < high:
-            message = f"low must be below high, got {low!r} and {high!r}"
-            raise ValueError(message)
-        scale = high - low if scale is None else scale
-        if not 0 < scale < math.inf:
-            message = f"scale must be positive and finite, got {scale!r}"
-            raise ValueError(message)
-        self.alpha, self.low, self.high, self.scale = float(alpha), float(low), float(high), float(scale)
+        self.alpha: float = Range(above=0, below=1).checked("alpha", alpha)
+        self.low: float = ANY.checked("low", low)
+        self.high: float = ANY.checked("high", high)
+        for name, end in (("low", self.low), ("high", self.high)):
+            require(math.isinf(end) or abs(end) <= LARGEST, f"{name} must be at most {LARGEST:g} in size, got {end!r}")
+        require(self.low < self.high, f"low must be below high, got {low!r} and {high!r}")
+        between = self.high - self.low
+        require(scale is not None or math.isfinite(between), "scale must be given, for low or high is infinite")
+        self.scale: float = SCALE.checked(*(("high - low", between) if scale is None else ("scale", scale)))
         self.rounds = 0
         self._rates: FloatArray = np.asarray(RATES / self.scale, np.float64)
         self._sums = np.zeros(3)
         """Of the values, and of the ends of their ranges."""
         self._spent = np.zeros((2, len(RATES)))
         """A_k of each λ: of the values, which bound Δ from below, and of the values with the other sign."""
-        self._bounds = (self.low, self.high)
+        self._bounds: tuple[float, float] = (self.low, self.high)
 
     @property
     def mean(self) -> float:
@@ -146,6 +150,11 @@ class ConfidenceSequence:
         ``low``, ``high`` and ``guess`` must have been known before the value: between what it had to lie, and where it
         was expected. The guess is the mean of the values so far (and of the middle) unless told.
         """
+        told: dict[str, Any] = {"value": value, "low": low, "high": high, "guess": guess}
+        for name, one in told.items():
+            if np.ndim(one) != 0:
+                message = f"{name} must be one number, got {one!r}"
+                raise StreamError(message, round=self.rounds)
         given = [None if each is None else [each] for each in (low, high, guess)]
         self.run([value], *given)
         return self._bounds
@@ -158,7 +167,7 @@ class ConfidenceSequence:
         guesses: ArrayLike | None = None,
     ) -> Bounds:
         """Take many values, and return the bounds after each: the same numbers as one at a time."""
-        d = np.asarray(values, np.float64).reshape(-1)
+        d = _numbers(values, "values")
         low = self._column(lows, self.low, len(d), "lows")
         high = self._column(highs, self.high, len(d), "highs")
         guess = None if guesses is None else self._column(guesses, 0.0, len(d), "guesses")
@@ -175,7 +184,7 @@ class ConfidenceSequence:
 
     @staticmethod
     def _column(given: ArrayLike | None, default: float, rounds: int, name: str) -> FloatArray:
-        column = np.full(rounds, default) if given is None else np.asarray(given, np.float64).reshape(-1)
+        column = np.full(rounds, default) if given is None else _numbers(given, name)
         if len(column) != rounds:
             message = f"there are {rounds} values but {len(column)} {name}"
             raise ValueError(message)
@@ -183,14 +192,16 @@ class ConfidenceSequence:
 
     def _check(self, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray | None) -> tuple[int, str]:
         """How many rounds are good, and what is wrong with the one after them."""
-        inside = (low <= d) & (d <= high) & (low >= self.low) & (high <= self.high) & np.isfinite(high - low)
+        finite = np.maximum(np.abs(low), np.abs(high)) <= LARGEST
+        inside = (low <= d) & (d <= high) & (low >= self.low) & (high <= self.high) & finite
         if guess is not None:
             inside &= (low <= guess) & (guess <= high)
         if inside.all():
             return len(d), ""
         at = int(np.argmin(inside))
-        if not math.isfinite(high[at] - low[at]):
-            return at, f"a value must have finite bounds, and these are {low[at]:g} and {high[at]:g}"
+        if not finite[at]:
+            ends = f"{low[at]:g} and {high[at]:g}"
+            return at, f"a value must have finite bounds, at most {LARGEST:g} in size, and these are {ends}"
         if low[at] < self.low or high[at] > self.high:
             return at, f"its range from {low[at]:g} to {high[at]:g} is not between {self.low:g} and {self.high:g}"
         what = f"value {d[at]:g}" if guess is None or not low[at] <= d[at] <= high[at] else f"guess {guess[at]:g}"
@@ -206,7 +217,7 @@ class ConfidenceSequence:
             guess = np.clip((middle + sums[:-1, 0]) / t, low, high)
         above = _running(self._spent[0], _costs(self._rates, d, low, high, guess))
         below = _running(self._spent[1], _costs(self._rates, -d, -high, -low, -guess))
-        reach = math.log(2 / self.alpha)
+        reach = math.log(2) - math.log(self.alpha)
         lower = np.maximum(sums[1:, 0] - _largest(self._rates, above, reach), sums[1:, 1]) / t
         upper = np.minimum(sums[1:, 0] + _largest(self._rates, below, reach), sums[1:, 2]) / t
         self.rounds += len(d)
@@ -216,6 +227,18 @@ class ConfidenceSequence:
         return lower, upper
 
 
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
+    """Numbers in a row; ValueError, which names the argument, for what is none."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf":  # not words that look like numbers, nor None
+            array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"{name} must be numbers: {error}"
+        raise ValueError(message) from None
+    return np.asarray(array, np.float64).reshape(-1)
+
+
 def _running(before: FloatArray, costs: FloatArray) -> FloatArray:
     return np.cumsum(np.vstack([before, costs]), axis=0)[1:]
 
@@ -223,7 +246,7 @@ def _running(before: FloatArray, costs: FloatArray) -> FloatArray:
 def _costs(rates: FloatArray, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray) -> FloatArray:
     """Return a of the notes for each round and each λ: by Hoeffding, or by Fan et al. where that promises less."""
     width, c = (high - low)[:, None], (guess - low)[:, None]
-    hoeffding = rates**2 * width**2 / 8
+    hoeffding = (rates * width) ** 2 / 8
     x = rates * c
     small = x < 1e-4  # where ψ(x)/x² = 1/2 + x/3 + ... would lose its digits
     possible = np.where(small | (x >= 1), 0.5, x)

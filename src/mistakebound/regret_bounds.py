@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
+from mistakebound.arguments import Range, checked, require
 
+
+@checked()
 def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: float | None = None) -> float:
     """Bound Hedge's regret.
 
@@ -31,21 +34,21 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
     Freund & Schapire 1997; Cesa-Bianchi & Lugosi 2006, thm 2.2.
 
     """
-    log_n = _log(n)
+    log_n = math.log(n)
     if best is not None:
-        eta = 0.0 if eta is None else eta
-        _require(0 < eta < math.inf, "eta must be positive")
-        _require(0 <= best < math.inf, "best must be at least 0")
-        return (eta * best + log_n) / -math.expm1(-eta) - best
-    _require(rounds is not None, "rounds must be given, or best with eta")
-    rounds = -1 if rounds is None else rounds
-    _require(0 <= rounds < math.inf, "rounds must be at least 0")
+        if eta is None:
+            message = "eta must be given with best"
+            raise ValueError(message)
+        return max(0.0, (eta * best + log_n) / -math.expm1(-eta) - best)
+    if rounds is None:
+        message = "rounds must be given, or best with eta"
+        raise ValueError(message)
     if eta is None:
         return math.sqrt(rounds * log_n / 2)
-    _require(0 < eta < math.inf, "eta must be positive")
     return eta * rounds / 8 + log_n / eta
 
 
+@checked()
 def exponentially_weighted_average(n: int, eta: float) -> float:
     """Bound the regret of the exponentially weighted average for an eta-exp-concave loss: ``ln n/eta``, whatever T.
 
@@ -65,10 +68,10 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
 
     """
-    _require(0 < eta < math.inf, "eta must be positive")
-    return _log(n) / eta
+    return math.log(n) / eta
 
 
+@checked(alpha=Range(above=0, below=1), prior=Range(above=0, most=1 + 1e-9))
 def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0, prior: float | None = None) -> float:
     """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
 
@@ -89,15 +92,13 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
     Herbster & Warmuth 1998.
 
     """
-    _require(0 < eta < math.inf, "eta must be positive")
-    _require(0 < alpha < 1, "alpha must be above 0 and below 1")
-    _require(0 <= switches < rounds, "switches must be at least 0 and fewer than rounds")
-    _require(prior is None or 0 < prior <= 1 + 1e-9, "prior must be above 0 and at most 1")
-    start = _log(n) if prior is None else -math.log(min(prior, 1.0))
+    require(switches < rounds, f"switches must be fewer than rounds, which is {rounds}, got {switches}")
+    start = math.log(n) if prior is None else -math.log(min(prior, 1.0))
     stay = (rounds - 1 - switches) * -math.log1p(-alpha)
-    return (start + switches * (_log(n) - math.log(alpha)) + stay) / eta
+    return (start + switches * (math.log(n) - math.log(alpha)) + stay) / eta
 
 
+@checked()
 def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
     """Bound AdaHedge's regret by V, the summed variance of losses under its weights, S their largest range in a round.
 
@@ -117,12 +118,11 @@ def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
     de Rooij, van Erven, Grunwald & Koolen 2014, thm 6.
 
     """
-    _require(0 <= variance < math.inf, "variance must be at least 0")
-    _require(0 <= widest < math.inf, "widest must be at least 0")
-    log_n = _log(n)
+    log_n = math.log(n)
     return 2 * math.sqrt(variance * log_n) + widest * (4 / 3 * log_n + 2)
 
 
+@checked()
 def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
     """Bound ML-Poly's regret to expert k when ``V_k``, and each other's V, are at most ``squares``; |r| at most 1.
 
@@ -143,11 +143,10 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 
     """
     others = squares if largest is None else largest
-    _require(0 <= squares < math.inf and 0 <= others < math.inf, "squares must be at least 0")
-    _log(n)
     return math.sqrt((1 + squares) * n * (1 + math.log1p(others)))
 
 
+@checked(eta=Range(above=0, most=0.5))
 def boa(n: int, eta: float, squares: float) -> float:
     """Bound BOA's regret to expert k at a fixed rate, ``eta |r| <= 1/2``: ``ln n/eta + eta V_k``.
 
@@ -165,11 +164,10 @@ def boa(n: int, eta: float, squares: float) -> float:
     Wintenberger 2017.
 
     """
-    _require(0 < eta <= 0.5, "eta must be above 0 and at most 1/2")
-    _require(0 <= squares < math.inf, "squares must be at least 0")
-    return _log(n) / eta + eta * squares
+    return math.log(n) / eta + eta * squares
 
 
+@checked()
 def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
     """Bound BOA's regret to expert k with the rates ``min(1/2, sqrt(ln n/(1 + V_k)))``, or ``V_k`` for ``1 + V_k``.
 
@@ -199,8 +197,7 @@ def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
 
     """
     others = squares if largest is None else max(squares, largest)
-    _require(0 <= squares < math.inf and 0 <= others < math.inf, "squares must be at least 0")
-    log_n = _log(n)
+    log_n = math.log(n)
     root = math.sqrt(max(log_n, math.log(2)))
     c = math.sqrt(1 + 1 / (4 * root**2))
     cost = squares / 2
@@ -210,6 +207,7 @@ def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
     return cost + (log_n + math.log1p(drift / math.e)) * max(2.0, math.sqrt(1 + squares) / root)
 
 
+@checked()
 def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
     """Bound ML-Prod's regret to expert k: as `boa_adaptive`, for ``ln(1 + x) >= x - x^2`` from -1/2 on.
 
@@ -230,6 +228,7 @@ def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
     return boa_adaptive(n, squares, largest)
 
 
+@checked()
 def ogd(n: int, rounds: int, longest: float | None = None) -> float:
     """Bound the regret of projected gradient descent on the simplex to any mix of the n experts.
 
@@ -250,13 +249,11 @@ def ogd(n: int, rounds: int, longest: float | None = None) -> float:
     Zinkevich 2003.
 
     """
-    _log(n)
-    _require(0 <= rounds < math.inf, "rounds must be at least 0")
     length = math.sqrt(n) if longest is None else longest
-    _require(0 <= length < math.inf, "longest must be at least 0")
     return length * (2 * math.sqrt(rounds) - 0.5) if rounds else 0.0
 
 
+@checked()
 def squint(n: int, squares: float, rounds: int) -> float:
     """Bound Squint's regret to expert k, improper prior on rates, |r| at most 1.
 
@@ -276,19 +273,6 @@ def squint(n: int, squares: float, rounds: int) -> float:
     Koolen & van Erven 2015, thm 4.
 
     """
-    _require(0 <= squares < math.inf, "squares must be at least 0")
-    _require(0 <= rounds < math.inf, "rounds must be at least 0")
-    _log(n)
     log_t = math.log(rounds + 1)
     first = math.sqrt(2 * squares) * (1 + math.sqrt(2 * math.log(n * (0.5 + log_t)))) if rounds else 0.0
     return first + 5 * math.log1p(n * (1 + 2 * log_t))
-
-
-def _require(holds: bool, message: str) -> None:  # noqa: FBT001
-    if not holds:
-        raise ValueError(message)
-
-
-def _log(n: int) -> float:
-    _require(1 <= n < math.inf, "n must be at least 1")
-    return math.log(n)

@@ -156,7 +156,7 @@ def test_bound() -> None:
     assert "halving does not take --r; it takes --n" in call("bound", "halving", "--r", 9, fails=2)
     assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
     assert "--name value" in call("bound", "halving", 3, fails=2)
-    assert "Error: " in call("bound", "halving", "--n", 0, fails=1)
+    assert "Error: " in call("bound", "halving", "--n", 0, fails=2)
 
 
 def test_bounds_of_experts() -> None:
@@ -173,7 +173,7 @@ def test_bounds_of_experts() -> None:
     assert "G (2 sqrt(T) - 1/2)" in shown
     assert "\nPremises\nNo losses of a round" in shown
     assert shown.endswith("\n\nIt takes --n --rounds [--longest]\n")
-    assert "rounds must be given, or best with eta" in call("bound", "hedge", "--n", 10, fails=1)
+    assert "rounds must be given, or best with eta" in call("bound", "hedge", "--n", 10, fails=2)
 
 
 def test_version_and_module() -> None:

@@ -331,11 +331,12 @@ def test_a_bad_round_is_named_and_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"alpha": 0}, "alpha must lie between 0 and 1"),
-        ({"alpha": 1}, "alpha must lie between 0 and 1"),
+        ({"alpha": 0}, "alpha must be a number above 0 and below 1"),
+        ({"alpha": 1}, "alpha must be a number above 0 and below 1"),
         ({"low": 1, "high": 1}, "low must be below high"),
-        ({"low": -math.inf}, "scale must be positive and finite"),
-        ({"scale": 0}, "scale must be positive"),
+        ({"low": -math.inf}, "scale must be given"),
+        ({"scale": 0}, "scale must be a number"),
+        ({"low": 0, "high": 1e-70}, "high - low must be a number"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], words: str) -> None:

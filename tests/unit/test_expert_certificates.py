@@ -65,7 +65,7 @@ def test_a_prior_in_the_formula() -> None:
         assert formula(8, 3, 0.5, prior=1 / 8) == pytest.approx(formula(8, 3, 0.5))
         assert formula(2, 0, 0.5, prior=1) == 0
         for prior in (0, 1.01, math.nan):
-            with pytest.raises(ValueError, match="prior must be above 0"):
+            with pytest.raises(ValueError, match="prior must be a number above 0"):
                 formula(2, 0, 0.5, prior=prior)
 
 

@@ -19,7 +19,7 @@ from mistakebound.losses import Given
 def test_by_hand() -> None:
     e = math.e
     assert regret_bounds.hedge(1, rounds=100) == 0
-    assert regret_bounds.hedge(8, rounds=6 * math.log(2)) == pytest.approx(3 * math.log(2))  # √(6 ln 2 · 3 ln 2/2)
+    assert regret_bounds.hedge(8, rounds=6) == pytest.approx(3 * math.sqrt(math.log(2)))  # √(6 · 3 ln 2/2)
     assert regret_bounds.hedge(3, rounds=16, eta=0.5) == pytest.approx(1 + 2 * math.log(3))
     best_rate = math.sqrt(8 * math.log(3) / 16)
     assert regret_bounds.hedge(3, rounds=16, eta=best_rate) == pytest.approx(regret_bounds.hedge(3, rounds=16))

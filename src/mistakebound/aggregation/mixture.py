@@ -127,7 +127,7 @@ def regrets(
     noise = steep * size if gradient else steep * size + abs(h) if math.isfinite(steep) else abs(h)
     r = without_rounding(r, served.awake, noise)
     refuse_sizes(r, h)
-    if any_unit and loss.id not in HAVE_UNITS:
+    if any_unit and 0 < noise < LEAST_LOSS and loss.id not in HAVE_UNITS:
         refuse_small(noise + abs(_loss_of(loss, served.forecast, outcome)), np.where(served.awake, np.abs(r), 0.0))
     return r, h
 

@@ -66,7 +66,12 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
             what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
             message = f"{theorem} {what}; {takes}"
             raise click.UsageError(message)
-        click.echo(known[theorem](**given))
+        try:
+            value = known[theorem](**given)
+        except ValueError as error:
+            message = f"{error}; {takes}"
+            raise click.UsageError(message) from None
+        click.echo(value)
 
 
 def options(names: Iterable[str]) -> str:

@@ -1,0 +1,176 @@
+"""Arguments of formulas, checked by their names: numbers in range, or a ValueError that says which one is not."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+from functools import wraps
+from itertools import zip_longest
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+LARGEST_COUNT = 2**1000
+"""Above it a count would not be a float."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a number must lie.
+
+    >>> Range(above=0).checked("eta", 0.5), Range(least=1, whole=True).checked("n", 3.0)
+    (0.5, 3)
+    >>> Range(above=0).checked("eta", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: eta must be a number above 0, got 0
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+    whole: bool = False
+    infinite: bool = False
+    """Whether it may be infinite."""
+
+    def checked(self, name: str, value: Any) -> Any:
+        """The value as a plain int or float; ValueError, which names the argument, if it does not lie here."""
+        number = self._plain(value)
+        if number is None:
+            message = f"{name} must be {self}, got {_shown(value)}"
+            raise ValueError(message)
+        return number
+
+    def _plain(self, value: Any) -> int | float | None:
+        number_like: Any = value
+        if isinstance(number_like, bool) or not isinstance(number_like, Real):
+            return None
+        try:
+            rounded = float(value)
+        except OverflowError:
+            return None
+        if self.whole and not (rounded.is_integer() and abs(rounded) <= LARGEST_COUNT):
+            return None
+        number: int | float = int(value) if self.whole else rounded
+        inside = (
+            (self.least is None or number >= self.least)
+            and (self.above is None or number > self.above)
+            and (self.most is None or number <= self.most)
+            and (self.below is None or number < self.below)
+            and (self.infinite or math.isfinite(number))
+        )
+        return number if inside and not math.isnan(number) else None
+
+    def __str__(self) -> str:
+        limits = [
+            f"{word} {limit:g}"
+            for word, limit in zip(
+                ("at least", "above", "at most", "below"), (self.least, self.above, self.most, self.below), strict=True
+            )
+            if limit is not None
+        ]
+        kind = "a whole number" if self.whole else "a number"
+        return f"{kind} {' and '.join(limits)}".strip()
+
+
+COUNT, POSITIVE, AT_LEAST_0 = Range(least=1, whole=True), Range(above=0), Range(least=0)
+SUM = Range(least=0, infinite=True)
+"""Losses or mistakes, which may be infinite: then so is the bound."""
+RANGES = {
+    "n": COUNT,
+    "k": COUNT,
+    "active": COUNT,
+    "r": Range(least=0, whole=True),
+    "rounds": Range(least=0, whole=True),
+    "switches": Range(least=0, whole=True),
+    "p": Range(least=2),
+    "c": Range(above=2),
+    "alpha": Range(above=1),
+    "beta": Range(least=0, below=1),
+    "delta": Range(above=0, most=1),
+    "eta": POSITIVE,
+    "margin": POSITIVE,
+    "threshold": POSITIVE,
+    "radius": POSITIVE,
+    "prior": Range(above=0, most=1),
+    "norm": AT_LEAST_0,
+    "update_margin": AT_LEAST_0,
+    "mass": AT_LEAST_0,
+    "m": AT_LEAST_0,
+    "variance": AT_LEAST_0,
+    "widest": AT_LEAST_0,
+    "squares": AT_LEAST_0,
+    "largest": AT_LEAST_0,
+    "longest": AT_LEAST_0,
+    "best": AT_LEAST_0,
+    "positives": SUM,
+    "hinge": SUM,
+    "squared_hinge": SUM,
+    "relative_entropy": SUM,
+}
+"""What the arguments of formulas are called, and where they lie unless a formula says otherwise."""
+
+
+def checked(**ranges: Range) -> Callable[[Callable[P, float]], Callable[P, float]]:
+    """Check the arguments of a formula by `RANGES`, and by ``ranges`` where those of this formula are others.
+
+    What may be left out may be None. A value too large for a float is infinite: true as a bound, and vacuous.
+    """
+
+    def decorate(formula: Callable[P, float]) -> Callable[P, float]:
+        parameters = inspect.signature(formula).parameters
+        names = list(parameters)
+        where = {name: ranges.get(name) or RANGES.get(name) for name in names}
+        left_out = {name for name, each in parameters.items() if each.default is None}
+
+        def check(name: str, value: Any) -> Any:
+            if value is None and name in left_out:
+                return None
+            if name == "strict":
+                return _truth(name, value)
+            found = where.get(name)
+            return value if found is None else found.checked(name, value)
+
+        @wraps(formula)
+        def with_checks(*given: P.args, **named: P.kwargs) -> float:
+            # Arguments that the formula does not take are left for the call to refuse.
+            plain: Any = [check(name, value) for name, value in zip_longest(names[: len(given)], given, fillvalue="")]
+            more: Any = {name: check(name, value) for name, value in named.items()}
+            try:
+                return float(formula(*plain, **more))
+            except OverflowError:
+                return math.inf
+
+        return with_checks
+
+    return decorate
+
+
+def require(holds: bool, message: str) -> None:  # noqa: FBT001
+    """Raise ValueError unless something holds."""
+    if not holds:
+        raise ValueError(message)
+
+
+def _truth(name: str, value: Any) -> bool:
+    """A truth value, also as 0 or 1."""
+    if isinstance(value, (bool, int)) and value in (0, 1):
+        return bool(value)
+    if type(value).__name__ in ("bool_", "bool"):  # numpy's, which need not be imported for it
+        return bool(value)
+    message = f"{name} must be True or False, got {_shown(value)}"
+    raise ValueError(message)
+
+
+def _shown(value: Any) -> str:
+    """A value in an error; what is long is cut short."""
+    try:
+        text = repr(value)
+    except ValueError:  # an int of thousands of digits
+        return "a number that is too large"
+    return text if len(text) <= 60 else f"{text[:50]}…"
