@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 WAIT = 0.05
 """Seconds between two looks at a file that may have grown."""
 
+HEED = 0.5
+"""Seconds after which a wait for a pipe is begun anew. Python handles signals in between: one that comes just before a
+read that blocks would be handled only after it."""
+
 
 class Dry(bytes):
     """What was there before nothing more was: it is not to be kept waiting for more."""
@@ -22,12 +26,17 @@ class Dry(bytes):
 
 def arriving(stream: Any, most: int) -> Iterator[bytes]:
     """What a pipe brings: up to ``most`` bytes at a time, but never waiting while there is something to be learned."""
-    ended = False
+    ended = emptied = False
     while not ended:
         pieces: list[bytes] = []
         size = 0
-        while not ended and size < most and (not pieces or _is_ready(stream)):
+        while emptied and not _is_ready(stream, HEED, unknown=True):
+            pass
+        while not ended and size < most and (not pieces or _is_ready(stream, 0, unknown=False)):
             piece = stream.read1(most - size)
+            emptied = (
+                len(piece) < most - size
+            )  # nothing is left in the stream's own buffer, of which select knows nothing
             ended = not piece
             pieces.append(piece)
             size += len(piece)
@@ -35,11 +44,11 @@ def arriving(stream: Any, most: int) -> Iterator[bytes]:
             yield b"".join(pieces) if size >= most else Dry(b"".join(pieces))
 
 
-def _is_ready(stream: Any) -> bool:
+def _is_ready(stream: Any, seconds: float, *, unknown: bool) -> bool:
     try:
-        return bool(select.select([stream], [], [], 0)[0])
+        return bool(select.select([stream], [], [], seconds)[0])
     except (OSError, ValueError):  # nothing that a system waits for, such as a text in memory
-        return False
+        return unknown
 
 
 class Follower:

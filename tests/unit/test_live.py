@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -254,6 +255,38 @@ def test_arriving_waits_for_nothing_and_loses_nothing() -> None:
         out.close()
         assert b"".join(arriving(stream, 1000)) == b"x" * 3000
     assert list(arriving(io.BufferedReader(io.BytesIO(b"abcde")), 2)) == [b"ab", b"cd", b"e"]
+
+
+def test_no_read_of_a_pipe_blocks_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """BUG: a signal that came just before such a read was handled only after it, when more input had come."""
+    read, write = os.pipe()
+    look, waits = select.select, []
+
+    class Pipe:
+        def fileno(self) -> int:
+            return read
+
+        def read1(self, size: int) -> bytes:
+            assert look([read], [], [], 0)[0], "this would block"
+            return os.read(read, size)
+
+    def looked(*given: Any) -> Any:
+        waits.append(given[-1])
+        if len(waits) == 5:
+            os.write(write, b"b")
+        return look(*given[:-1], 0)
+
+    monkeypatch.setattr(select, "select", looked)
+    try:
+        os.write(write, b"a")
+        pieces = arriving(Pipe(), 100)
+        assert next(pieces) == b"a"
+        assert next(pieces) == b"b"
+        os.close(write)
+        assert list(pieces) == []
+    finally:
+        os.close(read)
+    assert max(waits) <= 1  # seconds, after each of which Python handles signals
 
 
 @pytest.mark.parametrize("labels", [("1", "0"), ("1", "2"), ("spam", "ham")])
