@@ -65,7 +65,7 @@ class Reading:
         need(form in FORMATS and type(zero_based) is bool, wrong)
         need((label is None or type(label) is str) and isinstance(table, dict), wrong)
         need(is_list_of(str, columns), wrong)
-        need(not (fault_of_table(table) or fault_of({**table, "label": label})), wrong)
+        need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), wrong)
         pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
         return cls(form, label, zero_based, {**table, **pairs}, columns)
 

@@ -12,7 +12,7 @@ from mistakebound.cli.advice import Wanted, advice_of, distinct
 from mistakebound.cli.advisers import grouped
 from mistakebound.columns import read_columns
 from mistakebound.oracles import best_linear
-from mistakebound.tables import has_header
+from mistakebound.tables import separator_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def test_two_of_many_columns_have_one_name() -> None:
 
 
 def test_a_header_is_known_by_many_columns() -> None:
-    assert has_header(wide_table("2"), ",", NAMES) is True
+    assert separator_of(wide_table("2"), ";", NAMES) == ","
 
 
 def test_many_columns_are_read_and_found_by_name(tmp_path: Path) -> None:
