@@ -20,15 +20,15 @@ def main() -> None:
     learners = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Elimination": mb.Elimination()}
     for learner in learners.values():
         learner.run(*stream)
-    certificates = {name: learner.certify() for name, learner in learners.items()}
+    certificates = {name: learner.certify(X=stream.X, y=stream.y) for name, learner in learners.items()}
     print("rounds " + "".join(f"{name + ' mistakes':>24}" for name in learners))
     for t in (1, 10, 100, 1000, 10_000, 20_000):
         print(f"{t:>6} " + "".join(f"{learner.ledger_.mistake_curve[t - 1]:>24}" for learner in learners.values()))
-    print("\nCertificates, recomputed from the mistaken rounds alone:\n")
+    print("\nCertificates, recomputed in a second pass over the whole stream:\n")
     for name, certificate in certificates.items():
         print(f"{name}\n{certificate}\n")
     found = certificates["Winnow"].comparator["variables"]
-    print(f"Winnow's mistakes alone are explained by the OR of the variables {', '.join(found)}.")
+    print(f"The labels of all rounds are the OR of the variables {', '.join(found)}.")
     path = Path("demo") / "mistakes.png"
     path.parent.mkdir(exist_ok=True)
     figure = plot.mistakes({name: (learner.ledger_, certificates[name]) for name, learner in learners.items()})
