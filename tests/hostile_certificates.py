@@ -18,7 +18,7 @@ from typing import Any
 from click.testing import CliRunner
 
 import mistakebound as mb
-from mistakebound.certificate import recheck
+from mistakebound.certification import recheck
 from mistakebound.cli import main
 from mistakebound.cli.document import seal
 from mistakebound.evidence import Evidence

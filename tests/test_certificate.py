@@ -15,7 +15,7 @@ from test_parity import OPTIONS
 from test_traces import LEARNERS
 
 import mistakebound as mb
-from mistakebound.certificate import recheck
+from mistakebound.certification import recheck
 from mistakebound.ledger import Ledger
 from mistakebound.rules import RULES
 from mistakebound.theorems import THEOREMS

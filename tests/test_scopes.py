@@ -11,7 +11,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import mistakebound as mb
-from mistakebound.certificate import recheck, rounded_up
+from mistakebound.certificate import rounded_up
+from mistakebound.certification import recheck
 from mistakebound.replay import whole_stream
 from mistakebound.theorems import THEOREMS
 

@@ -27,7 +27,8 @@ from mistakebound.ledger import Ledger
 
 if TYPE_CHECKING:
     from mistakebound import adversaries, bounds, experts, forecasters, losses, oracles, streams, theorems
-    from mistakebound.certificate import Certificate, certify
+    from mistakebound.certificate import Certificate
+    from mistakebound.certification import certify
     from mistakebound.sources import Source
 
 __version__ = "0.1.0"
@@ -58,7 +59,7 @@ __all__ = [
 
 # Loaded when first used, so that importing stays quick and needs no scipy.
 _MODULES = frozenset({"adversaries", "bounds", "experts", "forecasters", "losses", "oracles", "streams", "theorems"})
-_FROM_MODULES = {"Certificate": "certificate", "certify": "certificate", "Source": "sources"}
+_FROM_MODULES = {"Certificate": "certificate", "certify": "certification", "Source": "sources"}
 
 
 def __getattr__(name: str) -> Any:

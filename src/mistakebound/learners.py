@@ -59,7 +59,7 @@ class LinearLearner(Estimator):
         >>> certificate.status, certificate.scope
         ('holds', 'whole stream')
         """
-        from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
+        from mistakebound.certification import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         if X is None and y is None:
             return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)

@@ -94,4 +94,4 @@ def test_others_have_no_expectation() -> None:
     found = master.certify()
     assert found.expected is None
     assert json.loads(found.to_json())["expected"] is None
-    assert str(found).startswith(f"✓ weighted-majority: {found.mistakes} mistakes in 20 rounds, ")
+    assert str(found).startswith(f"✓ weighted-majority on the whole stream: {found.mistakes} mistakes in 20 rounds, ")

@@ -145,7 +145,7 @@ def test_threads_and_copies() -> None:
 
 
 def test_a_later_run_alone_proves_nothing() -> None:
-    from mistakebound.certificate import certify
+    from mistakebound.certification import certify
 
     learner = WeightedMajority()
     learner.run([[1, 0]] * 5, [1] * 5)

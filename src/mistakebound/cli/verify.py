@@ -152,7 +152,7 @@ def check(
         answer.say(model, "the model that was learned", "not the model that was learned" if other else "")
         answer.other_model = int(other)
     if check_certificate(said["certificate"], ledger, stream, answer) == "incomplete":
-        from mistakebound.certificate import certify  # noqa: PLC0415
+        from mistakebound.certification import certify  # noqa: PLC0415
         from mistakebound.evidence import WholeStream  # noqa: PLC0415
 
         click.echo(f"\nNot all examples were kept then. With all of them:\n{certify(WholeStream(ledger, stream))}")
@@ -209,7 +209,7 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
     """The theorem with its comparator, checked on what happened in the replay; returns the status that it found."""
     import numpy as np  # noqa: PLC0415
 
-    from mistakebound.certificate import recheck  # noqa: PLC0415
+    from mistakebound.certification import recheck  # noqa: PLC0415
     from mistakebound.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
 
     told_certificate = mb.Certificate.from_object(said)

@@ -197,7 +197,7 @@ class WeightedMajority(Counting):
 
     def certify(self) -> Certificate:
         """Mistakes beside what the rule's theorem allows."""
-        from mistakebound.certificate import certify  # noqa: PLC0415 - it needs scipy, which import must not
+        from mistakebound.certification import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
 
