@@ -11,6 +11,7 @@ from typing import Any
 from mistakebound import schema
 from mistakebound.escaping import escaped
 from mistakebound.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise
+from mistakebound.plural import many
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
 
 HOLDS, VACUOUS, DOES_NOT_APPLY = "holds", "vacuous", "does not apply"
@@ -36,11 +37,11 @@ class Certificate:
         is circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a
         bug of mistakebound); ``incomplete`` (not all examples were kept, so nothing can be said).
     bound : float
-        On the number of updates, which the mistakes are among (they are the same without an update margin). Never
-        below the count that it covers, unless the status is ``violated``.
+        Upper bound on the number of updates, mistakes included; without an update margin the two are equal. At least
+        the number that was counted, unless the status is ``violated``.
     comparator : dict
-        The witness: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``, its ``margin``, and what makes the
-        bound readable: its own ``mistakes`` over the same rounds, its ``norm`` and its ``loss``.
+        One fixed rule that the learner is compared with: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``
+        and its ``margin``; also its own ``mistakes``, ``norm`` and ``loss`` in the same rounds.
     """
 
     theorem: str
@@ -55,7 +56,7 @@ class Certificate:
     premises: tuple[Premise, ...]
     comparator: dict[str, Any] = field(default_factory=dict)
     note: str = ""
-    """What else should be known: why it is vacuous; of a randomized rule, what was drawn."""
+    """Why the status is ``vacuous``; for a randomized rule, which predictions were drawn."""
     expected: float | None = None
     """Of a randomized rule: the expected number of mistakes, which is what the bound speaks of."""
 
@@ -86,9 +87,10 @@ class Certificate:
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
-        counted = f"{self.mistakes} mistakes" if self.expected is None else f"{self.expected:.6g} expected mistakes"
+        counted = many(self.mistakes, "mistake") if self.expected is None else f"{self.expected:.6g} expected mistakes"
         bound = "no bound" if math.isinf(self.bound) else f"bound {rounded_up(self.bound)}"
-        first = f"{sign} {self.theorem} on the {self.scope}: {counted} in {self.rounds} rounds, {bound}: {self.status}"
+        rounds = many(self.rounds, "round")
+        first = f"{sign} {self.theorem} on the {self.scope}: {counted} in {rounds}, {bound}: {self.status}"
         return "\n".join([escaped(first), *(f"    {line}" for line in self.details())])
 
     def details(self) -> list[str]:
@@ -96,19 +98,27 @@ class Certificate:
         lines = [self.note] if self.note else []
         known = self.comparator
         if "mistakes" in known and not math.isinf(self.bound):
-            lines.append(
-                f"the comparator makes {known['mistakes']:,} mistakes, this learner {self.mistakes:,}, "
-                f"the theorem allows {rounded_up(self.bound)}"
-            )
-        if "norm" in known:
+            lines.append(self._beside_the_comparator(known["mistakes"]))
+        if {"norm", "loss"} <= set(known) and self.theorem in THEOREMS:
             chosen = "chosen in hindsight" if self.hindsight else "given"
             margin = f", γ = {known['margin']:.6g}" if "margin" in known else ""
             named = THEOREMS[self.theorem].norm_is
-            lines.append(f"comparator {chosen}: {named} = {known['norm']:.6g}, loss = {known['loss']:.6g}{margin}")
+            lines.append(f"comparator {chosen}: {named} = {known['norm']:.6g}, loss = {known['loss']:,.6g}{margin}")
         lines += [
             f"{'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
         ]
         return list(map(escaped, lines))
+
+    def _beside_the_comparator(self, mistakes: int) -> str:
+        """The comparator's mistakes, the learner's and the bound, and of how many rounds."""
+        counted = max(self.mistakes, self.updates)
+        checked = self.rounds if self.scope == WHOLE_STREAM else counted
+        updates = f" ({many(self.updates, 'update')})" if self.updates > self.mistakes else ""
+        rest = f"; the other {many(self.rounds - checked, 'round')} were not checked" if checked < self.rounds else ""
+        return (
+            f"in these {many(checked, 'round')} the comparator makes {many(mistakes, 'mistake')}, this learner "
+            f"{self.mistakes:,}{updates}, the theorem allows {rounded_up(self.bound)}{rest}"
+        )
 
 
 def rounded_up(bound: float) -> str:
@@ -117,7 +127,7 @@ def rounded_up(bound: float) -> str:
     >>> rounded_up(44.0), rounded_up(12588.2751), rounded_up(1234567.2)
     ('44', '12,588.3', '1,234,568')
     """
-    if bound >= 1e15:
+    if bound >= 1e15 or 0 < bound < 1e-3:
         return f"{bound:.6g}"
     digits = max(6, len(str(int(bound))))
     exact = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from mistakebound.ledger import Ledger
 
 CHANCE = 3.0
-"""A comparator chosen in hindsight must bring the bound this many √T below the number of rounds T: on coin flips,
-chance alone brings it about one √T below."""
+"""A bound with a comparator chosen in hindsight says something if it is below T − CHANCE·√T. On random labels, such a
+search reaches about T − √T."""
 
 
 def certify(
@@ -35,7 +35,7 @@ def certify(
         A ledger of a learner's whole life, or of its first run: premises are then checked on the mistaken rounds. Or
         evidence of the whole stream, from ``replay.whole_stream``.
     theorem : str, optional
-        An id of THEORY §2.
+        An id that ``mistakebound bound`` lists.
     comparator : array, dict or sequence of variables, optional
         The witness. Found in hindsight over the same rounds if not given.
     margin : float, optional
@@ -71,7 +71,7 @@ def certify(
 
 
 def _far_from_separable(agnostic: list[Certificate]) -> bool:
-    """Whether comparators that may err do so too often for others that may not to be worth a search."""
+    """Whether all agnostic comparators err too often for a search for a separating one to be worthwhile."""
     return all(c.comparator.get("mistakes", 0) > NEARLY * c.rounds for c in agnostic)
 
 
@@ -84,7 +84,7 @@ def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
     theorem = _find(told.theorem, evidence.ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in told.comparator:
-        message = f"the comparator of {theorem.id} has no {other}"
+        message = f"{theorem.id} does not take a comparator with {other}"
         raise ValueError(message)
     comparator = _read_back(evidence, told.comparator)
     if comparator is None:
@@ -113,7 +113,7 @@ def _of_experts(ledger: ExpertLedger) -> Certificate:
         rounds=ledger.rounds,
         mistakes=ledger.mistakes,
         updates=ledger.rounds,
-        bound=bound if broken else max(bound, float(ledger.mistakes) if not theorem.randomized else bound),
+        bound=bound if broken or theorem.randomized else max(bound, float(ledger.mistakes)),
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=premises,
         comparator={} if against is None else {"variables": [against.name]},
@@ -128,7 +128,7 @@ def _find(theorem: str, rule: str) -> Theorem:
         raise ValueError(message)
     found = THEOREMS[theorem]
     if found.rule != rule:
-        message = f"{theorem} speaks of {found.rule}, but this ledger is of {rule}"
+        message = f"{theorem} speaks of {found.rule}, but this learner is {rule}"
         raise ValueError(message)
     return found
 
@@ -149,8 +149,9 @@ def _with_theorem(
     def certificate(bound: float = math.inf, witness: Witness | None = None) -> Certificate:
         return _certificate(evidence, theorem, premises, bound, witness, hindsight=hindsight)
 
-    premises.append(evidence.complete if not evidence.complete.holds else evidence.replayed)
-    if not evidence.complete.holds:
+    complete = evidence.complete
+    premises.append(evidence.replayed if complete.holds else complete)
+    if not complete.holds:
         return certificate()
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.examples):
         # No round to sum over: nothing to search for. But a comparator that was given must be one, and is shown.
@@ -159,7 +160,7 @@ def _with_theorem(
     if comparator is None and search and evidence.X.nnz:
         comparator, margin = _searched(evidence, theorem)
     if comparator is None:
-        premises.append(Premise(f"some comparator fits {evidence.every_round}", False))
+        premises.append(Premise(f"{theorem.asks} in {evidence.every_round}", False, "none was found"))
         return certificate()
     witness = theorem.read(evidence, comparator, margin)
     premises += theorem.premises(evidence, witness)
@@ -168,7 +169,7 @@ def _with_theorem(
     try:
         bound = theorem.bound(evidence, witness)
     except (ValueError, ArithmeticError) as error:
-        premises.append(Premise("the bound is within reach of float64", False, str(error)))
+        premises.append(Premise("the bound can be computed in float64", False, str(error)))
         bound = math.inf
     return certificate(math.inf if math.isnan(bound) else bound, witness)
 
@@ -232,28 +233,32 @@ def _status(
     broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + ROUNDING)
     if broken:
         return VIOLATED, ""
-    reason = _says_nothing(evidence, bound, paid=theorem.agnostic or loss > 0, hindsight=hindsight)
+    reason = _vacuous_because(evidence, bound, pays_loss=theorem.agnostic or loss > 0, hindsight=hindsight)
     return (VACUOUS if reason else HOLDS), reason
 
 
-def _says_nothing(evidence: Evidence, bound: float, *, paid: bool, hindsight: bool) -> str:
-    """Why a true bound says nothing, if so. ``paid``: the comparator's losses are part of it."""
+def _vacuous_because(evidence: Evidence, bound: float, *, pays_loss: bool, hindsight: bool) -> str:
+    """Return why a true bound says nothing, if so. ``pays_loss``: the comparator's losses are part of it."""
     ledger = evidence.ledger
     counted = max(ledger.mistakes, ledger.updates)
     if evidence.scope == MISTAKEN_ROUNDS:
         if counted == 0:
-            return "there was no mistake: over no rounds every theorem allows none"
-        if paid and (hindsight or bound <= counted * (1 + ROUNDING)):
+            return "there was no mistake, so no round was checked"
+        if pays_loss and (hindsight or bound <= counted * (1 + ROUNDING)):
             return CIRCULAR
-    limit = ledger.rounds - (CHANCE * math.sqrt(ledger.rounds) if hindsight else 0.0)
+    rounds = ledger.rounds
+    limit = rounds - (CHANCE * math.sqrt(rounds) if hindsight else 0.0)
     if bound * (1 + ROUNDING) < limit:
         return ""
-    reach = f"T − 3√T = {max(limit, 0.0):,.6g}, which chance alone may reach" if hindsight else "the number of rounds"
-    return f"the bound is not below {reach}"
+    if bound * (1 + ROUNDING) >= rounds:
+        return f"the bound is not below the number of rounds, {rounds:,}"
+    if limit <= 0:
+        return f"{rounds} rounds are too few for a comparator that was chosen in hindsight"
+    return f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g}"
 
 
 CIRCULAR = (
-    "circular: over the mistaken rounds alone a comparator of no use allows as many mistakes as there were; "
+    "circular: on the mistaken rounds alone even a useless comparator gives a bound equal to the number of mistakes; "
     "certify over the whole stream"
 )
 
@@ -294,7 +299,7 @@ def _read_back(evidence: Evidence, described: dict[str, Any]) -> Any:
         position = -1 if evidence.ledger.named or not name.isdecimal() or len(name) >= 20 else int(name)
         found = ids.get(name, position if position < evidence.features else -1)
         if found < 0:
-            message = f"the comparator has a feature {name!r}, which is in none of these rounds"
+            message = f"the comparator has a feature {name!r}, which none of these rounds has"
             raise ValueError(message)
         return found
 

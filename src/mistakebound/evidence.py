@@ -84,7 +84,7 @@ class Evidence:
     @property
     def complete(self) -> Premise:
         """Whether every round is here."""
-        kept = f"{len(self.examples)} were: raise keep_bytes, or certify over the whole stream"
+        kept = f"only {len(self.examples)} were: set a larger keep_bytes, or certify over the whole stream"
         return Premise("every mistaken example was kept", self.ledger.complete, "" if self.ledger.complete else kept)
 
     @property
@@ -272,8 +272,8 @@ class WholeStream(Evidence):
     @property
     def complete(self) -> Premise:
         """Whether every round is here."""
-        kept = "" if self._stream.complete else f"{len(self.examples)} of {self._stream.rounds} did"
-        return Premise("every example of the stream fits into memory", self._stream.complete, kept)
+        kept = "" if self._stream.complete else f"{len(self.examples)} of {self._stream.rounds} were"
+        return Premise("every example of the stream was kept in memory", self._stream.complete, kept)
 
     @cached_property
     def times(self) -> FloatArray | float:
@@ -285,4 +285,4 @@ class WholeStream(Evidence):
     @property
     def replayed(self) -> Premise:
         """A second pass over the stream gave the same mistakes and weights, or there would be no such evidence."""
-        return Premise("a second pass over the stream gives the same mistakes and weights", True)
+        return Premise("learning the stream again gives the same mistakes and weights", True)

@@ -32,22 +32,24 @@ class LinearLearner(Estimator):
         X: Any = None,
         y: Any = None,
     ) -> Certificate:
-        """Mistakes beside what a theorem allows, with its premises checked.
+        """Compare the mistakes with the bound of a theorem, and check its premises.
 
-        With X and y they are checked on the whole stream, in a second pass over it; otherwise on the rounds with a
-        mistake only. Without theorem and comparator: those found in hindsight that give the smallest bound.
+        With X and y the premises are checked on the whole stream, in a second pass over it; otherwise on the rounds
+        with a mistake only. Without theorem and comparator, those that give the smallest bound are searched for.
 
         Parameters
         ----------
         theorem : str, optional
-            An id of THEORY §2, such as ``"novikoff"``.
+            An id that ``mistakebound bound`` lists, such as ``"novikoff"``.
         comparator : array, dict or sequence of variables, optional
             The witness u, or the variables of a disjunction; found in hindsight if not given.
         margin : float, optional
             The γ at which an agnostic theorem measures hinge losses.
         X, y : optional
-            The stream that this learner learned from, in the same order; X may be a Source. If the learner made
-            several passes, every sum counts as often. ValueError if the learner learned from something else.
+            The stream that this learner learned from, in the same order; X may be a Source. After several passes each
+            example counts once per pass. ValueError if a replay gives other predictions, mistakes or weights; a
+            change that alters none of these is not noticed (``run --certificate`` compares files byte by byte). A
+            stream of more than some 350 million non-zeros is *incomplete*.
 
         Examples
         --------

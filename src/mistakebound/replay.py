@@ -23,6 +23,8 @@ STREAM_BYTES = 4 << 30
 """Memory for the examples of a whole stream, 12 bytes a non-zero: some 350 million of them."""
 EVERY_ROUND = PerceptronRule(update_margin=1e300)
 """No score exceeds its update margin, so it updates in every round, and every example is kept."""
+KEPT = 16 << 20
+"""Predictions that are compared, a byte each: as many as a learner keeps by default."""
 OTHER = "certify needs the stream that this learner learned from, in the same order"
 
 
@@ -50,8 +52,10 @@ class Replica(Learner):
             self._run_rows(read_matrix(X), y)
 
     def agrees(self) -> bool:
-        """Whether the original made the same mistakes, and has the same weights."""
+        """Whether the original made the same predictions and mistakes, and has the same weights."""
         mine, other = self._begun(), self._original._begun()  # noqa: SLF001
+        if not np.array_equal(*_common(mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT))):
+            return False
         (z, bias_z), (other_z, other_bias_z) = mine.engine.z(), other.engine.z()
         return (
             mine.counts == other.counts
@@ -59,6 +63,12 @@ class Replica(Learner):
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
             and mine.engine.names() == other.engine.names()
         )
+
+
+def _common(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two arrays, each as far as the shorter one reaches: a learner keeps so many of its predictions."""
+    length = min(len(a), len(b))
+    return a[:length], b[:length]
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
@@ -75,7 +85,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
     if ledger.rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
-    replica = Replica(learner, ledger.rule, 0)
+    replica = Replica(learner, ledger.rule, KEPT)
     recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
     try:
         if hasattr(X, "parts"):  # a Source
@@ -86,7 +96,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
         message = f"{OTHER}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
-        message = f"{OTHER}: a replay of these {ledger.rounds} rounds gives other mistakes or weights"
+        message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return WholeStream(ledger, recorder.ledger_)
 
@@ -99,22 +109,22 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
     recorder.play(X, y)
     rows = recorder.ledger_.rounds
     if rows == 0 or rounds % rows:
-        message = f"{OTHER}: X has {rows} rounds, and it has learned {rounds}"
+        message = f"{OTHER}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
     for _ in range(rounds // rows):
         replica.play(X, y)
 
 
 def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner, passes: int | None = None) -> None:
-    """Learn at most ``rounds`` examples of files that are read again and again; recorders hear the first pass."""
+    """Learn at most ``rounds`` examples, reading the files repeatedly; recorders learn the first pass only."""
     left = rounds
     for number in count() if passes is None else range(passes):
         before = left
         for part in learner.parts_of(source):
             learned, wrong = learner.run_part(part, 0, left)
             for recorder in recorders if number == 0 else ():
-                heard, fault = recorder.run_part(part, 0, learned.rounds)
-                if heard.rounds != learned.rounds:
+                recorded, fault = recorder.run_part(part, 0, learned.rounds)
+                if recorded.rounds != learned.rounds:
                     raise StreamError(fault)
             left -= learned.rounds
             if left <= 0:

@@ -94,10 +94,10 @@ def test_certificate_in_words(mail: Path) -> None:
     assert "✓ the learner was fresh in the first round" in output
     certificate = mb.certify(mb.Perceptron().run([[1.0]], [-1]), "novikoff")
     words = {
-        "holds": "allows 1 mistakes, there were 1",
-        "vacuous": "allows 1 mistakes, there were 1",
-        "does not apply": "asks for something",
-        "incomplete": "nothing can be said",
+        "holds": "allows 1 mistakes; there were 1",
+        "vacuous": "allows 1 mistakes; there were 1",
+        "does not apply": "has a premise that fails",
+        "incomplete": "was not checked",
         "violated": "bug",
     }
     for status, word in words.items():

@@ -74,9 +74,11 @@ def test_standard_input_pipes_and_no_mistakes(tmp_path: Path) -> None:
     assert "tells the truth" in call("verify", tmp_path / "c.json", tmp_path / "a.svm")
     assert "tells the truth" in call("verify", tmp_path / "c.json", "-", text=text)
     assert "✗" in call("verify", tmp_path / "c.json", "-", text=text + "1 1:1\n", fails=1)
-    for few in ("", "1 1:1\n1 2:1\n"):
-        call("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json", text=few)
-        assert "tells the truth" in call("verify", tmp_path / "c.json", "-", text=few)
+    few, words = "1 1:1\n1 2:1\n", ("run", "-", "--learner", "perceptron", "--certificate")
+    call(*words, tmp_path / "c.json", text=few)
+    assert "tells the truth" in call("verify", tmp_path / "c.json", "-", text=few)
+    assert "no examples" in call(*words, tmp_path / "none.json", text="", fails=1)
+    assert not (tmp_path / "none.json").exists()
 
 
 def test_every_flipped_number_is_found_out(told: tuple[Path, Path, Path]) -> None:
@@ -201,9 +203,9 @@ def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pyte
         ("", "is no JSON"),
         ("garbage", "is no JSON"),
         ("[]", "no JSON object"),
-        ("{}", "not a certificate of format 2"),
-        ('{"format": 1}', "not a certificate of format 2"),
-        ('{"format": true}', "not a certificate of format 2"),
+        ("{}", "needs a certificate of format 2"),
+        ('{"format": 1}', "needs a certificate of format 2"),
+        ('{"format": true}', "needs a certificate of format 2"),
         ('{"format": 2}', "it should say format, learner"),
         ("[" * 100_000, "is no JSON"),
         ('{"a": 1, "a": 2}', "comes twice"),

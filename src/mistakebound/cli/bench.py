@@ -13,7 +13,7 @@ import click
 import mistakebound as mb
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import json_of, told
-from mistakebound.cli.summary import many
+from mistakebound.plural import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,9 +18,10 @@ from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
-from mistakebound.cli.summary import STOPPED, many, options_of, share, size, stopped_by
+from mistakebound.cli.summary import STOPPED, options_of, share, size, stopped_by
 from mistakebound.escaping import escaped
 from mistakebound.parts import START
+from mistakebound.plural import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,9 @@ def compare(
       rate       mistakes per round
       last half  the same in the last half of the rounds
       seconds    for learning, without reading
-      bound      what a theorem allows, where that is known at once or with --certify
+      bound      what a theorem allows, where that is known at once or with --certify; otherwise –
+      status     of the certificate (--certify): holds, vacuous (true, but it says nothing),
+                 does not apply (a premise of the theorem fails)
       learner    what `mistakebound run` takes to do the same
 
     Winnow's threshold is four times the most features of the first hundred lines. Learners that cannot take this
@@ -190,14 +193,18 @@ def threshold(part: Part) -> float:
 
 def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.Source, seconds: float) -> str:
     """The table, those that are not in it, and what to do next."""
-    lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}  learner"]
+    certified = any(each.certificate for each in ranked)
+    status = f" {'status':>15}" if certified else ""
+    lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}{status}  learner"]
     for each in ranked:
         curve = each.curve
-        bound = "–" if each.bound is None else f"{each.bound:,.6g}"
+        status = f" {each.certificate.status if each.certificate else '':>15}" if certified else ""
         lines.append(
             f"{curve.mistakes:>12,} {curve.mistakes / max(curve.rounds, 1):>8.4f} {curve.late_rate():>10.4f} "
-            f"{each.seconds:>8.3f} {bound:>12}  {each.name}"
+            f"{each.seconds:>8.3f} {in_digits(each.bound):>12}{status}  {each.name}"
         )
+    if certified:
+        lines += ["", "vacuous: the bound is true, but it says nothing; does not apply: a premise of the theorem fails"]
     refused = [each for each in contenders if each.reason]
     if refused:
         lines += ["", "not for this stream:", *(f"  {each.name}: {escaped(each.reason)}" for each in refused)]
@@ -208,6 +215,15 @@ def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.So
     lines += ["", f"{many(rounds, 'round')}, {size(source.bytes)} read once, {seconds:.2f} s; {guess}"]
     lines += [f"fewest mistakes: mistakebound run ... --learner {best.name}"]
     return "\n".join(lines)
+
+
+def in_digits(bound: float | None) -> str:
+    """A bound for the table, rounded up."""
+    if bound is None:
+        return "–"
+    from mistakebound.certificate import rounded_up  # noqa: PLC0415 - it needs numpy
+
+    return rounded_up(bound)
 
 
 def as_object(

@@ -67,7 +67,8 @@ def read(path: str) -> dict[str, Any]:
     """Read a document and check every field of it; ModelError says which one is wrong. The replay checks its truth."""
     said = parse(Path(path).read_bytes(), "the certificate")
     known = type(said.get("format")) is int and said["format"] == FORMAT
-    need(known, f"it is not a certificate of format {FORMAT}: make it anew with 'mistakebound run --certificate'")
+    what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in said else "it is not one"
+    need(known, f"{what}; verify needs a certificate of format {FORMAT}, from 'mistakebound run --certificate'")
     fields(said, *SAID)
     schema.text(said["learner"], "learner", KINDS)
     need(isinstance(said["parameters"], dict), "parameters should be an object", field="parameters")

@@ -202,7 +202,7 @@ def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: 
 
 def in_words(report: Report, left: list[str]) -> str:
     """What a person sees."""
-    from mistakebound.cli.summary import many  # noqa: PLC0415
+    from mistakebound.plural import many  # noqa: PLC0415
 
     lines = str(report).split("\n")
     if len(report.pairs) > 1:

@@ -74,12 +74,12 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
     "--certificate",
     "certificate_to",
     type=OutputFile(replaced=True),
-    help="Write a certificate that 'verify' can check later.",
+    help="Write a certificate that 'verify' can check later, and print it.",
 )
 @click.option(
     "--certify",
     is_flag=True,
-    help="Read FILE a second time, find a comparator in hindsight, and show what its theorem allows.",
+    help="Read FILE a second time, search for the best comparator in hindsight, and print the certificate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
 @reading
@@ -123,10 +123,26 @@ def run(
       mistakes  wrong predictions so far, each made before the answer was known
       rate      mistakes per round so far
       since     mistakes per round since the line before
-      bound     what a theorem allows, if that costs nothing to tell, otherwise –
+      bound     what a theorem allows, if that costs nothing to compute, otherwise –
                 elimination: features so far, while no positive was missed
-                winnow with --relevant R: Littlestone's, for an OR of R features
-    On a terminal a bar below it tells how far the run is.
+                winnow with --relevant R: Littlestone's, for an OR of R features;
+                exceeded: there were more mistakes, so the label is not such an OR
+    On a terminal a bar below it shows how far the run is.
+
+    \b
+    The certificate (--certify) compares the mistakes with the bound of a theorem:
+      comparator      one fixed rule, such as weights u, that is chosen after the run
+                      because it gives the smallest bound
+      loss            how far the comparator falls short of the margin γ, summed over
+                      the rounds (hinge loss)
+      whole stream    premises were checked, and losses summed, in every round
+      mistaken rounds only in the rounds with a mistake: FILE cannot be read twice
+      holds           every premise holds, and the bound is clearly below the number
+                      of rounds; whether the learner is good is another question:
+                      compare it with "always saying ..."
+      vacuous         the bound is true, but so large that it says nothing
+      does not apply  a premise fails, so the theorem says nothing of this stream
+    'mistakebound bound' lists the theorems with their formulas.
 
     --follow waits at the end of the last file for more lines, as tail -F does, and learns each within a fraction of a
     second, once both labels have come (or at once with --classes). Ctrl-C ends it with the summary, the model saved,
@@ -172,9 +188,10 @@ def run(
             with uninterrupted:
                 if not kept:
                     keeper.save(model, out)
-        certificate = certified_run(model, journey, loaded=load_from is not None) if wanted and not nothing else None
-        if certificate and certificate_to:
-            stopped = write_certificate(model, certificate, journey, certificate_to) or stopped
+        wanted = wanted and table.rounds > 0
+        certificate = certified_run(model, journey, loaded=load_from is not None) if wanted else None
+        if certificate_to:
+            stopped = stopped_or_written(model, certificate, journey, certificate_to, stopped)
         if not nothing:
             remark_on_the_end(keeper, kept=kept)
         found = facts(model, source, table, stopped)
@@ -291,16 +308,22 @@ def refuse_what_a_model_has_settled(options: dict[str, Any], load_from: str | No
             raise click.UsageError(message)
 
 
-def write_certificate(
-    model: LinearLearner, certificate: mb.Certificate, journey: Journey, path: str
-) -> ValueError | None:
-    """Write it with all that it takes to check it, or return why nobody could."""
+def stopped_or_written(
+    model: LinearLearner,
+    certificate: mb.Certificate | None,
+    journey: Journey,
+    path: str,
+    stopped: BaseException | None,
+) -> BaseException | None:
+    """Write the certificate with all that it takes to check it; return why the run stopped, or why none is written."""
+    if certificate is None:
+        return stopped or ValueError("no certificate: there are no examples")
     if journey.replaced:
-        return ValueError(f"no certificate: {journey.source.files[-1]} was replaced, so nobody could check it")
+        return ValueError(f"no certificate: {journey.source.files[-1]} was replaced, so it could not be checked")
     from mistakebound.cli.document import document, write  # noqa: PLC0415 - most runs do without
 
     write(document(model, certificate, journey), path)
-    return None
+    return stopped
 
 
 def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -> BaseException | None:

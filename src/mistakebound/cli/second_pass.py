@@ -25,7 +25,8 @@ def certified(model: LinearLearner, source: mb.Source, *, loaded: bool = False) 
     loaded : bool
         Whether the learner had learned something else before.
     """
-    reason = "it went on with a saved model, whose earlier stream is not here" if loaded else _cannot_be_read(source)
+    saved = "the run continued a saved model, whose earlier examples are not available"
+    reason = saved if loaded else _cannot_be_read(source)
     if not reason:
         try:
             return model.certify(X=again(source)), ""

@@ -11,8 +11,8 @@ import numpy as np
 
 from mistakebound.cli.advice import CLASSES, LABELS
 from mistakebound.cli.hindsight import regrets_to_each
-from mistakebound.cli.summary import many
 from mistakebound.escaping import escaped
+from mistakebound.plural import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,6 +12,7 @@ import click
 from mistakebound.cli.making import DEFAULTS
 from mistakebound.cli.output import reason_of
 from mistakebound.escaping import escaped
+from mistakebound.plural import many
 
 if TYPE_CHECKING:
     import mistakebound as mb
@@ -126,15 +127,6 @@ def headline(found: dict[str, Any]) -> str:
     return f"{many(found['mistakes'], 'mistake')} in {many(found['rounds'], 'round')}"
 
 
-def many(count: int, thing: str) -> str:
-    """A number of things.
-
-    >>> many(1, "round"), many(2000, "round")
-    ('1 round', '2,000 rounds')
-    """
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
 def size(count: int) -> str:
     """A number of bytes.
 
@@ -172,15 +164,18 @@ def meaning(certificate: Certificate) -> str:
     from mistakebound.certificate import rounded_up  # noqa: PLC0415 - who has a certificate has imported it
 
     theorem, bound = certificate.theorem, rounded_up(certificate.bound)
-    counted = "mistakes" if certificate.updates == certificate.mistakes else "updates, all mistakes among them"
+    counted = "mistakes" if certificate.updates == certificate.mistakes else "updates (mistakes included)"
     count = f"{max(certificate.updates, certificate.mistakes):,}"
     if certificate.status in ("holds", "vacuous"):
-        return f"{theorem} allows {bound} {counted}, there were {count} in {certificate.rounds:,} rounds"
+        return f"{theorem} allows {bound} {counted}; there were {count} in {many(certificate.rounds, 'round')}"
     if certificate.status == "does not apply":
-        return f"{theorem} asks for something that these rounds do not have"
+        failed = next((each.statement for each in certificate.premises if not each.holds), "")
+        return escaped(f"{theorem} has a premise that fails: {failed}")
     if certificate.status == "incomplete":
+        if certificate.scope == "whole stream":
+            return f"{theorem} was not checked: the stream has more examples than fit into memory"
         return (
-            "there were too many mistaken examples to keep them all, so that nothing can be said from them alone; "
+            f"{theorem} was not checked: not all mistaken examples were kept; "
             "run again from a file, which can be read a second time"
         )
-    return f"{theorem} allows {bound} {counted}, there were {count}: this is a bug of mistakebound, please report it"
+    return f"{theorem} allows {bound} {counted}; there were {count}: this is a bug in mistakebound, please report it"

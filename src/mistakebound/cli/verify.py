@@ -49,9 +49,10 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
     Everything is learned from nothing, and compared with what CERTIFICATE says.
 
     CERTIFICATE is what "run --certificate" wrote, FILE the same files in the same order (- is standard input), wherever
-    they lie now and whether packed or not; Parquet and Arrow are the same byte for byte. How they are to be read, and
-    the learner with its parameters, is taken from the certificate. Every line of the answer says what agrees; exit code
-    1 if anything does not. Of a file that was followed, what came later does not matter.
+    they lie now and whether packed or not; Parquet and Arrow are the same byte for byte. How they are parsed, and the
+    learner with its parameters, is taken from the certificate. Each line of the answer is one check; exit code 1 if
+    anything differs. Of a file that was followed, what came later does not matter. The seal is a checksum of the
+    certificate: it detects accidents, not forgery. The replay detects forgery.
 
     \b
     Example:
@@ -59,15 +60,17 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
       mistakebound verify c.json stream.svm --model m.mb
     """
     with told(), ExitStack() as until_the_end:
-        from mistakebound.cli.document import read  # noqa: PLC0415 - "--help" needs none of it
+        from mistakebound.certificate import Certificate  # noqa: PLC0415 - "--help" needs none of it
+        from mistakebound.cli.document import read  # noqa: PLC0415
+        from mistakebound.cli.summary import meaning  # noqa: PLC0415
         from mistakebound.errors import ModelError  # noqa: PLC0415
 
         try:
             said = read(certificate)
         except ModelError as error:
-            message = f"{certificate} cannot be verified: {error}"
+            message = f"{certificate} cannot be verified: {error} (the order is: verify CERTIFICATE FILE...)"
             raise ModelError(message) from None
-        answer = Answer()
+        answer = Answer(files)
         check(said, [until_the_end.enter_context(kept(file)) for file in files], labels, model, threads, answer)
     name = escaped(certificate)
     if answer.differ and answer.differ == answer.other_model:
@@ -77,7 +80,8 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
     if answer.differ:
         click.echo(f"\n{name} does not tell the truth of this stream: {answer.differ} of {answer.asked} differ")
         sys.exit(1)
-    click.echo(f"\n{name} tells the truth of this stream.")
+    found = Certificate.from_object(said["certificate"])
+    click.echo(f"\n{name} tells the truth of this stream: {found.status} on the {found.scope}, {meaning(found)}.")
 
 
 @contextmanager
@@ -98,6 +102,8 @@ def kept(file: str) -> Iterator[str]:
 class Answer:
     """What agrees and what does not, a line each."""
 
+    names: tuple[str, ...] = ()
+    """Of the files, as they were given."""
     asked: int = 0
     differ: int = 0
     other_model: int = 0
@@ -155,7 +161,7 @@ def check(
         from mistakebound.certification import certify  # noqa: PLC0415
         from mistakebound.evidence import WholeStream  # noqa: PLC0415
 
-        click.echo(f"\nNot all examples were kept then. With all of them:\n{certify(WholeStream(ledger, stream))}")
+        click.echo(f"\nThe run did not keep all examples. With all of them:\n{certify(WholeStream(ledger, stream))}")
 
 
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
@@ -169,7 +175,7 @@ def check_stream(said: dict[str, Any], files: list[str], labels: str | None, ans
     wanted = len(said["stream"])
     short = len(files) < wanted or (said["ended"] and len(files) > wanted)
     answer.say("files", str(len(files)), f"told {wanted}, given {len(files)}" if short else "")
-    for file, text in zip(files, said["stream"], strict=False):
+    for name, file, text in zip(answer.names, files, said["stream"], strict=False):
         found = hashes(file, text["bytes"], text["bytes"] + 1)
         length = f"{text['bytes']:,} bytes"
         wrong = ""
@@ -179,7 +185,9 @@ def check_stream(said: dict[str, Any], files: list[str], labels: str | None, ans
             wrong = f"it is longer than {length}"
         elif found[0].hexdigest() != text["sha256"]:
             wrong = f"the SHA-256 of its {length} is another one"
-        answer.say(Path(text["file"]).name or "stream", f"{length}, SHA-256 {text['sha256'][:16]}...", wrong)
+        own, other = Path(name).name or "stream", Path(text["file"]).name
+        named = "" if own == other else f" ({other} in the certificate)"
+        answer.say(own, f"{length}, SHA-256 {text['sha256'][:16]}...{named}", f"{wrong}{named}" if wrong else "")
     if said["labels"] is None and labels is None:
         return
     if said["labels"] is None or labels is None:
@@ -222,8 +230,10 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
         answer.say("certificate", "", str(error))
         return ""
     for name, value in found.items():
-        if name != "premises" and (value or said[name]):
+        if name not in ("premises", "comparator") and (value or said[name]):
             answer.compare(name if name in ("theorem", "bound", "status") else f"its {name}", said[name], value)
+    for name in {**said["comparator"], **found["comparator"]}:
+        answer.compare(f"comparator: {name}", said["comparator"].get(name), found["comparator"].get(name))
     answer.compare("premises", len(said["premises"]), len(found["premises"]))
     for told_premise, premise in zip(said["premises"], found["premises"], strict=False):
         words = in_words(premise)
@@ -234,4 +244,4 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
 def in_words(premise: dict[str, Any]) -> str:
     """A premise in one line."""
     measured = f" ({premise['measured']})" if premise["measured"] else ""
-    return f"{'' if premise['holds'] else 'not '}{premise['statement']}{measured}"
+    return f"{'✓' if premise['holds'] else '✗'} {premise['statement']}{measured}"

@@ -51,6 +51,8 @@ class Theorem:
     """Whether the comparator is a set of variables rather than a vector."""
     agnostic: ClassVar[bool] = False
     """Whether it asks for no separation, but pays for what the comparator loses."""
+    asks: ClassVar[str] = "some u separates the labels: y(u·x) ≥ γ > 0"
+    """What a comparator must do, for a stream that has none."""
     norm_is: ClassVar[str]
     """What ``norm`` is, in the letters of the theorem."""
     in_hindsight: ClassVar[bool] = True

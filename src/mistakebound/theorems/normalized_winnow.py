@@ -147,7 +147,8 @@ class WinnowAgnostic(WinnowFixedRate):
         """γ large enough for the rate that was used."""
         yield self._unit(witness)
         gamma = self._gamma(evidence, witness)
-        yield Premise("0 < γ ≤ L", 0 < gamma <= evidence.radius(np.inf), f"γ = {gamma:.6g}")
+        radius = evidence.radius(np.inf)
+        yield Premise("0 < γ ≤ L", 0 < gamma <= radius, f"γ = {gamma:.6g}, L = {radius:.6g}")
         gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
         yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, γ = {gamma:.6g}")
 

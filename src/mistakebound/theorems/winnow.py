@@ -29,6 +29,7 @@ class Littlestone(Theorem):
     rule: ClassVar[str] = "winnow"
     takes_variables: ClassVar[bool] = True
     strictly_below: ClassVar[bool] = True
+    asks: ClassVar[str] = "the labels are an OR of some variables"
     norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
@@ -98,6 +99,7 @@ class LittlestoneSeparable(Theorem):
 
     id: ClassVar[str] = "littlestone-separable"
     rule: ClassVar[str] = "winnow"
+    asks: ClassVar[str] = "some μ ≥ 0 separates the labels: μ·x ≥ 1 or ≤ 1−δ"
     norm_is: ClassVar[str] = "Σμ"
 
     def search(self, evidence: Evidence) -> Witness | None:
@@ -166,6 +168,7 @@ class Elimination(Theorem):
     id: ClassVar[str] = "elimination"
     rule: ClassVar[str] = "elimination"
     takes_variables: ClassVar[bool] = True
+    asks: ClassVar[str] = "the labels are an OR of some variables"
     norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
