@@ -72,7 +72,8 @@ class Theorem:
 
     def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
         """What the comparator says of each round: positive if at least 0."""
-        return np.asarray(evidence.X @ witness.vector())
+        u = indicator(witness.chosen(), evidence.n) if self.takes_variables else witness.vector()
+        return np.asarray(evidence.X @ u)
 
     def norm(self, evidence: Evidence, witness: Witness) -> float:
         """Size of the comparator, as the bound measures it."""
@@ -113,6 +114,11 @@ def moderate(u: FloatArray) -> float:
     top = float(np.abs(u).max(initial=0.0))
     exponent = int(np.frexp(top)[1])
     return 1.0 if top == 0 or abs(exponent) <= 100 else float(np.ldexp(1.0, min(-exponent, 1023)))
+
+
+def relative_hinge(evidence: Evidence, u: FloatArray, gamma: float) -> float:
+    """L₁ = Σ max(0, 1 − y u·x/γ)."""
+    return evidence.total(np.maximum(0.0, 1 - evidence.margins(u) / gamma))
 
 
 def separates(evidence: Evidence, margin: float) -> Premise:

@@ -230,10 +230,6 @@ class WinnowPanel(WinnowBestRate):
         """Number of experts in the panel."""
         return float(len(witness.chosen()))
 
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """Sum of what the panel's experts say."""
-        return np.asarray(evidence.X @ indicator(witness.chosen(), evidence.n))
-
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """RE falls, with u uniform over the panel."""
         u = indicator(witness.chosen(), len(step.z))

@@ -9,12 +9,11 @@ import numpy as np
 
 from mistakebound import bounds
 from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
-from mistakebound.theorems.base import Theorem, Witness, indicator, least, separates
+from mistakebound.theorems.base import Theorem, Witness, indicator, least, relative_hinge, separates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import FloatArray
     from mistakebound.evidence import Evidence, Step
 
 
@@ -79,10 +78,6 @@ class PerceptronPanel(Novikoff):
         """Number of experts in the panel."""
         return float(len(witness.chosen()))
 
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """Sum of what the panel's experts say."""
-        return np.asarray(evidence.X @ indicator(witness.chosen(), evidence.n))
-
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Novikoff's, with the panel's indicator as u."""
         return super().lemma(step, Witness(u=indicator(witness.chosen(), len(step.z))))
@@ -139,8 +134,7 @@ class PerceptronAgnostic(Theorem):
 
     def loss(self, evidence: Evidence, witness: Witness) -> float:
         """L₁ = Σ max(0, 1 − y u·x/γ)."""
-        gamma = self._gamma(evidence, witness)
-        return evidence.total(np.maximum(0.0, 1 - evidence.margins(witness.vector()) / gamma))
+        return relative_hinge(evidence, witness.vector(), self._gamma(evidence, witness))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """u·z⁺ ≥ u·z + γ − max(0, γ − y u·x), and the growth of the norm as for Novikoff."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from mistakebound import bounds
 from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
-from mistakebound.theorems.base import Theorem, Witness, least, nearly_separates
+from mistakebound.theorems.base import Theorem, Witness, least, nearly_separates, relative_hinge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,8 +68,7 @@ class PNorm(Theorem):
 
     def loss(self, evidence: Evidence, witness: Witness) -> float:
         """L₁ = Σ max(0, 1 − y u·x/γ); 0 for a u that separates and is measured at its own margin."""
-        gamma = _gamma(evidence, witness)
-        return evidence.total(np.maximum(0.0, 1 - evidence.margins(witness.vector()) / gamma))
+        return relative_hinge(evidence, witness.vector(), _gamma(evidence, witness))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and u·z grows by y(u·x)."""

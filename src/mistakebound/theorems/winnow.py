@@ -19,7 +19,23 @@ if TYPE_CHECKING:
     from mistakebound.evidence import Evidence, Step
 
 
-class Littlestone(Theorem):
+class OnDisjunctions(Theorem):
+    """A theorem whose comparator is an OR of variables."""
+
+    takes_variables: ClassVar[bool] = True
+    asks: ClassVar[str] = "the labels are an OR of some variables"
+    norm_is: ClassVar[str] = "r"
+
+    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """Number of variables of the disjunction."""
+        return float(len(witness.chosen()))
+
+    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
+        """0 where one of the variables is true, −1 elsewhere."""
+        return disjunction(evidence, witness).astype(np.float64) - 1
+
+
+class Littlestone(OnDisjunctions):
     """M < αn/((α−1)θ) + (1+α)·r·s if the labels are an OR of r of the n variables (Littlestone 1988).
 
     s is the number of steps from 1 until α^s ≥ θ (``strict``: > θ). α = 2, θ = n: M < 2 + 3r⌈lg n⌉.
@@ -27,10 +43,7 @@ class Littlestone(Theorem):
 
     id: ClassVar[str] = "littlestone"
     rule: ClassVar[str] = "winnow"
-    takes_variables: ClassVar[bool] = True
     strictly_below: ClassVar[bool] = True
-    asks: ClassVar[str] = "the labels are an OR of some variables"
-    norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
@@ -48,14 +61,6 @@ class Littlestone(Theorem):
         """αn/((α−1)θ) + (1+α)·r·s."""
         rule = winnow(evidence.rule)
         return bounds.littlestone(evidence.n, len(witness.chosen()), rule.alpha, rule.theta, rule.strict)
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """Number of variables of the disjunction."""
-        return float(len(witness.chosen()))
-
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """0 where one of the variables is true, −1 elsewhere."""
-        return disjunction(evidence, witness).astype(np.float64) - 1
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Relevant weights never fall; a promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ."""
@@ -162,14 +167,11 @@ class LittlestoneSeparable(Theorem):
         return sum_of_weights(step)
 
 
-class Elimination(Theorem):
+class Elimination(OnDisjunctions):
     """M ≤ n − r if the labels are an OR of r of the n variables; never a mistake on a positive example (Blum)."""
 
     id: ClassVar[str] = "elimination"
     rule: ClassVar[str] = "elimination"
-    takes_variables: ClassVar[bool] = True
-    asks: ClassVar[str] = "the labels are an OR of some variables"
-    norm_is: ClassVar[str] = "r"
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Largest consistent disjunction: it leaves the fewest variables to remove."""
@@ -186,14 +188,6 @@ class Elimination(Theorem):
     def bound(self, evidence: Evidence, witness: Witness) -> float:
         """N − r."""
         return bounds.elimination(evidence.n, len(witness.chosen()))
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """Number of variables of the disjunction."""
-        return float(len(witness.chosen()))
-
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """0 where one of the variables is true, −1 elsewhere."""
-        return disjunction(evidence, witness).astype(np.float64) - 1
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Each mistake is on a negative example and removes at least one variable, all irrelevant."""
