@@ -282,3 +282,90 @@ def test_an_update_margin_as_large_as_the_radius_does_not_apply() -> None:
         for found in (learner.certify(), learner.certify(X=X, y=y)):
             assert found.status == "does not apply"
             assert [p.statement for p in found.premises if not p.holds]
+
+
+# ---------------------------------------------------------------------- what was once confirmed
+
+
+@pytest.mark.parametrize("passes", [3, 10, 50])
+@pytest.mark.parametrize(("n", "rounds"), [(5, 500), (200, 100)])
+def test_passes_repeat_the_same_coin_flips(n: int, rounds: int, passes: int) -> None:
+    """The number of rounds grows with the passes, but what chance can reach in one of them does not."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(rounds, n)), rng.choice([-1, 1], rounds)
+    for learner in (mb.Perceptron(), mb.PNormPerceptron(p=3), mb.BalancedWinnow(eta=0.1)):
+        for _ in range(passes):
+            learner.run(X, y)
+        assert learner.certify(X=X, y=y).status in ("vacuous", "does not apply")
+
+
+def test_passes_over_a_planted_stream_hold() -> None:
+    X, y = mb.streams.label_noise(mb.streams.margin(10, 2000, 0.4, seed=0), 0.05, seed=1)
+    learner = mb.Perceptron()
+    for _ in range(3):
+        learner.run(X, y)
+    found = learner.certify(X=X, y=y)
+    assert (found.status, found.rounds) == ("holds", 6000)
+
+
+@pytest.mark.parametrize("d", [4, 16, 64])
+def test_float32_weights_are_no_bug(d: int) -> None:
+    """Rows that are nearly a Hadamard matrix: a tie of float32 weights costs one mistake more than exact ones."""
+    from scipy.linalg import hadamard
+
+    H = hadamard(d).astype(float)
+    X = H.copy()
+    for t in range(d):
+        p = H[t + 1 :].sum(0)
+        top = abs(p).max(initial=0.0)
+        X[t] = H[t] + (p / top * 2.8e-8 if top else p) - 1e-12 * H[:t].sum(0)
+    X = np.r_[X, np.tile(X[-1], (80, 1))]
+    y = -np.ones(len(X), int)
+    learner = mb.Perceptron(classes=(-1, 1))
+    learner.run(X, y)
+    for found in (learner.certify(), learner.certify(X=X, y=y)):
+        assert found.status != "violated"
+        assert found.bound >= found.mistakes
+
+
+def test_a_useless_comparator_is_circular_even_if_given() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 5)), rng.choice([-1, 1], 400)
+    for learner, theorem, u in (
+        (mb.Perceptron(), "perceptron-agnostic", [1e-6, 0, 0, 0, 0]),
+        (mb.PNormPerceptron(p=3), "pnorm", [1e-6, 0, 0, 0, 0]),
+        (mb.NormalizedWinnow(eta=0.1), "winnow-agnostic", np.ones(5)),
+    ):
+        learner.run(X, y)
+        assert learner.certify(theorem, u, 1.0).status in ("vacuous", "does not apply")
+
+
+@pytest.mark.parametrize("eta", [1e-6, 1e-8, 1e-12])
+def test_a_rate_that_float32_cannot_follow_does_not_apply(eta: float) -> None:
+    X, y = np.tile([1.0, -1.0], (2000, 1)), -np.ones(2000, int)
+    learner = mb.NormalizedWinnow(eta=eta)
+    learner.run(X, y)
+    assert learner.certify(X=X, y=y).status == "does not apply"
+    given = learner.certify("winnow-fixed-rate", [0.5 - 5e-7, 0.5 + 5e-7], X=X, y=y)
+    assert given.status == "does not apply"
+
+
+@pytest.mark.parametrize("value", [1e17, 1e29])
+def test_steps_beyond_float64_are_certified(value: float) -> None:
+    X, y = np.full((300, 2), value), np.where(np.arange(300) % 3, 1, -1)
+    for learner in (mb.BalancedWinnow(), mb.NormalizedWinnow()):
+        learner.run(X, y)
+        assert learner.certify(X=X, y=y).status in ("vacuous", "does not apply", "holds")
+
+
+def test_margins_and_variables_that_make_no_sense() -> None:
+    stream = mb.streams.panel(15, 3, 400, seed=1)
+    learner = mb.Perceptron()
+    learner.run(*stream)
+    for margin in (math.nan, math.inf, "x", True):
+        with pytest.raises(ValueError, match="margin"):
+            learner.certify("perceptron-agnostic", np.ones(15), margin)
+    with pytest.raises(ValueError, match="comparator"):
+        learner.certify("perceptron-agnostic", margin=3.0)
+    with pytest.raises(ValueError, match="variables"):
+        learner.certify("perceptron-panel", 5)

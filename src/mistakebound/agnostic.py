@@ -242,7 +242,7 @@ def agnostic_winnow(
         return u * signs, gamma
     u /= mass
     size = np.abs(u[u != 0])
-    entropy = float(np.sum(size * np.log(size * (2 * n if doubled else n))))
+    entropy = max(0.0, float(np.sum(size * np.log(size * (2 * n if doubled else n)))))
     return u, _best_margin(y * (X @ u), omega, entropy, rule)[1]
 
 

@@ -19,6 +19,8 @@ VIOLATED, INCOMPLETE = "violated", "incomplete"
 STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
 ROUNDING = 1e-9
 """Relative error that float64 arithmetic may leave in a bound."""
+FLOAT32 = 1e-6
+"""Relative error that float32 weights may bring into the number of mistakes: only a larger excess is a bug."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED, Certificate
+from mistakebound.certificate import (
+    DOES_NOT_APPLY,
+    FLOAT32,
+    HOLDS,
+    INCOMPLETE,
+    ROUNDING,
+    VACUOUS,
+    VIOLATED,
+    Certificate,
+)
 from mistakebound.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Premise
 from mistakebound.expert_ledger import ExpertLedger
 from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, Witness, rival
@@ -16,6 +25,8 @@ from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, Wi
 if TYPE_CHECKING:
     from mistakebound.ledger import Ledger
 
+USELESS = 0.95
+"""A comparator that loses this part of what u = 0 loses is of no use over the mistaken rounds."""
 CHANCE = 3.0
 """A bound with a comparator chosen in hindsight says something if it is below T − CHANCE·√T. On random labels, such a
 search reaches about T − √T."""
@@ -54,6 +65,7 @@ def certify(
         return _of_experts(ledger)
     evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
     rule = evidence.ledger.rule.id
+    _check_margin(margin, comparator)
     if theorem is not None:
         return _with_theorem(evidence, _find(theorem, rule), comparator, margin, hindsight=comparator is None)
     if comparator is not None:
@@ -68,6 +80,18 @@ def certify(
     if best is not None and evidence.scope == MISTAKEN_ROUNDS:
         return best  # the agnostic theorems say nothing there
     return _smallest([*separable, *agnostic]) or separable[0]
+
+
+def _check_margin(margin: Any, comparator: Any) -> None:
+    """Refuse a margin that is not a finite number, or that no comparator goes with."""
+    if margin is None:
+        return
+    if comparator is None:
+        message = "a margin belongs to a comparator: pass comparator=..., too"
+        raise ValueError(message)
+    if isinstance(margin, bool) or not isinstance(margin, (int, float, np.floating)) or not math.isfinite(margin):
+        message = f"margin must be a finite number, got {margin!r}"
+        raise ValueError(message)
 
 
 def _far_from_separable(agnostic: list[Certificate]) -> bool:
@@ -203,7 +227,7 @@ def _certificate(
             "loss": theorem.loss(evidence, witness),
         }
     counted = max(ledger.mistakes, ledger.updates)
-    status, note = _status(evidence, theorem, premises, bound, comparator.get("loss", 0.0), hindsight=hindsight)
+    status, note = _status(evidence, theorem, premises, bound, witness, hindsight=hindsight)
     return Certificate(
         theorem=theorem.id,
         rule={"id": ledger.rule.id, "n": evidence.n, **asdict(ledger.rule)},
@@ -221,7 +245,13 @@ def _certificate(
 
 
 def _status(
-    evidence: Evidence, theorem: Theorem, premises: list[Premise], bound: float, loss: float, *, hindsight: bool
+    evidence: Evidence,
+    theorem: Theorem,
+    premises: list[Premise],
+    bound: float,
+    witness: Witness | None,
+    *,
+    hindsight: bool,
 ) -> tuple[str, str]:
     """Status, and if it is vacuous why."""
     ledger = evidence.ledger
@@ -230,31 +260,43 @@ def _status(
     if not all(p.holds for p in premises):
         return DOES_NOT_APPLY, ""
     counted = max(ledger.mistakes, ledger.updates)
-    broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + ROUNDING)
+    broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + FLOAT32)
     if broken:
         return VIOLATED, ""
-    reason = _vacuous_because(evidence, bound, pays_loss=theorem.agnostic or loss > 0, hindsight=hindsight)
+    if witness is None or not len(evidence.examples):
+        return VACUOUS, _too_large(evidence, math.inf, hindsight=hindsight)
+    bound, loss = max(bound, float(counted)), theorem.loss(evidence, witness)
+    useless = loss >= USELESS * theorem.loss_of_zero(evidence, witness)
+    reason = _circular(evidence, useless=useless, hindsight=hindsight) if theorem.agnostic or loss > 0 else ""
+    reason = reason or _too_large(evidence, bound, hindsight=hindsight)
+    if not reason and evidence.one_pass is not evidence:
+        once = evidence.one_pass
+        reason = _too_large(once, theorem.bound(once, witness), hindsight=hindsight)
     return (VACUOUS if reason else HOLDS), reason
 
 
-def _vacuous_because(evidence: Evidence, bound: float, *, pays_loss: bool, hindsight: bool) -> str:
-    """Return why a true bound says nothing, if so. ``pays_loss``: the comparator's losses are part of it."""
-    ledger = evidence.ledger
-    counted = max(ledger.mistakes, ledger.updates)
-    if evidence.scope == MISTAKEN_ROUNDS:
-        if counted == 0:
-            return "there was no mistake, so no round was checked"
-        if pays_loss and (hindsight or bound <= counted * (1 + ROUNDING)):
-            return CIRCULAR
-    rounds = ledger.rounds
+def _circular(evidence: Evidence, *, useless: bool, hindsight: bool) -> str:
+    """Return why a bound that pays for the comparator's losses says nothing over the mistaken rounds, if so."""
+    return CIRCULAR if evidence.scope == MISTAKEN_ROUNDS and (hindsight or useless) else ""
+
+
+def _too_large(evidence: Evidence, bound: float, *, hindsight: bool) -> str:
+    """Return why a true bound says nothing beside the number of rounds, if so."""
+    if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.examples):
+        return "there was no mistake, so no round was checked"
+    rounds = evidence.rounds
     limit = rounds - (CHANCE * math.sqrt(rounds) if hindsight else 0.0)
     if bound * (1 + ROUNDING) < limit:
         return ""
+    of = "rounds" if rounds == evidence.ledger.rounds else "rounds of one pass"
     if bound * (1 + ROUNDING) >= rounds:
-        return f"the bound is not below the number of rounds, {rounds:,}"
+        return f"the bound is not below the number of {of}, {rounds:,}"
     if limit <= 0:
-        return f"{rounds} rounds are too few for a comparator that was chosen in hindsight"
-    return f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g}"
+        return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
+    return (
+        f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g} "
+        f"of {rounds:,} {of}"
+    )
 
 
 CIRCULAR = (

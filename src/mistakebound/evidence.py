@@ -123,6 +123,16 @@ class Evidence:
         """Number of features, the constant one included."""
         return self.features + (1 if self.rule.bias else 0)
 
+    @property
+    def one_pass(self) -> Evidence:
+        """The same rounds, each counted once however many passes there were."""
+        return self
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds of the learner's life."""
+        return self.ledger.rounds
+
     def total(self, values: AnyArray) -> float:
         """Sum of one value a row, over all rounds that the rows stand for."""
         return float(np.sum(values * self.times))
@@ -175,8 +185,13 @@ class Evidence:
         """Read the variables of a disjunction or a panel that a user gave, as indices or names."""
         ids = {name: i for i, name in enumerate(self.names)}
         found = []
-        for item in comparator:
-            index = ids.get(item, -1) if isinstance(item, str) else int(item)
+        try:
+            items = [item if isinstance(item, str) else int(item) for item in comparator]
+        except TypeError:
+            message = f"the comparator is a list of variables, got {comparator!r}"
+            raise ValueError(message) from None
+        for item in items:
+            index = ids.get(item, -1) if isinstance(item, str) else item
             if not isinstance(item, str) and not 0 <= index < self.n:
                 message = f"variable {item} is outside 0..{self.n - 1}"
                 raise ValueError(message)
@@ -283,6 +298,26 @@ class WholeStream(Evidence):
         return float(passes) if left == 0 else passes + (np.arange(rows) < left).astype(np.float64)
 
     @property
+    def one_pass(self) -> Evidence:
+        """The same rounds, each counted once."""
+        return self if self.ledger.rounds <= len(self.examples) else OnePass(self)
+
+    @property
     def replayed(self) -> Premise:
         """A second pass over the stream gave the same mistakes and weights, or there would be no such evidence."""
         return Premise("learning the stream again gives the same mistakes and weights", True)
+
+
+class OnePass(WholeStream):
+    """The rounds of one pass: what is left of the evidence of several passes, since they repeat the same labels."""
+
+    times = 1.0
+
+    def __init__(self, whole: WholeStream) -> None:
+        super().__init__(whole.ledger, whole._stream)  # noqa: SLF001 - of the same class
+        self.__dict__ |= {"X": whole.X, "y": whole.y}
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds of one pass."""
+        return len(self.examples)

@@ -131,5 +131,9 @@ def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Lear
                 return
             if wrong:
                 raise StreamError(wrong)
-        if left == before:
-            return  # there are no examples
+        rows = before - left
+        if rows == 0:
+            return
+        if passes is not None and rows * passes not in (rounds, rounds - 1):
+            message = f"{passes} passes over {rows} examples are not the number of rounds"
+            raise StreamError(message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -261,6 +262,33 @@ def test_a_certificate_says_only_how_text_is_parsed(told: tuple[Path, Path, Path
     assert "reading" in call("verify", certificate, path, fails=1)
     assert precious.read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("name", "value"), [("expected", 0.0), ("note", "x"), ("bound", 0.0), ("bound", None)])
+def test_fields_that_count_as_nothing_are_compared(told: tuple[Path, Path, Path], name: str, value: Any) -> None:
+    certificate, path, _ = told
+    forged = put(json.loads(certificate.read_text()), ("certificate", name), value)
+    forged["seal"] = seal(forged)
+    certificate.write_text(json.dumps(forged))
+    assert "✗" in call("verify", certificate, path, fails=1)
+
+
+def test_a_run_that_did_not_end_is_bound_to_the_bytes_that_it_read(told: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = told
+    said = {**json.loads(certificate.read_text()), "ended": False, "skipped": None}
+    nothing = [{**said["stream"][0], "bytes": 0, "whole": False, "sha256": hashlib.sha256(b"").hexdigest()}]
+    for stream in ([], nothing):
+        forged = {**said, "stream": stream}
+        forged["seal"] = seal(forged)
+        certificate.write_text(json.dumps(forged))
+        assert "✗" in call("verify", certificate, path, fails=1)
+
+
+def test_labels_from_a_pipe_are_verified(tmp_path: Path) -> None:
+    words = STREAMS["labels"](tmp_path)
+    call("run", *words, "--certificate", tmp_path / "c.json")
+    text = (tmp_path / "labels").read_text()
+    assert "tells the truth" in call("verify", tmp_path / "c.json", words[0], "--labels", "-", text=text)
 
 
 def test_passes_without_end_are_refused(told: tuple[Path, Path, Path]) -> None:

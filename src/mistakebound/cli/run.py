@@ -188,8 +188,10 @@ def run(
             with uninterrupted:
                 if not kept:
                     keeper.save(model, out)
-        wanted = wanted and table.rounds > 0
-        certificate = certified_run(model, journey, loaded=load_from is not None) if wanted else None
+        certificate, interrupted = (
+            certified_run(model, journey, loaded=load_from is not None) if wanted and table.rounds else (None, None)
+        )
+        stopped = stopped or interrupted
         if certificate_to:
             stopped = stopped_or_written(model, certificate, journey, certificate_to, stopped)
         if not nothing:
@@ -209,14 +211,20 @@ def run(
         raise click.ClickException(found["stopped"])
 
 
-def certified_run(model: LinearLearner, journey: Journey, *, loaded: bool) -> mb.Certificate:
+def certified_run(
+    model: LinearLearner, journey: Journey, *, loaded: bool
+) -> tuple[mb.Certificate | None, KeyboardInterrupt | None]:
     """Certify over the whole stream if its files can be read again; otherwise a remark says why not."""
     from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
 
-    certificate, reason = certified(model, journey.source, loaded=loaded)
+    try:
+        certificate, reason = certified(model, journey.source, loaded=loaded)
+    except KeyboardInterrupt as interrupt:
+        journey.source.remarks.append("no certificate: the second pass was interrupted")
+        return None, interrupt
     if reason:
         journey.source.remarks.append(reason)
-    return certificate
+    return certificate, None
 
 
 def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: bool, as_json: bool) -> None:

@@ -34,14 +34,18 @@ def running_bound(model: LinearLearner, relevant: int | None, *, loaded: bool) -
         from mistakebound import bounds  # noqa: PLC0415 - most runs do without
 
         seen = part.n - part.named  # there, one slot stands for all names that are not known yet
-        return None if missed_before + missed else bounds.elimination(seen)
+        return None if missed_before + missed or not seen else bounds.elimination(seen)
 
     def of_winnow(part: Ledger, _: int) -> float | None:
         from mistakebound import bounds  # noqa: PLC0415
 
         rule: Any = part.rule
         seen = part.n - part.named
-        return bounds.littlestone(seen, min(relevant or 0, seen), rule.alpha, rule.theta, rule.strict)
+        return (
+            None
+            if not seen
+            else bounds.littlestone(seen, min(relevant or 0, seen), rule.alpha, rule.theta, rule.strict)
+        )
 
     if relevant is not None and (kind != "Winnow" or getattr(model, "bias", False)):
         message = "--relevant is for winnow without a bias: no other theorem speaks of an OR of so many features"

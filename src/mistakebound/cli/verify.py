@@ -71,7 +71,9 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
             message = f"{certificate} cannot be verified: {error} (the order is: verify CERTIFICATE FILE...)"
             raise ModelError(message) from None
         answer = Answer(files)
-        check(said, [until_the_end.enter_context(kept(file)) for file in files], labels, model, threads, answer)
+        copies = [until_the_end.enter_context(kept(file)) for file in files]
+        labels = None if labels is None else until_the_end.enter_context(kept(labels))
+        check(said, copies, labels, model, threads, answer)
     name = escaped(certificate)
     if answer.differ and answer.differ == answer.other_model:
         other = escaped(str(model))
@@ -94,6 +96,26 @@ def kept(file: str) -> Iterator[str]:
         return
     with tempfile.NamedTemporaryFile() as copy, click.open_file(file, "rb") as pipe:
         shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield copy.name
+
+
+def beginnings(files: list[str], stream: list[dict[str, Any]]) -> list[Any]:
+    """What a run that did not end has read of its files, as files: the rest is not what the certificate speaks of."""
+    return [beginning(file, text["bytes"]) for file, text in zip(files, stream, strict=False)]
+
+
+@contextmanager
+def beginning(file: str, size: int) -> Iterator[str]:
+    """A copy of the first bytes of a file's text."""
+    from mistakebound.texts import opened  # noqa: PLC0415
+
+    with tempfile.NamedTemporaryFile() as copy, opened(file) as text:
+        for block, _ in text.blocks:
+            copy.write(bytes(block[:size]))
+            size -= min(size, len(block))
+            if not size:
+                break
         copy.flush()
         yield copy.name
 
@@ -143,7 +165,11 @@ def check(
     answer.say("seal", "as it was written", "" if said["seal"] == seal(said) else "altered since it was written")
     check_stream(said, files, labels, answer)
     try:
-        learner, stream, skipped = replay(said, files, labels, threads)
+        with ExitStack() as copies:
+            read = (
+                files if said["ended"] else [copies.enter_context(each) for each in beginnings(files, said["stream"])]
+            )
+            learner, stream, skipped = replay(said, read, labels, threads)
         ledger = learner.ledger_
     except REFUSED as error:
         answer.say("replay", "", f"it stops: {error}")
@@ -158,10 +184,8 @@ def check(
         answer.say(model, "the model that was learned", "not the model that was learned" if other else "")
         answer.other_model = int(other)
     if check_certificate(said["certificate"], ledger, stream, answer) == "incomplete":
-        from mistakebound.certification import certify  # noqa: PLC0415
-        from mistakebound.evidence import WholeStream  # noqa: PLC0415
-
-        click.echo(f"\nThe run did not keep all examples. With all of them:\n{certify(WholeStream(ledger, stream))}")
+        source = source_of(said, files, labels, threads)
+        click.echo(f"\nThe run did not keep all examples. With all of them:\n{learner.certify(X=source)}")
 
 
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
@@ -196,6 +220,11 @@ def check_stream(said: dict[str, Any], files: list[str], labels: str | None, ans
     answer.compare("labels", said["labels"], hashes(labels)[0].hexdigest())
 
 
+def source_of(said: dict[str, Any], files: list[str], labels: str | None, threads: int) -> mb.Source:
+    """The files, parsed as the certificate says."""
+    return mb.Source(files, labels=labels, skip_bad=said["skip_bad"], threads=threads, **said["reading"])
+
+
 def replay(
     said: dict[str, Any], files: list[str], labels: str | None, threads: int
 ) -> tuple[LinearLearner, mb.Ledger, int]:
@@ -205,11 +234,12 @@ def replay(
     from mistakebound.store import construct  # noqa: PLC0415
 
     learner = construct(KINDS[said["learner"]], said["parameters"])
-    source = mb.Source(files, labels=labels, skip_bad=said["skip_bad"], threads=threads, **said["reading"])
+    source = source_of(said, files, labels, threads)
     recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
+    whole = said["certificate"]["scope"] == "whole stream"
     rounds = said["counts"]["rounds"]
     # One round more than there should be shows that there are more.
-    replay_files(learner, source, rounds + said["ended"], recorder, passes=said["passes"])
+    replay_files(learner, source, rounds + said["ended"], *([recorder] if whole else []), passes=said["passes"])
     return learner, recorder.ledger_, len(source.skipped)
 
 
@@ -230,7 +260,8 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
         answer.say("certificate", "", str(error))
         return ""
     for name, value in found.items():
-        if name not in ("premises", "comparator") and (value or said[name]):
+        empty = value in ("", None) and said[name] == value
+        if name not in ("premises", "comparator") and not empty:
             answer.compare(name if name in ("theorem", "bound", "status") else f"its {name}", said[name], value)
     for name in {**said["comparator"], **found["comparator"]}:
         answer.compare(f"comparator: {name}", said["comparator"].get(name), found["comparator"].get(name))

@@ -83,6 +83,10 @@ class Theorem:
         """What the comparator loses over these rounds and the bound pays for; 0 where it must separate them."""
         return 0.0
 
+    def loss_of_zero(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+        """What u = 0 would lose over these rounds."""
+        return evidence.total(np.ones(len(evidence.examples)))
+
     def mistakes(self, evidence: Evidence, witness: Witness) -> int:
         """Mistakes that the comparator itself makes over these rounds."""
         return round(evidence.total((self.scores(evidence, witness) >= 0) != evidence.positive))
@@ -139,6 +143,11 @@ def least(margins: FloatArray) -> float:
 
 
 def relative_entropy(u: FloatArray, n: int) -> float:
-    """RE(u‖uniform over n) of a non-negative u that sums to 1."""
-    u = u[u > 0]
-    return max(0.0, float(np.sum(u * np.log(u * n))))  # rounding may leave −1e-16
+    """RE(u‖uniform over n) of a non-negative u that sums to 1.
+
+    It is the sum of ``(t ln t − t + 1)/n`` with ``t = un``. No term is negative, so nothing cancels near uniform u.
+    """
+    t = u[u > 0] * n
+    near = np.abs(t - 1) < 0.5
+    logs = np.where(near, np.log1p(np.where(near, t - 1, 0.0)), np.log(t))
+    return max(0.0, float(np.sum(t * logs - (t - 1)) + (n - len(t))) / n)

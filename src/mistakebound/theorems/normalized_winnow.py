@@ -55,6 +55,7 @@ class WinnowFixedRate(Theorem):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """A distribution that separates with a margin large enough for the rate that was used."""
         yield self._unit(witness)
+        yield from self._steps(evidence)
         gamma = least(evidence.margins(witness.vector()))
         yield separates(evidence, gamma)
         gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
@@ -75,6 +76,11 @@ class WinnowFixedRate(Theorem):
     def norm(self, evidence: Evidence, witness: Witness) -> float:
         """RE(u‖uniform), over 2n features if doubled."""
         return relative_entropy(np.abs(witness.vector()), 2 * evidence.n if self.doubled else evidence.n)
+
+    def _steps(self, evidence: Evidence) -> Iterator[Premise]:
+        step = evidence.rule.parameter * evidence.radius(np.inf)
+        if step < LEAST_STEP:
+            yield Premise(f"ηL ≥ {LEAST_STEP:g}, for weights in float32", False, f"ηL = {step:.6g}")
 
     def _unit(self, witness: Witness) -> Premise:
         u = witness.vector()
@@ -97,6 +103,7 @@ class WinnowBestRate(WinnowFixedRate):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """A distribution that reaches the margin that the rate was made for."""
         yield self._unit(witness)
+        yield from self._steps(evidence)
         wanted = self._margin(evidence)
         gamma = least(evidence.margins(witness.vector()))
         yield Premise("y(u·x) ≥ γ, the margin that η is best for", gamma >= wanted * (1 - 1e-9), f"γ = {wanted:.6g}")
@@ -124,7 +131,7 @@ class WinnowAgnostic(WinnowFixedRate):
         rule, radius = evidence.rule, evidence.radius(np.inf)
         if math.isinf(rule.parameter):
             return None
-        if evidence.scope == MISTAKEN_ROUNDS or _gain(evidence, radius) <= 0:
+        if evidence.scope == MISTAKEN_ROUNDS or _gain(evidence, radius) <= LEAST_GAIN * rule.parameter * radius:
             return Witness(u=self._even(evidence), margin=radius)
         u, gamma = agnostic_winnow(
             evidence.X,
@@ -146,6 +153,7 @@ class WinnowAgnostic(WinnowFixedRate):
     def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
         """γ large enough for the rate that was used."""
         yield self._unit(witness)
+        yield from self._steps(evidence)
         gamma = self._gamma(evidence, witness)
         radius = evidence.radius(np.inf)
         yield Premise("0 < γ ≤ L", 0 < gamma <= radius, f"γ = {gamma:.6g}, L = {radius:.6g}")
@@ -158,6 +166,10 @@ class WinnowAgnostic(WinnowFixedRate):
         entropy, hinge = self.norm(evidence, witness), self.loss(evidence, witness)
         gamma = self._gamma(evidence, witness)
         return bounds.winnow_agnostic(entropy, hinge, gamma, rule.parameter, radius, rule.update_margin)
+
+    def loss_of_zero(self, evidence: Evidence, witness: Witness) -> float:
+        """γ in each round."""
+        return super().loss_of_zero(evidence, witness) * self._gamma(evidence, witness)
 
     def loss(self, evidence: Evidence, witness: Witness) -> float:
         """H = Σ max(0, γ − y u·x)."""
@@ -247,6 +259,10 @@ def unit_l1(u: FloatArray) -> FloatArray:
     return u if abs(norm - 1) <= UNIT else scaled / float(np.abs(scaled).sum())
 
 
+LEAST_GAIN = 1e-9
+"""A gain C that is so small a part of ηL is lost in rounding: there is nothing to search for."""
+LEAST_STEP = 1e-5
+"""A step of ηL below it changes a float32 weight by so little that it is not the rule's own any more."""
 UNIT = 1e-12
 """How far from 1 rounding may leave a sum of weights."""
 
