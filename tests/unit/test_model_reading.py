@@ -448,3 +448,37 @@ def test_a_cache_serves_every_pass(tmp_path: Path) -> None:
     assert (tmp_path / "c").stat().st_mtime_ns == made
     assert other.predict(mb.Source(file)).tolist() == other.predict(mb.Source(file, cache=tmp_path / "d")).tolist()
     assert other.predict(mb.Source(file, cache=tmp_path / "d")).tolist() == other.predict(source).tolist()
+
+
+@pytest.mark.parametrize(("kind", "table"), OPTIONS)
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_loaded_model_certifies_its_table_as_the_shell_does(
+    tmp_path: Path, kind: str, table: dict[str, Any], passes: int
+) -> None:
+    file, model = write(kind, tmp_path / "learn", rows(60)), tmp_path / "m.mb"
+    words = (*in_shell(kind, table), "--passes", passes, "--save", model)
+    expected = json.loads(call("run", file, *words, "--certify", "--json"))["certificate"]
+    assert (expected["scope"], expected["rounds"]) == ("whole stream", 60 * passes)
+    learner, frame, source = mb.load(model), frame_of(kind, rows(60), True), mb.Source(file)
+    source.remarks.append("of an earlier pass")
+    before, own = learner.ledger_.to_json(), dict(vars(source))
+    labels = frame[frame.columns[2]]
+    bare = frame.drop(columns="click", errors="ignore")
+    for X, y in ((source, None), (frame, None), (frame, labels), (bare, labels)):
+        assert json.loads(learner.certify(X=X, y=y).to_json()) == expected
+    assert (vars(source), source.remarks) == (own, ["of an earlier pass"])
+    assert learner.ledger_.to_json() == before
+    assert learner.known_reading() == mb.load(model).known_reading()
+    with pytest.raises(ValueError):
+        learner.certify(X=frame[::-1])
+
+
+def test_a_second_pass_leaves_the_cache_alone(tmp_path: Path) -> None:
+    file, cache = write("csv", tmp_path / "a.csv", rows(50)), tmp_path / "c"
+    learner = mb.BalancedWinnow()
+    source = mb.Source(file, label="click", cache=cache)
+    learner.run(source)
+    made = cache.read_bytes(), cache.stat().st_mtime_ns
+    for again in (source, mb.Source(file, cache=cache)):
+        assert learner.certify(X=again).rounds == 50
+        assert (cache.read_bytes(), cache.stat().st_mtime_ns) == made
