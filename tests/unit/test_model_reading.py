@@ -482,3 +482,20 @@ def test_a_second_pass_leaves_the_cache_alone(tmp_path: Path) -> None:
     for again in (source, mb.Source(file, cache=cache)):
         assert learner.certify(X=again).rounds == 50
         assert (cache.read_bytes(), cache.stat().st_mtime_ns) == made
+
+
+@pytest.mark.parametrize("path", [str, Path, lambda name: name.encode()])
+def test_a_path_is_not_a_stream_but_a_source_of_it_is(model: Path, path: Any) -> None:
+    positional = mb.Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], [1, -1])
+    for learner in (mb.load(model), positional):
+        for use in (learner.predict, learner.run, learner.partial_fit, lambda X: learner.certify(X=X)):
+            with pytest.raises(ValueError, match=r"mb\.Source\('new\.csv'\)"):
+                use(path("new.csv"))
+    with pytest.raises(ValueError, match=r"mb\.Source\('new\.csv'\)"):
+        positional.fit(path("new.csv"), [1])
+
+
+def test_what_may_be_predicted_is_documented() -> None:
+    told = str(mb.Perceptron.predict.__doc__)
+    assert all(word in told for word in ("array", "sparse", "DataFrame", "dict", "set", "list", "Source"))
+    assert "MissingColumnsError" in told
