@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader, sniff_table
 from mistakebound.columnar import Columns
+from mistakebound.errors import MissingColumnsError
 from mistakebound.formats import BYTE_ORDER_MARK, is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL
 from mistakebound.limits import fault_of, fault_of_table
@@ -20,8 +21,16 @@ from mistakebound.live import Follower
 from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
-from mistakebound.reading import Reading, declared, inherited, learned_from, required
-from mistakebound.tables import Layout, names_of, numbered_names, require_columns, separator_of, table_of
+from mistakebound.reading import Reading, declared, first_line, inherited, learned_from, missing_columns, required
+from mistakebound.tables import (
+    Layout,
+    first_cells,
+    names_of,
+    numbered_names,
+    require_columns,
+    separator_of,
+    table_of,
+)
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
 
@@ -462,12 +471,30 @@ class Source:
             return table_of(start, {**self._declared([]), **more})
         how = self.how
         layout = self._known_layout(start, how)._replace(**more)
-        names = own = names_of(start, layout)
+        names = own = self._names(start, layout)
         if numbered_names(how.columns):
             names = [f"c{number}" for number in range(1, len(own) + 1)]
-        told = {**self._declared(names), **layout._asdict()}
+        try:
+            told = {**self._declared(names), **layout._asdict()}
+        except MissingColumnsError as error:
+            if layout.header:
+                error.first_line = first_line(how, own, layout.separator)
+            raise
         header = layout.separator.join(names).encode() + b"\n"  # whatever it says there, the model has no names
         return Reader.table(start if names == own else header, **told), layout
+
+    def _names(self, start: bytes, layout: Layout) -> list[str]:
+        """Names of the columns; if line 1 cannot be a header and has none of the model's names, the error says so."""
+        try:
+            return names_of(start, layout)
+        except ValueError:
+            how, cells = self.how, first_cells(start, layout.separator)
+            wanted = first_line(how, cells, layout.separator) if layout.header else ""
+            if not wanted:
+                raise
+            error = missing_columns(how, required(how), cells, label_is_read=not self._is_label_optional())
+            error.first_line = wanted
+            raise error from None
 
     def _known_layout(self, start: bytes, how: Reading) -> Layout:
         """The layout of the model's own tables: the first rows of this one must not decide how it is read."""

@@ -499,3 +499,76 @@ def test_what_may_be_predicted_is_documented() -> None:
     told = str(mb.Perceptron.predict.__doc__)
     assert all(word in told for word in ("array", "sparse", "DataFrame", "dict", "set", "list", "Source"))
     assert "MissingColumnsError" in told
+
+
+@pytest.mark.parametrize(("label", "number"), [("1", 1), ("c2", 2)])
+def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, number: int) -> None:
+    (tmp_path / "learn.csv").write_text("x,y,1\ny,x,2\n" * 10)
+    call("run", tmp_path / "learn.csv", "--label", label, "--save", tmp_path / "m.mb")
+    new = tmp_path / "new.csv"
+    new.write_text("x,1\ny,2\n")
+    told = call("predict", tmp_path / "m.mb", new, fails=1)
+    for wanted in (f"{new}: ", "2 columns", "3", "no header", f"(number {number})", "content"):
+        assert wanted in told
+    assert "did you mean" not in told
+    learner = mb.load(tmp_path / "m.mb")
+    for use, matters in ((learner.predict, False), (learner.run, True)):
+        with pytest.raises(MissingColumnsError, match=rf"\(number {number}\)") as caught:
+            use(mb.Source(new))
+        assert ("content" in str(caught.value)) is not matters
+    new.write_text("x,?,1\n" if number == 2 else "?,x,1\n")
+    assert len(learner.predict(mb.Source(new))) == 1
+
+
+def test_without_a_header_the_last_columns_are_missed(tmp_path: Path) -> None:
+    (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
+    learner = mb.Perceptron()
+    learner.run(mb.Source(tmp_path / "learn.csv", label="3"))
+    new = tmp_path / "new.csv"
+    new.write_text("x\ny\n")
+    with pytest.raises(MissingColumnsError, match="1 column,.* 3 ") as caught:
+        learner.predict(mb.Source(new))
+    assert caught.value.missing == ["c2"]
+
+
+def test_a_table_without_the_header_that_the_model_knows(model: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    for label, names in ((True, NAMES), (False, [name for name in NAMES if name != "click"])):
+        write_text(new, rows(3), label, ",", header=False)
+        told = call("predict", model, new, fails=1)
+        assert "line 1 does not look like" in told
+        assert f": {','.join(names)}" in told
+        with pytest.raises(MissingColumnsError) as caught:
+            mb.load(model).predict(mb.Source(new))
+        assert caught.value.first_line == ",".join(names)
+    new.write_text("red,red,x\n1,2,3\n")  # as a header it would not do
+    assert "line 1 does not look like" in call("predict", model, new, fails=1)
+    new.write_text("hour,sites\n1,2\n")  # this one is a header
+    assert "line 1" not in call("predict", model, new, fails=1)
+
+
+def test_a_long_first_line_is_cut_short(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    names = [f"name{number}" for number in range(500)]
+    wide.write_text(",".join(["y", *names]) + "\n" + "".join(f"{i % 2}" + f",{i}" * 500 + "\n" for i in range(4)))
+    learner = mb.Perceptron()
+    learner.run(mb.Source(wide, label="y"))
+    new = tmp_path / "new.csv"
+    new.write_text(",".join(map(str, range(501))) + "\n")
+    with pytest.raises(MissingColumnsError, match="does not look like") as caught:
+        learner.predict(mb.Source(new))
+    assert "name499" not in str(caught.value)
+    assert len(str(caught.value)) < 2000
+    assert caught.value.first_line == ",".join(["y", *names])
+
+
+def test_how_to_ignore_a_column_is_said_in_the_words_of_the_caller(model: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("hour,site,note,device\n1,news,free,phone\n")
+    with pytest.raises(MissingColumnsError) as caught:
+        mb.load(model).predict(mb.Source(new))
+    assert 'table={"ignore": ["price", "seen"]}' in str(caught.value)
+    assert "--ignore" not in str(caught.value)
+    told = call("predict", model, new, fails=1)
+    assert "--ignore price --ignore seen" in told
+    assert "table=" not in told
