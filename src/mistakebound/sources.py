@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,6 +24,7 @@ from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
 from mistakebound.reading import Reading, declared, first_line, inherited, learned_from, missing_columns, required
 from mistakebound.tables import (
+    BY_HEADER,
     Layout,
     first_cells,
     names_of,
@@ -92,6 +94,8 @@ class Source:
     as_columns : bool
         Set it to get every field of a table or of JSON lines as a feature, zeros among them, and none as the label:
         then what is no feature was not there. Files without columns are refused.
+    warns : bool
+        Whether a header that is read as an example raises a UserWarning. Set it to False to show ``remarks`` instead.
     columns : list of str
         Of a table, once its reading has begun, its columns.
     skipped : list of str
@@ -146,6 +150,7 @@ class Source:
         self.label_may_be_missing = False
         self.labels_needed = True
         self.as_columns = False
+        self.warns = True
         self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
@@ -393,6 +398,8 @@ class Source:
                 raise ValueError(message)
             if known is None:
                 reader, kind, layout = self._reader(start)
+                if self.warns and UNEXPECTED in self.remarks:
+                    warnings.warn(f"{file}:1: {HEADER_READ}", UserWarning, stacklevel=2)
                 self._know_columns(reader)
                 self._keep(kind, layout)
                 return reader
@@ -559,6 +566,11 @@ UNEXPECTED = (
     "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
     "if it is none, say --header"
 )
+HEADER_READ = (
+    "this line looks like names of columns, but the model learned from tables without a header: it is read as an "
+    f"example; if it is a header, pass {BY_HEADER} to Source"
+)
+"""The same for Python."""
 NO_COLUMN = "there is no label (tell which column it is: --label NAME or NUMBER; there are: "
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"

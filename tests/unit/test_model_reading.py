@@ -572,3 +572,26 @@ def test_how_to_ignore_a_column_is_said_in_the_words_of_the_caller(model: Path, 
     told = call("predict", model, new, fails=1)
     assert "--ignore price --ignore seen" in told
     assert "table=" not in told
+
+
+def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
+    call("run", tmp_path / "learn.csv", "--label", "3", "--save", tmp_path / "m.mb")
+    new = tmp_path / "new.csv"
+    new.write_text("what,size,kind\nx,1,yes\ny,2,no\n")
+    learner = mb.load(tmp_path / "m.mb")
+    for cache in (None, tmp_path / "c", tmp_path / "c"):
+        with pytest.warns(UserWarning, match="header") as caught:
+            assert len(learner.predict(mb.Source(new, cache=cache))) == 3
+        assert len(caught) == 1
+        assert str(caught[0].message).startswith(f"{new}:1: ")
+        assert "--header" not in str(caught[0].message)
+    with pytest.warns(UserWarning, match="header"):
+        list(explanations(learner, mb.Source(new)))
+    for header, count in ((True, 2), (False, 3)):
+        assert len(learner.predict(mb.Source(new, table={"header": header}))) == count
+    told = call("predict", tmp_path / "m.mb", new)  # here a warning would be an error
+    assert told.count("looks like names of columns") == 1
+    assert "--header" in told
+    told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
+    assert "UserWarning" not in told
