@@ -11,6 +11,7 @@ import numpy as np
 
 from mistakebound.errors import StreamError
 from mistakebound.sources import Source
+from mistakebound.tables import is_number
 
 if TYPE_CHECKING:
     import os
@@ -142,15 +143,6 @@ def named(column: str, names: Sequence[str]) -> str:
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
     message = f"{column!r} is no column; there are: {', '.join(names[:MOST_NAMES])}{more}"
     raise ValueError(message)
-
-
-def is_number(word: str) -> bool:
-    """Whether a word of a column of words is no word at all: missing, or a number written anew."""
-    try:
-        float(word or 0)
-    except ValueError:
-        return False
-    return "_" not in word  # Python's numbers may have it, those of tables may not
 
 
 def read_columns(

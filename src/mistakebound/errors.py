@@ -61,13 +61,63 @@ class MissingColumnsError(ValueError):
         The columns that are missing, and those that there are.
     file : str
         The table that lacks them; empty if it is not known yet.
+    label : str or None
+        The model's column of labels: among those that are missing, it is the only one that cannot be ignored.
+    counted : int
+        How many columns the model's tables have, if neither they nor this one has a header; 0 otherwise.
+    label_number : int
+        Of such a table, the number of the column of labels, if that is the one to add; 0 otherwise.
+    label_is_read : bool
+        Whether labels are read from that column.
+    first_line : str
+        The header that the model expects, if line 1 of the table has none of its names; empty otherwise.
     """
+
+    label: str | None = None
+    counted: int = 0
+    label_number: int = 0
+    label_is_read: bool = True
+    first_line: str = ""
 
     def __init__(self, missing: list[str], columns: list[str], file: str = "") -> None:
         super().__init__(missing, columns, file)
         self.missing, self.columns, self.file = missing, columns, file
 
+    @property
+    def ignorable(self) -> list[str]:
+        """The missing columns that can be ignored."""
+        return [name for name in self.missing if name != self.label]
+
     def __str__(self) -> str:
+        names = ", ".join(f'"{name}"' for name in self.ignorable[:IGNORED])
+        more = ", ..." if len(self.ignorable) > IGNORED else ""
+        return self.words(f'table={{"ignore": [{names}{more}]}}')
+
+    def words(self, ignore: str) -> str:
+        """The message, with ``ignore`` for the option that does without the missing columns."""
+        where = f"{self.file}: " if self.file else ""
+        remedy = f" ({ignore} to do without {'it' if len(self.ignorable) == 1 else 'them'})" if self.ignorable else ""
+        if self.counted:
+            return where + self._counted_words() + ("" if self.label_number else remedy)
+        if self.first_line:
+            line = self.first_line if len(self.first_line) <= LONGEST_LINE else self.first_line[:LONGEST_LINE] + "..."
+            remedy = (
+                "; line 1 does not look like names of columns: if the table has none, "
+                f"put this line first, the columns of the model: {line}"
+            )
+        return where + self._named_words() + remedy
+
+    def _counted_words(self) -> str:
+        here = len(self.columns)
+        size = f"the table has {here} column{'' if here == 1 else 's'}, the model's tables had {self.counted} "
+        if not self.label_number:
+            numbers = ", ".join(name.removeprefix("c") for name in self.missing[:LISTED])
+            more = ", ..." if len(self.missing) > LISTED else ""
+            return f"{size}and no header; there is no column number {numbers}{more}"
+        content = "" if self.label_is_read else ", its content does not matter"
+        return f"{size}and no header; the label column (number {self.label_number}) must be there{content}"
+
+    def _named_words(self) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
         names = []
@@ -76,10 +126,7 @@ class MissingColumnsError(ValueError):
             names.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
         more = ", ..." if len(self.missing) > LISTED else ""
         there = ", ".join(self.columns[:LISTED]) + (", ..." if len(self.columns) > LISTED else "")
-        return (
-            f"{self.file}{': ' if self.file else ''}there is no column {', '.join(names)}{more}, "
-            f"which the model learned from; there are: {there} (ignore a column to do without it)"
-        )
+        return f"there is no column {', '.join(names)}{more}, which the model learned from; there are: {there}"
 
 
 class ModelError(ValueError):
@@ -100,6 +147,10 @@ class ModelError(ValueError):
 
 LISTED = 20
 """So many names are listed in a message at most."""
+IGNORED = 3
+"""So many columns are shown as ignored in an option."""
+LONGEST_LINE = 200
+"""So much of a line of a table is shown in a message."""
 
 OF_A_VALUE = (3, 4, 6, 10)
 """Faults of the core that one value is to blame for (the numbers are those of ``core/example.hpp``)."""

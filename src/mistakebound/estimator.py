@@ -64,7 +64,24 @@ class Estimator(Learner):
         return self
 
     def predict(self, X: Any) -> AnyArray:
-        """Predicted labels of many examples."""
+        """Predicted labels of many examples, without learning.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
+            One example a row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
+            and lists of names are for learners whose features have names.
+            A dict holds features by name, such as ``{"subject=win": 1}``. It is not a row of a table: pass a DataFrame
+            for rows of a table. A learner that learned from files with columns reads the DataFrame as it read those.
+            Pass ``mb.Source("new.csv")`` for a file; labels in it are not needed and not read.
+
+        Raises
+        ------
+        MissingColumnsError
+            If a Source or a DataFrame lacks a column that the learner learned from. ``table={"ignore": [...]}`` of
+            Source does without it. The column of labels may be missing, but in a table without a header only if it
+            was the last one.
+        """
         positive = self._score_many(X)[1]
         return self._the_labels().decode_all(positive)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -129,8 +130,25 @@ def as_example(x: Any) -> Any:
 _END = object()
 
 
+def refuse_path(X: Any) -> None:
+    """Raise ValueError if X is the name of a file, or other text: a file is read through a Source."""
+    if isinstance(X, (str, bytes, os.PathLike)):
+        path = os.fsdecode(X)
+        shown = path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + "..."
+        message = (
+            f"a stream is a matrix or an iterable of examples, got {type(X).__name__}; "
+            f"for a file, pass mb.Source({shown!r}) to run, partial_fit or predict"
+        )
+        raise ValueError(message)
+
+
+LONGEST_PATH = 200
+"""So much of a path is shown in a message."""
+
+
 def read_rows(X: Any) -> Dense | Csr | Named:
     """Tell what kind of stream X is, and hold it as the core reads it."""
+    refuse_path(X)
     if is_frame(X):
         return Named(frame_rows(X))
     if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 2 and len(X):
@@ -139,7 +157,7 @@ def read_rows(X: Any) -> Dense | Csr | Named:
         X = list(X)  # a pandas Series of lists of names, for one
     if hasattr(X, "tocsr") or hasattr(X, "__array__"):
         return read_matrix(X)
-    if isinstance(X, (Mapping, str, bytes)) or not isinstance(X, Iterable):
+    if isinstance(X, Mapping) or not isinstance(X, Iterable):
         message = f"a stream is a matrix or an iterable of examples, got {type(X).__name__}"
         raise ValueError(message)
     rows = iter(X)
@@ -178,6 +196,7 @@ def read_list(rows: list[Any]) -> Dense:
 
 def read_matrix(X: Any) -> Positional:
     """Hold an array-like or a sparse matrix as rows."""
+    refuse_path(X)
     if hasattr(X, "tocsr"):
         return read_sparse(X)
     x = as_floats(X, dimensions=2)

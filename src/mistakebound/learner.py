@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound.both_labels import both_labels_first
 from mistakebound.errors import StreamError
-from mistakebound.example import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows
+from mistakebound.example import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.labels import Labels, as_labels
 from mistakebound.lazy import np
 from mistakebound.ledger import Counts
@@ -330,6 +330,7 @@ class Learner:
 
     def source_of(self, X: Any) -> Source | None:
         """X as a source: if it is one, or is a frame and the learner reads columns as those of its files."""
+        refuse_path(X)
         if hasattr(X, "parts"):
             source: Source = X
             return source

@@ -7,7 +7,7 @@ from typing import Any
 
 from mistakebound.errors import MissingColumnsError, OptionConflictError
 from mistakebound.limits import fault_of, fault_of_table
-from mistakebound.tables import numbered_names
+from mistakebound.tables import line_of, numbered_names
 
 FORMATS = ("auto", "svmlight", "vw", "table", "json", "columnar")
 """What the files were; columnar is Parquet and Arrow, auto is what an older model does not say."""
@@ -158,8 +158,36 @@ def declared(how: Reading, names: list[str], *, label_may_be_missing: bool) -> d
     if how.label is not None and not label and not label_may_be_missing:
         missing.append(how.label)
     if missing:
-        raise MissingColumnsError(missing, names)
+        raise missing_columns(how, missing, names, label_is_read=not label_may_be_missing)
     return {**how.table, "label": label or "", **({"ignore": ignore} if "ignore" in how.table else {})}
+
+
+def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
+    """The error for a table with the columns ``names``, of which some are missing for a model with those of ``how``."""
+    error = MissingColumnsError(missing, names)
+    error.label, error.label_is_read = how.label, label_is_read
+    if numbered_names(how.columns) and numbered_names(names):
+        error.counted = len(how.columns)
+        label = place(how.label or "", how.columns)
+        number = how.columns.index(label) + 1 if label in how.columns else 0
+        # Where the label was the last column, the columns before it keep their numbers without it.
+        error.label_number = number if number <= len(names) or how.label in missing else 0
+    return error
+
+
+def first_line(how: Reading, cells: list[str], separator: str) -> str:
+    """The header that a model with the columns of ``how`` expects above these cells, if they hold none of its names.
+
+    >>> how = Reading(label="kind", columns=["text", "kind"])
+    >>> first_line(how, ["win", "spam"], ","), first_line(how, ["win"], ","), first_line(how, ["text"], ",")
+    ('text,kind', 'text', '')
+    """
+    names = how.columns
+    if not names or numbered_names(names) or not {*names}.isdisjoint(cells):
+        return ""
+    if len(cells) == len(names) - 1:
+        names = [name for name in names if name != how.label]
+    return line_of(names, separator)
 
 
 def required(how: Reading) -> list[str]:

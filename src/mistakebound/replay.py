@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from mistakebound.rules import PerceptronRule
 
 if TYPE_CHECKING:
     from mistakebound.life import Reduction
+    from mistakebound.reading import Reading
     from mistakebound.rules import Rule
     from mistakebound.sources import Source
 
@@ -43,6 +45,14 @@ class Replica(Learner):
     def _reduction(self) -> Reduction:
         begun = self._original._life  # noqa: SLF001
         return self._original._reduction() if begun is None else begun.reduction  # noqa: SLF001
+
+    def known_reading(self) -> Reading | None:
+        """How the files of the original were read, if another reading could give other features."""
+        known = self._original.known_reading()
+        return known if known is not None and (known.has_columns or known.zero_based) else None
+
+    def _reads_columns(self) -> bool:
+        return self._original._reads_columns()  # noqa: SLF001
 
     def play(self, X: Any, y: Any) -> None:
         """Predict, then learn, rows or named examples as the original did."""
@@ -79,7 +89,8 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
     learner : Learner
         It is not changed.
     X, y
-        As for ``Learner.run``: its stream. A learner of several passes has learned it as often.
+        As for ``Learner.run``: its stream, which is read as the learner reads files. A Source is not changed. A learner
+        of several passes has learned it as often.
     """
     ledger = learner.ledger_
     if ledger.rounds == 0:
@@ -88,8 +99,11 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
     replica = Replica(learner, ledger.rule, KEPT)
     recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
     try:
-        if hasattr(X, "parts"):  # a Source
-            replay_files(replica, X, ledger.rounds, recorder)
+        source = learner.source_of(X)
+        if source is not None and source is X:
+            replay_files(replica, _copy_of(source, replica), ledger.rounds, recorder)
+        elif source is not None and y is None:  # a frame with its own labels
+            replay_files(replica, source, ledger.rounds, recorder)
         else:
             _replay_rows(replica, recorder, X, y, ledger.rounds)
     except StreamError as error:
@@ -99,6 +113,15 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
         message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return WholeStream(ledger, recorder.ledger_)
+
+
+def _copy_of(source: Source, replica: Replica) -> Source:
+    """The same files, for a replica to read; what it inherits and remarks stays in the copy."""
+    own = copy(source)
+    own.skipped, own.remarks = [], []
+    if replica.known_reading() is not None:
+        own.cache = None  # a cache holds the options of one reading, and would be replaced
+    return own
 
 
 def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:

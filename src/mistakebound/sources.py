@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound import texts
 from mistakebound._core import Chunk, Reader, sniff_table
 from mistakebound.columnar import Columns
+from mistakebound.errors import MissingColumnsError
 from mistakebound.formats import BYTE_ORDER_MARK, is_columnar, is_packed, refuse_what_is_no_text, tell_format
 from mistakebound.labels import NO_LABEL
 from mistakebound.limits import fault_of, fault_of_table
@@ -20,8 +22,17 @@ from mistakebound.live import Follower
 from mistakebound.numbering import every_label, labels_of, numbered, of_positive, of_rows
 from mistakebound.parsing import parsed, parsed_one_by_one
 from mistakebound.parts import START, Part, Place
-from mistakebound.reading import Reading, declared, inherited, learned_from, required
-from mistakebound.tables import Layout, names_of, numbered_names, require_columns, separator_of, table_of
+from mistakebound.reading import Reading, declared, first_line, inherited, learned_from, missing_columns, required
+from mistakebound.tables import (
+    BY_HEADER,
+    Layout,
+    first_cells,
+    names_of,
+    numbered_names,
+    require_columns,
+    separator_of,
+    table_of,
+)
 from mistakebound.team import in_order
 from mistakebound.texts import Text, after, label_lines, of_file, opened, total_size
 
@@ -83,6 +94,8 @@ class Source:
     as_columns : bool
         Set it to get every field of a table or of JSON lines as a feature, zeros among them, and none as the label:
         then what is no feature was not there. Files without columns are refused.
+    warns : bool
+        Whether a header that is read as an example raises a UserWarning. Set it to False to show ``remarks`` instead.
     columns : list of str
         Of a table, once its reading has begun, its columns.
     skipped : list of str
@@ -137,6 +150,7 @@ class Source:
         self.label_may_be_missing = False
         self.labels_needed = True
         self.as_columns = False
+        self.warns = True
         self.columns: list[str] = []
         self.skipped: list[str] = []
         self.bytes = 0
@@ -384,6 +398,8 @@ class Source:
                 raise ValueError(message)
             if known is None:
                 reader, kind, layout = self._reader(start)
+                if self.warns and UNEXPECTED in self.remarks:
+                    warnings.warn(f"{file}:1: {HEADER_READ}", UserWarning, stacklevel=2)
                 self._know_columns(reader)
                 self._keep(kind, layout)
                 return reader
@@ -462,12 +478,30 @@ class Source:
             return table_of(start, {**self._declared([]), **more})
         how = self.how
         layout = self._known_layout(start, how)._replace(**more)
-        names = own = names_of(start, layout)
+        names = own = self._names(start, layout)
         if numbered_names(how.columns):
             names = [f"c{number}" for number in range(1, len(own) + 1)]
-        told = {**self._declared(names), **layout._asdict()}
+        try:
+            told = {**self._declared(names), **layout._asdict()}
+        except MissingColumnsError as error:
+            if layout.header:
+                error.first_line = first_line(how, own, layout.separator)
+            raise
         header = layout.separator.join(names).encode() + b"\n"  # whatever it says there, the model has no names
         return Reader.table(start if names == own else header, **told), layout
+
+    def _names(self, start: bytes, layout: Layout) -> list[str]:
+        """Names of the columns; if line 1 cannot be a header and has none of the model's names, the error says so."""
+        try:
+            return names_of(start, layout)
+        except ValueError:
+            how, cells = self.how, first_cells(start, layout.separator)
+            wanted = first_line(how, cells, layout.separator) if layout.header else ""
+            if not wanted:
+                raise
+            error = missing_columns(how, required(how), cells, label_is_read=not self._is_label_optional())
+            error.first_line = wanted
+            raise error from None
 
     def _known_layout(self, start: bytes, how: Reading) -> Layout:
         """The layout of the model's own tables: the first rows of this one must not decide how it is read."""
@@ -532,6 +566,11 @@ UNEXPECTED = (
     "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
     "if it is none, say --header"
 )
+HEADER_READ = (
+    "this line looks like names of columns, but the model learned from tables without a header: it is read as an "
+    f"example; if it is a header, pass {BY_HEADER} to Source"
+)
+"""The same for Python."""
 NO_COLUMN = "there is no label (tell which column it is: --label NAME or NUMBER; there are: "
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 IGNORED = "importance weights are ignored: every line counts once"

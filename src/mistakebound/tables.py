@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
+from mistakebound.errors import LISTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,36 @@ def table_of(start: bytes, told: dict[str, Any]) -> tuple[Reader, Layout]:
         except ValueError as other:
             first_line = start.lstrip().partition(b"\n")[0]
             named = told.get("label", "").encode()
-            raise (other if named and named in first_line else error) from None
+            if named and named in first_line:
+                raise other from None
+            message = f"{error}{_or_named(start, told, found)}"
+            raise ValueError(message) from None
+
+
+def _or_named(start: bytes, told: dict[str, Any], layout: Layout) -> str:
+    """The names in line 1, if it could be a header of words and some of the columns that were passed are not there."""
+    names = first_cells(start, layout.separator)
+    numbers = [str(number) for number in range(1, len(names) + 1)]
+    known = {*numbers, *(f"c{number}" for number in numbers), ""}
+    pairs = [column for pair in told.get("interact", ()) for column in pair]
+    passed = {told.get("label", ""), *pairs}.union(*(told.get(role, ()) for role in ("text", "categorical", "ignore")))
+    if passed <= known or any(is_number(name) for name in names):
+        return ""
+    shown = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+    return f" (or {shown} if line 1 is a header: {BY_HEADER})"
+
+
+def is_number(word: str) -> bool:
+    """Whether a word of a column of words is no word at all: missing, or a number written anew."""
+    try:
+        float(word or 0)
+    except ValueError:
+        return False
+    return "_" not in word  # Python's numbers may have it, those of tables may not
+
+
+BY_HEADER = 'table={"header": True}'
+"""How a caller in Python says that there is a header."""
 
 
 def names_of(start: bytes, layout: Layout) -> list[str]:
@@ -59,6 +89,20 @@ def separator_of(start: bytes, usual: str, wanted: list[str]) -> str:
 def header_of(names: Iterable[str]) -> bytes:
     """A first line with these names, separated by commas."""
     return b",".join(quoted(name) for name in names) + b"\n"
+
+
+def line_of(names: Iterable[str], separator: str) -> str:
+    """A first line with these names, in quotes only where they need them."""
+    special = {separator, '"'}
+    return separator.join(quoted(name).decode() if special.intersection(name) else name for name in names)
+
+
+def first_cells(start: bytes, separator: str) -> list[str]:
+    """The fields of the first line that is not empty, whether or not they could be names of columns."""
+    import csv  # noqa: PLC0415 - seldom needed
+
+    line = start.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
 
 
 def quoted(text: str) -> bytes:

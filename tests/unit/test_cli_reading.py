@@ -243,3 +243,20 @@ def test_a_model_of_no_file_knows_of_none(tmp_path: Path) -> None:
     learner.save(tmp_path / "m.mb")
     assert mb.load(tmp_path / "m.mb").known_reading() is None
     assert load_with_progress(tmp_path / "m.mb", KINDS)[1] is None
+
+
+def test_the_names_in_line_1_are_listed_beside_the_numbers(tmp_path: Path) -> None:
+    """Of a table of words nobody knows whether line 1 is a header."""
+    path = tmp_path / "mail.csv"
+    path.write_text("subject,kind\nwin now,spam\nlunch then,ham\n")
+    for words in (("--label", "nokind"), ("--label", "2", "--text", "nosubject")):
+        told = call("run", path, *words, fails=1)
+        assert all(each in told for each in (words[-1], "c1, c2", "subject, kind", "line 1", "--header"))
+    with pytest.raises(ValueError, match="subject, kind") as caught:
+        mb.Perceptron().run(mb.Source(path, label="nokind"))
+    assert '{"header": True}' in str(caught.value)
+    assert "--header" not in str(caught.value)
+    assert "subject" not in call("run", path, "--label", "nokind", "--no-header", fails=1)
+    assert "line 1" not in call("run", path, "--label", "1", "--text", "1", fails=1)  # that is another fault
+    path.write_text("1,a\n2,b\n3,a\n")  # no name of a column is a number
+    assert "line 1" not in call("run", path, "--label", "kind", fails=1)

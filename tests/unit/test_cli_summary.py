@@ -242,7 +242,8 @@ def test_what_learned_nothing_leaves_the_model_alone(mail: Path, tmp_path: Path)
     call("run", mail, *HOW, "--save", tmp_path / "m.mb")
     before = (tmp_path / "m.mb").read_bytes()
     output = call("run", mail, "--label", "absent", "--save", tmp_path / "m.mb", "--certify", fails=1)
-    assert output.splitlines() == [f"Error: {mail}: 'absent' is no column; there are: c1, c2"]
+    [line] = output.splitlines()
+    assert line.startswith(f"Error: {mail}: 'absent' is no column; there are: c1, c2 (or subject, kind ")
     assert (tmp_path / "m.mb").read_bytes() == before
     output = call("run", mail, "--skip-bad", 1, fails=1)
     assert f"Error: {mail}:1: there is no label" in output

@@ -448,3 +448,150 @@ def test_a_cache_serves_every_pass(tmp_path: Path) -> None:
     assert (tmp_path / "c").stat().st_mtime_ns == made
     assert other.predict(mb.Source(file)).tolist() == other.predict(mb.Source(file, cache=tmp_path / "d")).tolist()
     assert other.predict(mb.Source(file, cache=tmp_path / "d")).tolist() == other.predict(source).tolist()
+
+
+@pytest.mark.parametrize(("kind", "table"), OPTIONS)
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_loaded_model_certifies_its_table_as_the_shell_does(
+    tmp_path: Path, kind: str, table: dict[str, Any], passes: int
+) -> None:
+    file, model = write(kind, tmp_path / "learn", rows(60)), tmp_path / "m.mb"
+    words = (*in_shell(kind, table), "--passes", passes, "--save", model)
+    expected = json.loads(call("run", file, *words, "--certify", "--json"))["certificate"]
+    assert (expected["scope"], expected["rounds"]) == ("whole stream", 60 * passes)
+    learner, frame, source = mb.load(model), frame_of(kind, rows(60), True), mb.Source(file)
+    source.remarks.append("of an earlier pass")
+    before, own = learner.ledger_.to_json(), dict(vars(source))
+    labels = frame[frame.columns[2]]
+    bare = frame.drop(columns="click", errors="ignore")
+    for X, y in ((source, None), (frame, None), (frame, labels), (bare, labels)):
+        assert json.loads(learner.certify(X=X, y=y).to_json()) == expected
+    assert (vars(source), source.remarks) == (own, ["of an earlier pass"])
+    assert learner.ledger_.to_json() == before
+    assert learner.known_reading() == mb.load(model).known_reading()
+    with pytest.raises(ValueError):
+        learner.certify(X=frame[::-1])
+
+
+def test_a_second_pass_leaves_the_cache_alone(tmp_path: Path) -> None:
+    file, cache = write("csv", tmp_path / "a.csv", rows(50)), tmp_path / "c"
+    learner = mb.BalancedWinnow()
+    source = mb.Source(file, label="click", cache=cache)
+    learner.run(source)
+    made = cache.read_bytes(), cache.stat().st_mtime_ns
+    for again in (source, mb.Source(file, cache=cache)):
+        assert learner.certify(X=again).rounds == 50
+        assert (cache.read_bytes(), cache.stat().st_mtime_ns) == made
+
+
+@pytest.mark.parametrize("path", [str, Path, lambda name: name.encode()])
+def test_a_path_is_not_a_stream_but_a_source_of_it_is(model: Path, path: Any) -> None:
+    positional = mb.Perceptron().fit([[0.0, 1.0], [1.0, 0.0]], [1, -1])
+    for learner in (mb.load(model), positional):
+        for use in (learner.predict, learner.run, learner.partial_fit, lambda X: learner.certify(X=X)):
+            with pytest.raises(ValueError, match=r"mb\.Source\('new\.csv'\)"):
+                use(path("new.csv"))
+    with pytest.raises(ValueError, match=r"mb\.Source\('new\.csv'\)"):
+        positional.fit(path("new.csv"), [1])
+
+
+def test_what_may_be_predicted_is_documented() -> None:
+    told = str(mb.Perceptron.predict.__doc__)
+    assert all(word in told for word in ("array", "sparse", "DataFrame", "dict", "set", "list", "Source"))
+    assert "MissingColumnsError" in told
+
+
+@pytest.mark.parametrize(("label", "number"), [("1", 1), ("c2", 2)])
+def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, number: int) -> None:
+    (tmp_path / "learn.csv").write_text("x,y,1\ny,x,2\n" * 10)
+    call("run", tmp_path / "learn.csv", "--label", label, "--save", tmp_path / "m.mb")
+    new = tmp_path / "new.csv"
+    new.write_text("x,1\ny,2\n")
+    told = call("predict", tmp_path / "m.mb", new, fails=1)
+    for wanted in (f"{new}: ", "2 columns", "3", "no header", f"(number {number})", "content"):
+        assert wanted in told
+    assert "did you mean" not in told
+    learner = mb.load(tmp_path / "m.mb")
+    for use, matters in ((learner.predict, False), (learner.run, True)):
+        with pytest.raises(MissingColumnsError, match=rf"\(number {number}\)") as caught:
+            use(mb.Source(new))
+        assert ("content" in str(caught.value)) is not matters
+    new.write_text("x,?,1\n" if number == 2 else "?,x,1\n")
+    assert len(learner.predict(mb.Source(new))) == 1
+
+
+def test_without_a_header_the_last_columns_are_missed(tmp_path: Path) -> None:
+    (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
+    learner = mb.Perceptron()
+    learner.run(mb.Source(tmp_path / "learn.csv", label="3"))
+    new = tmp_path / "new.csv"
+    new.write_text("x\ny\n")
+    with pytest.raises(MissingColumnsError, match="1 column,.* 3 ") as caught:
+        learner.predict(mb.Source(new))
+    assert caught.value.missing == ["c2"]
+
+
+def test_a_table_without_the_header_that_the_model_knows(model: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    for label, names in ((True, NAMES), (False, [name for name in NAMES if name != "click"])):
+        write_text(new, rows(3), label, ",", header=False)
+        told = call("predict", model, new, fails=1)
+        assert "line 1 does not look like" in told
+        assert f": {','.join(names)}" in told
+        with pytest.raises(MissingColumnsError) as caught:
+            mb.load(model).predict(mb.Source(new))
+        assert caught.value.first_line == ",".join(names)
+    new.write_text("red,red,x\n1,2,3\n")  # as a header it would not do
+    assert "line 1 does not look like" in call("predict", model, new, fails=1)
+    new.write_text("hour,sites\n1,2\n")  # this one is a header
+    assert "line 1" not in call("predict", model, new, fails=1)
+
+
+def test_a_long_first_line_is_cut_short(tmp_path: Path) -> None:
+    wide = tmp_path / "wide.csv"
+    names = [f"name{number}" for number in range(500)]
+    wide.write_text(",".join(["y", *names]) + "\n" + "".join(f"{i % 2}" + f",{i}" * 500 + "\n" for i in range(4)))
+    learner = mb.Perceptron()
+    learner.run(mb.Source(wide, label="y"))
+    new = tmp_path / "new.csv"
+    new.write_text(",".join(map(str, range(501))) + "\n")
+    with pytest.raises(MissingColumnsError, match="does not look like") as caught:
+        learner.predict(mb.Source(new))
+    assert "name499" not in str(caught.value)
+    assert len(str(caught.value)) < 2000
+    assert caught.value.first_line == ",".join(["y", *names])
+
+
+def test_how_to_ignore_a_column_is_said_in_the_words_of_the_caller(model: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text("hour,site,note,device\n1,news,free,phone\n")
+    with pytest.raises(MissingColumnsError) as caught:
+        mb.load(model).predict(mb.Source(new))
+    assert 'table={"ignore": ["price", "seen"]}' in str(caught.value)
+    assert "--ignore" not in str(caught.value)
+    told = call("predict", model, new, fails=1)
+    assert "--ignore price --ignore seen" in told
+    assert "table=" not in told
+
+
+def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> None:
+    (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
+    call("run", tmp_path / "learn.csv", "--label", "3", "--save", tmp_path / "m.mb")
+    new = tmp_path / "new.csv"
+    new.write_text("what,size,kind\nx,1,yes\ny,2,no\n")
+    learner = mb.load(tmp_path / "m.mb")
+    for cache in (None, tmp_path / "c", tmp_path / "c"):
+        with pytest.warns(UserWarning, match="header") as caught:
+            assert len(learner.predict(mb.Source(new, cache=cache))) == 3
+        assert len(caught) == 1
+        assert str(caught[0].message).startswith(f"{new}:1: ")
+        assert "--header" not in str(caught[0].message)
+    with pytest.warns(UserWarning, match="header"):
+        list(explanations(learner, mb.Source(new)))
+    for header, count in ((True, 2), (False, 3)):
+        assert len(learner.predict(mb.Source(new, table={"header": header}))) == count
+    told = call("predict", tmp_path / "m.mb", new)  # here a warning would be an error
+    assert told.count("looks like names of columns") == 1
+    assert "--header" in told
+    told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
+    assert "UserWarning" not in told

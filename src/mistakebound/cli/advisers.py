@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.columns import is_number
+from mistakebound.tables import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

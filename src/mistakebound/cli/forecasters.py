@@ -164,7 +164,7 @@ def fault_of(frame: Frame, name: str) -> str:
     """Why a column holds no probabilities, by the first row that shows it; "" if it does."""
     import numpy as np  # noqa: PLC0415
 
-    from mistakebound.columns import is_number  # noqa: PLC0415
+    from mistakebound.tables import is_number  # noqa: PLC0415
 
     if name in frame.words:
         row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))

@@ -7,13 +7,15 @@ import math
 import os
 import time
 from contextlib import contextmanager
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.errors import naming
+from mistakebound.errors import IGNORED, MissingColumnsError, naming
 from mistakebound.escaping import escaped
 from mistakebound.labels import BY_CLASSES
+from mistakebound.tables import BY_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -152,8 +154,11 @@ def told() -> Iterator[None]:
 
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
+    if isinstance(error, MissingColumnsError):
+        names, more = error.ignorable[:IGNORED], " ..." if len(error.ignorable) > IGNORED else ""
+        return escaped(error.words(" ".join(f"--ignore {quote(name)}" for name in names) + more))
     words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
-    return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE"))
+    return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE").replace(BY_HEADER, "--header"))
 
 
 class OutputFile(click.Path):

@@ -120,6 +120,7 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
         raise click.UsageError(message)
     try:
         source = mb.Source(files, table=table, cache=cache, **told)
+        source.warns = False  # its remarks are shown
         if model is not None:
             model.read_as_before(source)
     except OptionConflictError as error:
