@@ -248,7 +248,7 @@ def equal(y: AnyArray, label: Any) -> AnyArray:
 
 def nul_words(label: Any) -> str:
     """Say what is wrong with a label that has a NUL character."""
-    return f"label {label!r} has a NUL character, which arrays of text cut off: give labels without"
+    return f"label {label!r} has a NUL character, which NumPy removes from the end of a text: remove it from the label"
 
 
 def in_order(a: Any, b: Any) -> tuple[Any, Any]:

@@ -269,9 +269,9 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(life.named or not names, "features by position have no names")
     need(
         set(parameters) <= set(_at_work(life, 0)),
-        "its life has other parameters (such as classes) than those of a rule",
+        "its life has a parameter (such as classes) that is not one of the rule or of keeping examples",
     )
-    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its sums are not 0, though its rule has no total")
+    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
     *rule, first_width, limit, grows = life.engine.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
