@@ -109,7 +109,7 @@ def _parameter(kind: type[Rule], name: str, value: Any, path: str) -> Any:
     allowed = kind.ranges[name]
     found = float("inf") if value == "inf" and type(value) is str else schema.number(value, path)
     if not allowed.includes(found):
-        refuse(path, allowed.words, value)
+        refuse(path, allowed.numbers, value)
     return found
 
 
