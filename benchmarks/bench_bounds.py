@@ -2,8 +2,9 @@
 
     python benchmarks/bench_bounds.py [--data FOLDER]
 
-FOLDER has ``loaders.py``, one function per data set that returns (X, y); by default it is MISTAKEBOUND_DATA of the
-environment, then ``../shared/data``. The SVM is fitted for a small grid of C; each is scaled as is best for the bound.
+FOLDER has ``loaders.py``, with one function per data set that returns (X, y). Default: the environment variable
+MISTAKEBOUND_DATA, then ``../shared/data``. The SVM is fitted for a small grid of C, and each solution is scaled to give
+its smallest bound.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SETS = ("a9a", "sms_spam", "spam_stream", "elec2", "mushroom", "house_votes_84",
 def loaders(folder: Path) -> Any:
     path = folder / "loaders.py"
     if not path.is_file():
-        sys.exit(f"{path} does not exist: name the folder of the data with --data or MISTAKEBOUND_DATA")
+        sys.exit(f"{path} does not exist: pass the data folder with --data, or set MISTAKEBOUND_DATA")
     spec = importlib.util.spec_from_file_location("loaders", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

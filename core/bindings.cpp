@@ -322,7 +322,7 @@ class Engine {
     visit([&](auto& play) {
       play.restore(z.data(), z.size(), nb::cast<float>(state[3]), nb::cast<double>(state[4]),
                    Total{nb::cast<double>(state[5]), nb::cast<double>(state[6])}, nb::cast<double>(state[7]));
-      if (!play.total_fits()) throw nb::value_error("the total of its weights is not their sum");
+      if (!play.total_fits()) throw nb::value_error("the stored total of the weights is not the sum of the weights");
     });
     Record& r = record();
     const auto counts = nb::cast<nb::tuple>(state[8]);
@@ -720,9 +720,9 @@ NB_MODULE(core_of_main, m) {
   bind_experts(m);
 }
 
-// In a subinterpreter nanobind would take Python's lock for the main one, and wait for ever; and to import it there once
-// spoils the types that the main one has. So it is refused before nanobind learns of it: when the module is looked for (a
-// later Python does that in the main interpreter) and when it is filled.
+// nanobind does not support subinterpreters: it would deadlock on the GIL, and one import there corrupts the types of
+// the main interpreter. So the import fails before nanobind runs: in PyInit (which later Pythons call in the main
+// interpreter) and again in Py_mod_exec.
 namespace mistakebound {
 namespace {
 

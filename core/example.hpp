@@ -26,7 +26,7 @@ enum class Fault : int {
   too_large = 6,    // |x| above what a float32 sum can learn from
   overflow = 7,     // the score itself is not finite
   malformed = 8,    // indptr falls, or runs beyond the data
-  irregular = 9,    // never told: an index out of range, a stored zero or a repeated index, see Play::closer_look
+  irregular = 9,    // internal, never reported: index out of range, stored zero, repeated index (Play::closer_look)
   too_small = 10,   // |x| below what a float32 sum can learn from, and not 0
 };
 

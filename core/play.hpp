@@ -78,8 +78,7 @@ class Play {
     if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
   }
 
-  // Give every slot beyond the known ones the weight link(0). (For names: one more was given an id.) Where all known ones
-  // have fallen far below 0, that is more than their common factor leaves room for: then it is chosen anew.
+  // Give every new slot the weight link(0). If that overflows with the present common factor, choose a new factor.
   void resize(std::size_t slots) {
     const std::size_t before = slots_.size();
     make_slots(slots);
@@ -362,9 +361,8 @@ class Play {
     return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
   }
 
-  // A row that was looked at closely and has features beyond the width, which weigh link(0). Where that is more than the
-  // common factor leaves room for, the row is scored as in the round that would bring these features, see `resize`; beside
-  // their share of the normaliser, that of all others is then less than a float64 tells.
+  // Scores a row with features beyond the width; their weight is link(0). If link(0) overflows with the present common
+  // factor, the factor of `resize` is used; all other features then vanish beside the new ones in the normaliser.
   template <class Index, class Value>
   Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
     Rule rule = rule_;

@@ -13,7 +13,7 @@
 
 namespace mistakebound {
 
-// One for each thread. By a pointer: the compiler would find the place of the thread's own anew for every feature.
+// One object per thread, behind a pointer: otherwise the compiler looks up the thread-local address for every feature.
 template <class T>
 T& of_this_thread() {
   static thread_local const std::unique_ptr<T> its = std::make_unique<T>();
@@ -46,7 +46,7 @@ class Noted {
   }
 
  private:
-  static constexpr std::size_t many = 4096;  // of fewer features few meet in so many slots, and the processor foresees that
+  static constexpr std::size_t many = 4096;  // below it use 8 slots per feature: few collisions, predictable branches
   struct Slot {
     std::uint32_t stamp = 0, place = 0;
   };
@@ -85,7 +85,7 @@ std::size_t sum_repeated(std::size_t begin, std::size_t end, Hash hash, Same sam
   return kept;
 }
 
-// Whether a feature comes twice among so many: no for sure, or perhaps. Quick, for it needs no branch that nobody could foresee.
+// A filter: false means that no feature is repeated, true means that one may be. Fast: its loop has no branches.
 class Filter {
  public:
   template <class Hash>

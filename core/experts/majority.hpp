@@ -5,8 +5,8 @@
 // The written order: within a block of eight rounds the weight of expert k is base·β^j, j its wrongs in the block; then
 // the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
 // added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
-// and follows from the leans within it; but where it has fallen to a thousandth it is summed anew, for rounding errors do
-// not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
+// and follows from the leans within it; but where it has fallen to a thousandth it is summed again, because rounding
+// errors do not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
 //
 // Ties: a sum in this order is rounded, so two equal sides may differ by a little, and by another little if the experts
 // come in another order. A lean that is so near to 0 is therefore computed anew by levels: experts with equal losses are

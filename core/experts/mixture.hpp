@@ -165,7 +165,7 @@ class Mixture {
   static constexpr std::size_t span = 512;  // rounds until the weights of Hedge on losses are made anew
 
   bool remembers_weights() const { return rule_ == RuleId::fixed_share || rule_ == RuleId::ogd; }
-  // A rate that is told is in units of losses: what is small in them is nothing. For other rules it may be all that there is.
+  // With a fixed rate, very small losses have no effect and count as 0. Adaptive rules rescale, so they refuse them.
   bool refuses_small() const { return rule_ != RuleId::hedge && rule_ != RuleId::fixed_share && rule_ != RuleId::boa; }
   bool hedging() const { return rule_ == RuleId::hedge && book_.eta >= 1e-100 && book_.eta < 1e100; }
   double least_forecast() const { return task_.loss == LossId::log ? 0 : -std::numeric_limits<double>::max(); }

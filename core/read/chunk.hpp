@@ -148,13 +148,14 @@ struct Chunk {
     for (std::size_t k = key.size(); k < name.size(); ++k) key.push_back(Key(name[k]));
   }
   // For named features, once all are there, by the thread that parses. The one that learns then reads little but the keys:
-  // what another processor has just written comes slowly. `parsed`: just now, so that no row has a name twice; a cache may
-  // say what it likes.
+  // what another processor has just written comes slowly. Pass `parsed` for rows from the parser, which has summed
+  // repeated names; rows from a cache are checked for them.
   void prepare(bool parsed = false) {
     make_keys();
     for (std::size_t r = 0; r < rows() && !parsed; ++r)
       if (has_repeated_name(static_cast<std::size_t>(indptr[r]), static_cast<std::size_t>(indptr[r + 1])))
-        throw std::invalid_argument("a row of the cache has the same feature twice: delete the cache, and it is made anew");
+        throw std::invalid_argument(
+            "a row of the cache has the same feature twice: delete the cache; the next run writes it again");
     all_ones = std::all_of(value.begin(), value.end(), [](double each) { return each == 1; });
   }
 

@@ -213,7 +213,7 @@ class Table {
     for (std::size_t c = 0; c < std::min(most, columns_.size()); ++c) all.append(c == 0 ? "" : ", ").append(columns_[c]);
     if (columns_.size() > most) all.append(", … (").append(std::to_string(columns_.size() - most)).append(" more)");
     const char* const hint = name.find(',') == std::string::npos ? "" : " (several: say the option once for each)";
-    throw std::invalid_argument(quoted(name) + " is no column; there are: " + all + hint);
+    throw std::invalid_argument("there is no column " + quoted(name) + "; the columns are: " + all + hint);
   }
 
   TableOptions options_;

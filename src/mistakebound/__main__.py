@@ -17,7 +17,7 @@ def start() -> None:
     try:
         main()
     finally:
-        uninterrupted.deafen()
+        uninterrupted.ignore_further_signals()
 
 
 if __name__ == "__main__":

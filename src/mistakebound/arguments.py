@@ -1,4 +1,4 @@
-"""Arguments of formulas, checked by their names: numbers in range, or a ValueError that says which one is not."""
+"""Range checks for the arguments of formulas: a ValueError names the argument that is out of range."""
 
 from __future__ import annotations
 
@@ -113,13 +113,13 @@ RANGES = {
     "squared_hinge": SUM,
     "relative_entropy": SUM,
 }
-"""What the arguments of formulas are called, and where they lie unless a formula says otherwise."""
+"""Default range of each argument name of the formulas."""
 
 
 def checked(**ranges: Range) -> Callable[[Callable[P, float]], Callable[P, float]]:
-    """Check the arguments of a formula by `RANGES`, and by ``ranges`` where those of this formula are others.
+    """Decorate a formula: check its arguments by `RANGES`, or by ``ranges`` for names with another range.
 
-    What may be left out may be None. A value too large for a float is infinite: true as a bound, and vacuous.
+    Arguments whose default is None may be None. If the result overflows a float, infinity is returned: a true bound.
     """
 
     def decorate(formula: Callable[P, float]) -> Callable[P, float]:
@@ -138,7 +138,7 @@ def checked(**ranges: Range) -> Callable[[Callable[P, float]], Callable[P, float
 
         @wraps(formula)
         def with_checks(*given: P.args, **named: P.kwargs) -> float:
-            # Arguments that the formula does not take are left for the call to refuse.
+            # Surplus arguments are passed on unchecked: the call raises TypeError for them.
             plain: Any = [check(name, value) for name, value in zip_longest(names[: len(given)], given, fillvalue="")]
             more: Any = {name: check(name, value) for name, value in named.items()}
             try:

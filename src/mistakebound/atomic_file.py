@@ -50,7 +50,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
     if path.exists() and not path.is_file():
         raise FileExistsError(
-            errno.EEXIST, "it is no file, and would be replaced by one: choose another name", str(path)
+            errno.EEXIST, "it is not a regular file, so it is not replaced; choose another name", str(path)
         )
     new = Replacement(path)
     try:

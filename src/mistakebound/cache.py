@@ -5,8 +5,8 @@ anew. Every chunk carries a checksum. A cache is written beside what it replaces
 several runs may make the same one at a time. A file that is not a cache is never replaced; a link to a cache is
 replaced itself, and not followed.
 
-The checks make sure that a cache is one that could have been written, not that it is true: whoever can write to it can
-have the stream read otherwise, as whoever can write to the files themselves.
+The checks detect damage, not forgery: whoever can write to the cache can change the stream that is read, just as by
+writing to the files themselves.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RECORD = struct.Struct("<6Q")
 columns; and a sum that says whether all this belongs together."""
 
 
-NO_CACHE = "{} is there already, and is not a cache of mistakebound: choose another name for the cache, or delete it"
+NO_CACHE = "{} exists and is not a mistakebound cache: choose another name for the cache, or delete that file"
 Begin = tuple[int, int, int, int]
 """Number of the file in which a chunk begins, byte, line, and whether lines are rows of columns."""
 
@@ -143,7 +143,7 @@ def records(path: str, pages: Pages, at: int) -> Iterator[tuple[Begin, memoryvie
 
 def damaged(path: str) -> str:
     """What is to be said of a cache that cannot be used."""
-    return f"{path}: the cache is damaged: delete it, and it is made anew"
+    return f"{path}: the cache is damaged: delete it; the next run writes it again"
 
 
 class Order:

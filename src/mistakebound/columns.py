@@ -141,7 +141,7 @@ def named(column: str, names: Sequence[str]) -> str:
     if column.isdigit() and 1 <= int(column) <= len(names):
         return names[int(column) - 1]
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
-    message = f"{column!r} is no column; there are: {', '.join(names[:MOST_NAMES])}{more}"
+    message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
     raise ValueError(message)
 
 

@@ -52,11 +52,11 @@ class ConfidenceSequence:
     alpha : float
         Probability that the bounds fail in any round.
     low, high : float
-        Between them lie all values. A round may say it closer, see ``learn_one``. Each may be infinite, but no finite
-        number may be above 1e60 in size, for the bounds square what lies between them.
+        All values lie between them. A round may pass a narrower range, see ``learn_one``. Each may be infinite; finite
+        limits must be at most 1e60 in absolute value, because the bounds use squares of ``high − low``.
     scale : float, optional
-        The size of values for which the bounds are at their best; they hold whatever it is. ``high − low`` unless told,
-        and needed if that is infinite; from 1e-60 to 2e60.
+        The size of values for which the bounds are tightest; they hold for any scale from 1e-60 to 2e60. Default:
+        ``high − low``; required if that is infinite.
 
     Notes
     -----
@@ -103,7 +103,7 @@ class ConfidenceSequence:
             require(math.isinf(end) or abs(end) <= LARGEST, f"{name} must be at most {LARGEST:g} in size, got {end!r}")
         require(self.low < self.high, f"low must be below high, got {low!r} and {high!r}")
         between = self.high - self.low
-        require(scale is not None or math.isfinite(between), "scale must be given, for low or high is infinite")
+        require(scale is not None or math.isfinite(between), "scale must be passed because low or high is infinite")
         self.scale: float = SCALE.checked(*(("high - low", between) if scale is None else ("scale", scale)))
         self.rounds = 0
         self._rates: FloatArray = np.asarray(RATES / self.scale, np.float64)
@@ -201,7 +201,7 @@ class ConfidenceSequence:
         at = int(np.argmin(inside))
         if not finite[at]:
             ends = f"{low[at]:g} and {high[at]:g}"
-            return at, f"a value must have finite bounds, at most {LARGEST:g} in size, and these are {ends}"
+            return at, f"the bounds of a value must be finite and at most {LARGEST:g} in absolute value, got {ends}"
         if low[at] < self.low or high[at] > self.high:
             return at, f"its range from {low[at]:g} to {high[at]:g} is not between {self.low:g} and {self.high:g}"
         what = f"value {d[at]:g}" if guess is None or not low[at] <= d[at] <= high[at] else f"guess {guess[at]:g}"

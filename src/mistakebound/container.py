@@ -12,26 +12,11 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.atomic_file import UNFINISHED, replace, sweep
 from mistakebound.lazy import np
 from mistakebound.schema import fields, is_list_of, need, parse
 
 if TYPE_CHECKING:
     from mistakebound.arrays import AnyArray
-
-__all__ = [
-    "DTYPES",
-    "FORMAT",
-    "UNFINISHED",
-    "fields",
-    "is_list_of",
-    "need",
-    "pack",
-    "parse",
-    "replace",
-    "sweep",
-    "unpack",
-]
 
 FORMAT = 3
 

@@ -126,18 +126,16 @@ class MissingColumnsError(ValueError):
             names.append(f"{name!r} (did you mean {near[0]!r}?)" if near else repr(name))
         more = ", ..." if len(self.missing) > LISTED else ""
         there = ", ".join(self.columns[:LISTED]) + (", ..." if len(self.columns) > LISTED else "")
-        return f"there is no column {', '.join(names)}{more}, which the model learned from; there are: {there}"
+        return f"columns that the model learned from are missing: {', '.join(names)}{more}; the table has: {there}"
 
 
 class ModelError(ValueError):
-    """A file that holds no sound model, or a learner that no file can hold; names the file and the reason.
-
-    Ledgers and certificates that are not sound raise it, too.
+    """A file is not a valid model, ledger or certificate, or a learner cannot be saved; names the file and the reason.
 
     Attributes
     ----------
     field : str or None
-        Path of the field that is not sound, such as ``kept.index``, if one is.
+        Path of the field that is not valid, such as ``kept.index``; None if the reason is not in one field.
     """
 
     def __init__(self, message: str, *, field: str | None = None) -> None:

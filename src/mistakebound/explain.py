@@ -63,7 +63,7 @@ class Features:
     zero_based : bool
         Whether the svmlight file that it learned from counts from 0. A learner that began with a file calls features
         by the file's numbers, which count from 1 unless told; one that began with arrays calls them by their column,
-        which counts from 0. A learner that learned from files knows how they count.
+        which counts from 0. Not needed for a learner that learned from files: it stores the base of their indices.
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
@@ -149,7 +149,7 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
     """
     source = learner.source_of(X)
     if source is None:
-        message = f"explanations are of a Source, or of a DataFrame for a model of tables; got {type(X).__name__}"
+        message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
         raise TypeError(message)
     features = Features(learner)
     life, labels = features.life, learner._the_labels()

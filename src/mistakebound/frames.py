@@ -22,10 +22,10 @@ CELLS = 1 << 18
 
 
 class FrameSource(Source):
-    """A DataFrame (pandas or polars) as a source: read as a file of the kind that the model learned from would be.
+    """A DataFrame (pandas or polars) that is read like the files that the model was trained on.
 
-    For a model of CSV that is the table that the frame would be written as; for one of Parquet, an Arrow table; for
-    one of JSON lines, an object a row. A frame for a model of tables without a header is read by position.
+    CSV models read it as a table of text, Parquet models as an Arrow table, and JSON models as one object per row. If
+    the model's tables had no header, columns are matched by position.
 
     Parameters
     ----------

@@ -94,9 +94,7 @@ class Labels:
 
     def settle_both(self, negative: Any, positive: Any) -> None:
         """Fix both labels; what is known already must stay as it is."""
-        for label in (negative, positive):
-            if has_nul(label):
-                raise StreamError(nul_words(label))
+        refuse_nul(negative, positive)
         wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
         if any(wanted.get(label) != sign for label, sign in self.signs.items()):
             known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
@@ -180,8 +178,7 @@ class Labels:
                 self.sign(label)
 
     def _settle_one(self, label: Any) -> int:
-        if has_nul(label):
-            raise StreamError(nul_words(label))
+        refuse_nul(label)
         if self.settled and label is None:
             raise StreamError(NO_LABEL)
         if self.settled:
@@ -246,9 +243,13 @@ def equal(y: AnyArray, label: Any) -> AnyArray:
     return np.asarray(y == label, np.bool_)
 
 
-def nul_words(label: Any) -> str:
-    """Say what is wrong with a label that has a NUL character."""
-    return f"label {label!r} has a NUL character, which arrays of text cut off: give labels without"
+def refuse_nul(*labels: Any) -> None:
+    """Raise StreamError for a label that has a NUL character."""
+    for label in labels:
+        if has_nul(label):
+            cut = "which NumPy removes from the end of a text: remove it from the label"
+            message = f"label {label!r} has a NUL character, {cut}"
+            raise StreamError(message)
 
 
 def in_order(a: Any, b: Any) -> tuple[Any, Any]:
@@ -273,8 +274,5 @@ def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
     if not distinct:
         message = f"classes must be two different labels (negative, positive), got {classes!r}"
         raise ValueError(message)
-    for label in (negative, positive):
-        if has_nul(label):
-            message = f"classes: {nul_words(label)}"
-            raise ValueError(message)
+    refuse_nul(negative, positive)
     return negative, positive

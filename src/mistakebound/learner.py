@@ -123,13 +123,12 @@ class Learner:
         Parameters
         ----------
         X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-            One example a round. The columns of a DataFrame are names here, but a learner that learned from files with
-            columns reads it as those. A Source brings its own labels. What is not passed to it is as in the files
-            that the learner learned from before.
-            A feature that an example gives more than once is the sum of its values. Values that are to be learned are 0
-            or of size 1e-30 to 1e30.
+            One example per round. A learner that was trained on files with columns reads a DataFrame like those files;
+            otherwise its columns are feature names. A Source has its own labels; options that were not passed to it are
+            those of the files that the learner learned from before. Repeated features of an example are summed. Values
+            must be 0 or between 1e-30 and 1e30 in absolute value.
         y : iterable
-            One label a round. Not needed for a DataFrame that is read as files were, and has their column of labels.
+            One label per round. Not needed for a DataFrame with the label column of the learner's files.
         """
         if (source := self.source_of(X)) is not None:
             before = NO_ROUNDS if self._life is None else self._life.counts
@@ -346,7 +345,7 @@ class Learner:
             return None
         frame = x if is_frame(x) else x.to_frame().T
         if len(frame) != 1:
-            message = f"one example is one row, got a DataFrame of {len(frame)}; use run, fit or predict for many"
+            message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
             raise ValueError(message)
         return self.source_of(frame)
 

@@ -211,9 +211,9 @@ class Ledger:
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
-        """Read what ``to_json`` wrote. ModelError, which names the field, for anything that no ledger says.
+        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid.
 
-        Features by position may be up to 2²⁷: a file could claim any number, and a certificate takes memory for each.
+        At most 2²⁷ positional features are accepted, because a certificate allocates memory for each of them.
         """
         from mistakebound.ledger_schema import read  # noqa: PLC0415 - not needed to learn
 

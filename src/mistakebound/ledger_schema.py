@@ -62,7 +62,7 @@ def read(text: Any) -> Said:
     rule = read_rule(rule)
     named = schema.flag(named, "named")
     names = schema.texts(names, "names", distinct=True)
-    need(named or not names, "names should be empty, for features have positions", "names")
+    need(named or not names, "names should be empty, because named is false", "names")
     n = schema.whole(n, "n", 0, MOST_FEATURES) if not named else schema.whole(n, "n", len(names) + 1, len(names) + 1)
     said = Said(
         counts,
@@ -109,7 +109,7 @@ def _parameter(kind: type[Rule], name: str, value: Any, path: str) -> Any:
     allowed = kind.ranges[name]
     found = float("inf") if value == "inf" and type(value) is str else schema.number(value, path)
     if not allowed.includes(found):
-        refuse(path, allowed.words, value)
+        refuse(path, allowed.numbers, value)
     return found
 
 
@@ -135,7 +135,7 @@ def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[s
     schema.wholes(indptr, "kept.indptr", 0, stored, size + 1)
     cuts = indptr[0] == 0 and indptr[-1] == stored and all(a <= b for a, b in pairwise(indptr))
     need(cuts, f"kept.indptr should rise from 0 to {stored}, the length of kept.index", "kept.indptr")
-    need(not binary or set(values) <= {0, 1}, "kept.value should be 0 and 1 only, for this rule", "kept.value")
+    need(not binary or set(values) <= {0, 1}, "kept.value should be 0 and 1 only, because of this rule", "kept.value")
     given = (its_rounds, labels, mistaken, indptr, index, values)
     return {name: np.array(each, kind) for (name, kind), each in zip(KEPT.items(), given, strict=True)}
 
@@ -162,23 +162,23 @@ def compare(
     mistakes = false_positives + false_negatives
     if predictions is not None and mistake_rounds is not None:
         positive = np.count_nonzero(predictions[mistake_rounds])
-        need(positive == false_positives, "predictions in the mistakes do not fit the counts", "predictions")
+        need(positive == false_positives, "predictions at mistake_rounds contradict counts", "predictions")
     found, size = kept["rounds"][kept["mistaken"]], len(kept["rounds"])
     need(size <= to_keep, f"counts.to_keep should be at least {size}, the rounds that are kept", "counts.to_keep")
-    need(len(found) <= mistakes, "kept.mistaken has more mistakes than the counts", "kept.mistaken")
+    need(len(found) <= mistakes, "kept.mistaken marks more mistakes than counts has", "kept.mistaken")
     if mistake_rounds is not None:
         # What is kept is a prefix of the rounds to keep, and its mistakes a prefix of all.
         same = np.array_equal(found, mistake_rounds[: len(found)])
-        need(same, "mistake_rounds are other rounds than those in kept.mistaken", "mistake_rounds")
+        need(same, "mistake_rounds contradicts kept.rounds and kept.mistaken", "mistake_rounds")
     if predictions is not None:
         predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
         ways = tuple(flip for flip in ways if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
-        need(ways, "kept.labels do not fit the predictions", "kept.labels")
+        need(ways, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
     if size < to_keep:
         return
-    need(len(found) == mistakes, "kept.mistaken has other mistakes than the counts", "kept.mistaken")
+    need(len(found) == mistakes, "kept.mistaken marks fewer mistakes than counts has", "kept.mistaken")
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
     counted = {False: false_positives, True: false_negatives}
-    need(any(counted[flip] == on_negative for flip in ways), "kept.labels do not fit the counts", "kept.labels")
+    need(any(counted[flip] == on_negative for flip in ways), "kept.labels contradict counts", "kept.labels")
     learned = on_negative if rule.id == "elimination" else to_keep  # elimination never adds a variable
     need(updates == learned, f"counts.updates should be {learned}", "counts.updates")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 WAIT = 0.05
 """Seconds between two looks at a file that may have grown."""
 
-HEED = 0.5
-"""Seconds after which a wait for a pipe is begun anew. Python handles signals in between: one that comes just before a
-read that blocks would be handled only after it."""
+SIGNAL_SECONDS = 0.5
+"""Seconds after which waiting for a pipe starts again, so that Python can handle signals. A signal that arrives just
+before a blocking read would be handled only after it."""
 
 
 class Dry(bytes):
@@ -26,17 +26,16 @@ class Dry(bytes):
 
 def arriving(stream: Any, most: int) -> Iterator[bytes]:
     """What a pipe brings: up to ``most`` bytes at a time, but never waiting while there is something to be learned."""
-    ended = emptied = False
+    ended = buffer_empty = False
     while not ended:
         pieces: list[bytes] = []
         size = 0
-        while emptied and not _is_ready(stream, HEED, unknown=True):
+        while buffer_empty and not _is_ready(stream, SIGNAL_SECONDS, default=True):
             pass
-        while not ended and size < most and (not pieces or _is_ready(stream, 0, unknown=False)):
+        while not ended and size < most and (not pieces or _is_ready(stream, 0, default=False)):
             piece = stream.read1(most - size)
-            emptied = (
-                len(piece) < most - size
-            )  # nothing is left in the stream's own buffer, of which select knows nothing
+            # After a short read the stream's own buffer, which select does not see, is empty.
+            buffer_empty = len(piece) < most - size
             ended = not piece
             pieces.append(piece)
             size += len(piece)
@@ -44,11 +43,12 @@ def arriving(stream: Any, most: int) -> Iterator[bytes]:
             yield b"".join(pieces) if size >= most else Dry(b"".join(pieces))
 
 
-def _is_ready(stream: Any, seconds: float, *, unknown: bool) -> bool:
+def _is_ready(stream: Any, seconds: float, *, default: bool) -> bool:
+    """Whether a read would return at once; ``default`` for a stream that the system cannot wait for."""
     try:
         return bool(select.select([stream], [], [], seconds)[0])
     except (OSError, ValueError):  # nothing that a system waits for, such as a text in memory
-        return unknown
+        return default
 
 
 class Follower:

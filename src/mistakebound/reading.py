@@ -17,7 +17,7 @@ DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "word
 
 @dataclass(frozen=True)
 class Reading:
-    """Options of ``Source`` that a model keeps, and the columns of its files, which are called by name if they can be.
+    """Options of ``Source`` that a model stores, and the columns of its files (by name if they have names).
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Reading:
 
     @property
     def has_columns(self) -> bool:
-        """Whether it tells how columns or keys are read; svmlight and VW text have none."""
+        """Whether the files have columns or keys; svmlight and VW text have none."""
         told = self.table or self.columns or self.label is not None or self.format not in ("auto", "svmlight", "vw")
         return bool(told) and self.format not in ("svmlight", "vw")
 
@@ -59,7 +59,7 @@ class Reading:
         """What a model file says of reading, if it is what ``to_json`` would have written; ModelError otherwise."""
         from mistakebound.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
 
-        wrong = "how its files were read is not told rightly"
+        wrong = "its field 'reading' is not valid"
         said = {"columns": [], **said} if isinstance(said, dict) else said  # the first files of format 3 do not have it
         form, label, zero_based, table, columns = fields(said, "format", "label", "zero_based", "table", "columns")
         need(form in FORMATS and type(zero_based) is bool, wrong)
@@ -151,7 +151,8 @@ def declared(how: Reading, names: list[str], *, label_may_be_missing: bool) -> d
     label = how.label if how.label in there else ""
     if numbered_names(how.columns) and len(names) > len(how.columns):
         message = (
-            f"the table has {len(names)} columns, but those of the model have {len(how.columns)}, without a header"
+            f"the table has {len(names)} columns, but the model was trained on tables of {len(how.columns)} columns "
+            "without a header, so columns cannot be matched by name"
         )
         raise ValueError(message)
     missing = [name for name in required(how) if name not in there]
@@ -209,7 +210,7 @@ def place(column: str, columns: list[str]) -> str:
 
 
 def learned_from(how: Reading, columns: list[str], known: Reading | None) -> Reading:
-    """What a model keeps of files that were read so and have these columns, beside what it knew before.
+    """Return what a model stores after it learned from files that were read with ``how`` and have these columns.
 
     A column that it learned from before, and that was left out of these files, is not forgotten.
     """

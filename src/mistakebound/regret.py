@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound import schema
-from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, VACUOUS, VIOLATED
+from mistakebound.certificate import DOES_NOT_APPLY, HOLDS, INCOMPLETE, ROUNDING, STATUSES, VACUOUS, VIOLATED
 from mistakebound.escaping import escaped
 from mistakebound.theorems import Premise
 from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theorem_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.ledger import AggregationLedger
 
 
-STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
 LATER = "they are those of a later run: the learner's own certify() is of all"
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST = 2**62
 """Every count and every place in a file is below it, so that their sums fit in 64 bits."""
+MOST_LISTED = 5
+"""Unknown fields that an error lists."""
 LARGEST_FLOAT = 1.7976931348623157e308
 LABEL_TYPES = (bool, int, float, str)
 
@@ -59,7 +61,7 @@ def shown(value: Any) -> str:
 
 def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     """JSON whose top is an object, with each key once and without NaN or Infinity."""
-    need(isinstance(text, bytes | str), f"{what} is no text")
+    need(isinstance(text, bytes | str), f"{what} should be text")
     try:
         parsed = json.loads(
             text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
@@ -67,21 +69,21 @@ def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     except ModelError:
         raise
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested too deep
-        reason = f"{what} is no JSON: {'it is no text' if isinstance(error, UnicodeDecodeError) else error}"
+        reason = f"{what} is not valid JSON: {'it is not UTF-8' if isinstance(error, UnicodeDecodeError) else error}"
         raise ModelError(reason) from None
-    need(isinstance(parsed, dict), f"{what} is no JSON object")
+    need(isinstance(parsed, dict), f"{what} is not a JSON object")
     found: dict[str, Any] = parsed
     return found
 
 
 def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    need(len(found) == len(pairs), f"a key comes twice in {what}")
+    need(len(found) == len(pairs), f"{what} has the same key twice")
     return found
 
 
 def _no_constant(what: str, name: str) -> None:
-    need(False, f"{what} has {name}, which is no JSON")
+    need(False, f"{what} has {name}, which JSON does not allow")
 
 
 # ---------------------------------------------------------------------- objects
@@ -89,8 +91,11 @@ def _no_constant(what: str, name: str) -> None:
 
 def fields(said: Any, *names: str, path: str = "") -> list[Any]:
     """Return the values of a JSON object that must have these names and no others."""
-    sound = isinstance(said, dict) and set(said) == set(names)
-    need(sound, f"{path or 'it'} should say {', '.join(names)}, and nothing else", field=path)
+    expected = f"{path or 'it'} should be an object with the fields {', '.join(names)}"
+    need(isinstance(said, dict), f"{expected}, got {shown(said)}", field=path)
+    wrong = [f"{name} is missing" for name in names if name not in said]
+    wrong += [f"{shown(key)} is unknown" for key in said if key not in names][:MOST_LISTED]
+    need(not wrong, f"{expected}: {', '.join(wrong)}", field=path)
     return [said[name] for name in names]
 
 
@@ -212,7 +217,7 @@ def from_json(value: Any, path: str = "it") -> Any:
     """The inverse; a value that is not a number comes back as it is, but lists and other objects are refused."""
     if isinstance(value, dict):
         (told,) = fields(value, "float", path=path)
-        need(told in ("inf", "-inf", "nan"), f"{path}: {shown(told)} is no special float", field=path)
+        need(told in ("inf", "-inf", "nan"), f'{path}.float should be "inf", "-inf" or "nan", got {shown(told)}', path)
         return float(told)
-    need(not isinstance(value, list), f"{path} is a list: a list does not say whether it is a tuple", field=path)
+    need(not isinstance(value, list), f"{path} should be a number, a text, true, false or null, got a list", path)
     return value

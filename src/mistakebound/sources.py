@@ -86,7 +86,7 @@ class Source:
     label_may_be_missing : bool
         Set it to read also a table that has no column of that name, and svmlight without labels.
     labels_needed : bool
-        False where files are only predicted: then a label may be missing unless ``label`` was passed.
+        Set it to False for prediction: then labels may be missing, unless ``label`` was passed.
     how : Reading
         The options that are in use: those passed here and, for the rest, those inherited from a model.
     reading : Reading or None
@@ -163,11 +163,11 @@ class Source:
 
     @property
     def rows(self) -> int | None:
-        """How many there are, if that is known before they are read."""
+        """Number of rows, or None if it is not known before reading."""
         return None
 
     def inherit(self, known: Reading | None) -> None:
-        """Read these files as those of a model were, where nothing else was passed; None ends that.
+        """Use the reading options of a model where none were passed; None stops using them.
 
         Raises
         ------
@@ -459,7 +459,7 @@ class Source:
         return self.label_may_be_missing or self.labels is not None or not needed
 
     def _kind(self, start: bytes) -> str:
-        """What a text is: as it is told, or as a model's files were; a table and JSON lines cannot be confused."""
+        """Format of a text: as passed; otherwise table or JSON for a model of either; otherwise detected."""
         how = self.how
         if self.format != "auto" or how.format not in ("table", "json"):
             return tell_format(start) if self.format == "auto" else self.format
@@ -487,7 +487,7 @@ class Source:
             if layout.header:
                 error.first_line = first_line(how, own, layout.separator)
             raise
-        header = layout.separator.join(names).encode() + b"\n"  # whatever it says there, the model has no names
+        header = layout.separator.join(names).encode() + b"\n"  # names in the file are ignored: the model has none
         return Reader.table(start if names == own else header, **told), layout
 
     def _names(self, start: bytes, layout: Layout) -> list[str]:
@@ -521,7 +521,7 @@ class Source:
         return found._replace(separator=separator)
 
     def _declared(self, names: list[str]) -> dict[str, Any]:
-        """What is told of a table with these columns; of its layout, only what was told of these files."""
+        """Options for ``Reader.table``; separator and header only if they were passed for these files."""
         how = self.how
         zeros = {"zeros": True} if self.as_columns else {}
         if not self._inherits:

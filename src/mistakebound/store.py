@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._core import Engine
-from mistakebound.container import DTYPES, pack, replace, unpack
+from mistakebound.atomic_file import replace
+from mistakebound.container import DTYPES, pack, unpack
 from mistakebound.errors import ModelError
 from mistakebound.labels import Labels, check_classes
 from mistakebound.lazy import np
@@ -26,7 +27,7 @@ from mistakebound.ledger import Counts
 from mistakebound.ledger_schema import compare
 from mistakebound.reading import Reading
 from mistakebound.rules.base import LARGEST
-from mistakebound.schema import fields, is_list_of, need
+from mistakebound.schema import fields, from_json, is_list_of, need, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -210,33 +211,24 @@ def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[s
 def construct(kind: type[Kind], parameters: Any) -> Kind:
     """A fresh learner; what its parameters mean is checked when its life begins."""
     need(isinstance(parameters, dict), "its parameters are not an object")
-    values = {name: _decode(value) for name, value in parameters.items()}
+    values = {name: _decode(value, f"parameters.{name}") for name, value in parameters.items()}
     try:
         return kind(**values)
     except TypeError as error:
         raise ModelError(str(error)) from None
 
 
-def _decode(value: Any) -> Any:
+def _decode(value: Any, path: str) -> Any:
     if isinstance(value, dict) and set(value) in ({"tuple"}, {"list"}):
         ((kind, inside),) = value.items()
-        need(isinstance(inside, list), f"a {kind} of {inside!r}")
-        return (tuple if kind == "tuple" else list)(map(_decode_one, inside))
-    return _decode_one(value)
-
-
-def _decode_one(value: Any) -> Any:
-    if isinstance(value, dict):
-        (text,) = fields(value, "float")
-        need(text in ("inf", "-inf", "nan"), f"{text!r} is no special float")
-        return float(text)
-    need(not isinstance(value, list), "a list does not say whether it is a tuple")
-    return value
+        need(isinstance(inside, list), f"{path}.{kind} should be a list, got {shown(inside)}")
+        return (tuple if kind == "tuple" else list)(from_json(each, f"{path}.{kind}") for each in inside)
+    return from_json(value, path)
 
 
 def _revive_labels(said: Any) -> Labels:
     *pair, known = fields(said, "negative", "positive", "known")
-    pair = [_decode_one(label) for label in pair]
+    pair = [from_json(label, "labels") for label in pair]
     need(all(type(label) in LABEL_TYPES for label in pair), "its labels are not bool, int, float or str")
     need(is_list_of(int, known) and sorted(known) in ([], [-1], [1], [-1, 1]), "the signs of its labels are not ±1")
     try:
@@ -255,7 +247,8 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(width is None or (type(width) is int and width >= 0), "its width is not a whole number")
     need(is_list_of(int, counts) and len(counts) == 5, "its counts are not five whole numbers")
     need(type(keeping) is bool, "whether it keeps mistakes is neither true nor false")
-    numbers = [_decode_one(number) for number in fields(sums, *SUMS)]  # but for the first, any of them may overflow
+    # But for the first, any of them may overflow.
+    numbers = [from_json(number, "sums") for number in fields(sums, *SUMS, path="sums")]
     need(all(type(number) is float for number in numbers), "its sums are not real numbers")
     need(abs(numbers[0]) <= float(np.finfo(np.float32).max), "the sum of its constant feature is not a finite float32")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
@@ -269,9 +262,9 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(life.named or not names, "features by position have no names")
     need(
         set(parameters) <= set(_at_work(life, 0)),
-        "its life has other parameters (such as classes) than those of a rule",
+        "its life has a parameter (such as classes) that is not one of the rule or of keeping examples",
     )
-    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its sums are not 0, though its rule has no total")
+    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
     *rule, first_width, limit, grows = life.engine.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)

@@ -202,7 +202,7 @@ def test_the_name_of_an_unfinished_cache_cannot_be_foreseen(stream: Path, tmp_pa
 def test_a_file_that_is_not_a_cache_is_not_replaced(content: bytes, stream: Path, tmp_path: Path) -> None:
     cache = tmp_path / "notes.txt"
     cache.write_bytes(content)
-    with pytest.raises(ValueError, match=r"notes.txt.*not a cache"):
+    with pytest.raises(ValueError, match=r"notes.txt.*not a .*cache"):
         learned(stream, cache=cache)
     assert cache.read_bytes() == content
     assert len(list(tmp_path.iterdir())) == 2
@@ -219,7 +219,7 @@ def test_a_folder_or_a_pipe_is_no_cache(stream: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):
-        with pytest.raises(ValueError, match=f"{name}.*not a cache"):
+        with pytest.raises(ValueError, match=f"{name}.*not a .*cache"):
             learned(stream, cache=tmp_path / name)
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -241,6 +241,6 @@ def test_a_link_to_something_else_is_left_alone(stream: Path, tmp_path: Path) ->
     precious = tmp_path / "precious"
     precious.write_bytes(b"mine")
     (tmp_path / "cache").symlink_to(precious)
-    with pytest.raises(ValueError, match="not a cache"):
+    with pytest.raises(ValueError, match="not a .*cache"):
         learned(stream, cache=tmp_path / "cache")
     assert precious.read_bytes() == b"mine"

@@ -79,7 +79,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
         assert "is no file, and would be replaced by one" in call("run", path, option, pipe, fails=2)
     learner = mb.Perceptron()
     learner.run(mb.Source(path))
-    with pytest.raises(OSError, match="is no file"):
+    with pytest.raises(OSError, match="not a regular file"):
         learner.save(pipe)
     assert pipe.is_fifo()
 

@@ -162,7 +162,7 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "which is no probability; if these are percentages, divide",
         ),
         ("a,rain\n0.5,1\nmaybe,1\n", ["--forecasters", "a"], "x.csv:3: column 'a': 'maybe' is no number"),
-        ("a,rain\n0.5,1\n", ["--forecasters", "b"], "'b' is no column; there are: a, rain"),
+        ("a,rain\n0.5,1\n", ["--forecasters", "b"], "no column 'b'"),
         ("a,b,rain\n0.5,,1\n,0.5,0\n", [], "there is no round in which every forecaster gave a forecast"),
         ("a,rain\n0.5,1\n0.5\n", [], "x.csv:3:4: 1 fields, but 2 columns"),
         ("a;rain\n0,5;1\n1;0\n", [], "x.csv:2: column 'a': '0,5' has a decimal comma, and numbers are read with a"),

@@ -106,7 +106,7 @@ def test_a_followed_certificate_cannot_make_verify_wait(tmp_path: Path) -> None:
     assert "follow" not in said["reading"]
     said["reading"]["follow"] = True
     (tmp_path / "c.json").write_text(json.dumps(said))
-    assert "reading should say format" in call("verify", tmp_path / "c.json", path, fails=1)
+    assert "'follow' is unknown" in call("verify", tmp_path / "c.json", path, fails=1)
 
 
 def test_changed_columns_are_refused_and_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,9 @@ from processes import DEADLINE, is_read, lines_of, opened_for, running, wait_unt
 
 import mistakebound as mb
 from mistakebound import store
+from mistakebound.atomic_file import sweep
 from mistakebound.cli import main
 from mistakebound.cli.interrupt import uninterrupted
-from mistakebound.container import sweep
 from mistakebound.learners import KINDS
 
 

@@ -191,7 +191,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken and foreign files, columns that are not there, a pipe, and pyarrow not installed."""
     path = tmp_path / "t"
     parquet.write_table(pa.table({"y": ["a"], "x": [1]}), path)
-    with pytest.raises(ValueError, match=r"t: 'z' is no column; there are: y, x"):
+    with pytest.raises(ValueError, match=r"t: .*no column 'z'.*y, x"):
         mb.Perceptron().run(mb.Source(path, label="z"))
     with pytest.raises(ValueError, match="tables of text only"):
         mb.Perceptron().run(mb.Source(path, label="y", table={"header": True}))

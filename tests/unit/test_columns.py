@@ -103,9 +103,9 @@ def test_columns_are_named_or_numbered(tmp_path: Path) -> None:
     assert list(frame.numbers) == ["c1"]
     assert frame.words == {}
     assert named("3", ["1", "2", "3"]) == "3"
-    with pytest.raises(ValueError, match="'c3' is no column; there are: c1, c2"):
+    with pytest.raises(ValueError, match="no column 'c3'.*c1, c2"):
         read_columns(path, ["c3"])
-    with pytest.raises(ValueError, match="'0' is no column"):
+    with pytest.raises(ValueError, match="no column '0'"):
         named("0", ["a"])
 
 

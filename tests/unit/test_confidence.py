@@ -322,7 +322,7 @@ def test_a_bad_round_is_named_and_changes_nothing() -> None:
         with pytest.raises(StreamError, match=f"round 2: {words}"):
             sequence.learn_one(*wrong)
     assert state == (sequence.rounds, sequence.lower, sequence.upper, sequence.mean)
-    with pytest.raises(StreamError, match="round 0: a value must have finite bounds"):
+    with pytest.raises(StreamError, match="round 0: .*finite"):
         ConfidenceSequence(0.05, -math.inf, math.inf, scale=1).learn_one(0.5)
     with pytest.raises(ValueError, match="2 values but 3 lows"):
         sequence.run([0, 0], [0, 0, 0])
@@ -334,7 +334,7 @@ def test_a_bad_round_is_named_and_changes_nothing() -> None:
         ({"alpha": 0}, "alpha must be a number above 0 and below 1"),
         ({"alpha": 1}, "alpha must be a number above 0 and below 1"),
         ({"low": 1, "high": 1}, "low must be below high"),
-        ({"low": -math.inf}, "scale must be given"),
+        ({"low": -math.inf}, "scale must be"),
         ({"scale": 0}, "scale must be a number"),
         ({"low": 0, "high": 1e-70}, "high - low must be a number"),
     ],

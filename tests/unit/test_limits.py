@@ -69,7 +69,7 @@ def test_model_files_out_of_reach(said: dict[str, Any]) -> None:
     reading: dict[str, Any] = {"format": "table", "label": "k", "zero_based": False, "table": {}}
     assert Reading.from_json(reading).label == "k"
     for wrong in ({**reading, "table": said}, {**reading, "label": ODD}):
-        with pytest.raises(ModelError, match="not told rightly"):
+        with pytest.raises(ModelError, match="reading"):
             Reading.from_json(wrong)
 
 

@@ -238,7 +238,7 @@ def test_records_after_a_bad_one_are_read():
 @pytest.mark.parametrize("name", ["z", "0", "3", "-1", "1x"])
 def test_an_unknown_column_is_refused_with_those_there_are(option, name):
     value = {"label": name, "interact": [("a", name)]}.get(option, [name])
-    with pytest.raises(ValueError, match=f"'{name}' is no column; there are: a, b"):
+    with pytest.raises(ValueError, match=f"no column '{name}'.*a, b"):
         _core.parse_table(b"a,b\n1,2\n", **{option: value})
 
 

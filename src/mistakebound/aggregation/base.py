@@ -20,7 +20,7 @@ class Rule:
 
     id: ClassVar[str]
     has_unit: ClassVar[bool] = False
-    """Whether its rate is in units of losses, so that losses which are small in them are nothing."""
+    """Whether the rate is a constant that was passed. Then very small losses count as 0 instead of being refused."""
     own: ClassVar[tuple[str, ...]] = ()
     """Arrays, besides R, that have a number for each expert, 0 for a newcomer."""
 

@@ -20,10 +20,9 @@ EPSILON = float(np.finfo(float).eps)
 SMALLEST = 1e-200
 """Weight of those awake below which it is computed anew without the others."""
 LARGEST, LEAST, LEAST_LOSS = loss_limits()
-"""Sizes of losses. Above LARGEST (1e150) they have no square in float64, and the round is refused; differences below
-LEAST (1e-150) have none either, and are 0. Where no loss of a round reaches LEAST_LOSS (1e-135), though some are not 0,
-differences beyond rounding may be among those: the round is refused. Not so where there is a unit in which such losses
-are nothing: that of a rate which is told, and 1 for the log loss and for percentages."""
+"""Limits of losses, so that squares fit into float64. A round with a loss above LARGEST (1e150) is refused. Differences
+below LEAST (1e-150) are 0. A round whose largest loss is above 0 but below LEAST_LOSS (1e-135) is refused, because real
+differences could be among those; rules with a fixed rate (``has_unit``) and losses in HAVE_UNITS accept it."""
 HAVE_UNITS = ("log", "percentage")
 
 
@@ -157,16 +156,16 @@ def infinite_loss(mine: float, k: int | None) -> str:
 def too_large(k: int) -> str:
     """What is wrong with a round whose regrets have no square."""
     return (
-        f"the losses are too large to be squared, those beside expert {k} the most: they must be at most {LARGEST:g} "
-        "in size; scale the numbers down"
+        f"the losses are too large to be squared (largest regret: expert {k}): each must be at most {LARGEST:g} in "
+        "absolute value; scale the numbers down"
     )
 
 
 def too_small(k: int) -> str:
     """What is wrong with a round whose losses are nearly nothing."""
     return (
-        f"the losses are too small to be squared, that of expert {k} too: the largest of a round must be 0, or at "
-        f"least {LEAST_LOSS:g} in size; scale the numbers up"
+        f"the losses are too small to be squared (largest: expert {k}): in each round the largest must be 0 or at "
+        f"least {LEAST_LOSS:g} in absolute value; scale the numbers up"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -202,8 +203,7 @@ def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, none of which comes twice."""
-    seen: set[str] = set()
-    twice = next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         message = f"{twice!r} is named twice"
         raise ValueError(message)

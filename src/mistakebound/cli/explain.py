@@ -32,7 +32,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
     positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
 
-    FILE is read as those were that the model learned from, as by `mistakebound predict`.
+    FILE is read with the options of the files that the model was trained on; see `mistakebound predict --help`.
 
     \b
     Examples:

@@ -22,7 +22,7 @@ class Uninterrupted:
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
-        self.heard = -math.inf
+        self.last_signal = -math.inf
         self.asked = False
 
     def listen(self) -> None:
@@ -35,9 +35,9 @@ class Uninterrupted:
                     signal.signal(number, self._note)
         self.asked = True
 
-    def deafen(self) -> None:
+    def ignore_further_signals(self) -> None:
         """If a signal has come, ignore what comes while the process ends: the exit code must stay that of the first."""
-        if self.heard > -math.inf:
+        if self.last_signal > -math.inf:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
 
@@ -53,11 +53,11 @@ class Uninterrupted:
                 raise KeyboardInterrupt(number)
 
     def is_echo(self) -> bool:
-        """Whether the signal that has just come is the one before, sent once more. To be asked once for each signal."""
+        """Whether this signal repeats the one just before it. Call it exactly once per signal."""
         now = time.monotonic()
-        if now - self.heard < ECHO:
+        if now - self.last_signal < ECHO:
             return True
-        self.heard = now
+        self.last_signal = now
         return False
 
     def _note(self, number: int, _: Any) -> None:

@@ -71,7 +71,7 @@ class Keeper:
             return fresh, 0
         from pathlib import Path  # noqa: PLC0415
 
-        from mistakebound.container import sweep  # noqa: PLC0415
+        from mistakebound.atomic_file import sweep  # noqa: PLC0415
         from mistakebound.store import load_with_progress  # noqa: PLC0415
 
         sweep(Path(os.path.realpath(self.path)))

@@ -21,13 +21,12 @@ from mistakebound.escaping import escaped
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
-    FILE is read as those were that the model learned from: the model keeps the options on columns. --format,
-    --separator and --header may be given anew, as they describe a file; other columns may be ignored. Options that
-    contradict the model's are refused, and so is a table without columns that it learned from (--ignore COLUMN does
-    without one). A column of labels may be missing; of a table without a header, only if it was the last one.
+    FILE is read with the options of the files that the model was trained on. --format, --separator and --header
+    describe one file and may be set again; --ignore may name more columns. Any other option that contradicts the model
+    is an error. So is a table that lacks a column that the model learned from, unless --ignore names that column. The
+    label column may be missing; in a table without a header, only if it was the last column.
 
-    Control characters in a label are written as escapes (a newline as \n), so that there is a line for each example;
-    all other labels are written as they are.
+    Control characters in a label are written as escapes (a newline as \n), so that each example has exactly one line.
 
     \b
     Examples:

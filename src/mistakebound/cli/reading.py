@@ -106,7 +106,7 @@ def tell_skipped(lines: list[str]) -> None:
 
 
 def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
-    """The files, to be read as the options say, which are taken out of the others; for the rest as those of a model."""
+    """Return a Source for the files. Reading options are removed from ``options``; a model supplies missing ones."""
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -125,7 +125,7 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
             model.read_as_before(source)
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
-        message = f"{given} contradicts the model, whose files were read with {known}: leave it out"
+        message = f"{given} contradicts the model, which was trained with {known}; remove {option(error.option, True)}"
         raise click.UsageError(message) from None
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -133,7 +133,7 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
 
 
 def option(name: str, value: Any) -> str:
-    """An option as it was given.
+    """Return an option as it is written on the command line.
 
     >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
     ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.cli.output import json_of
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 def as_json(found: Standings) -> str:
     """One object. JSON has no infinity: what is infinite or not a number is null."""
-    return json.dumps(finite(as_object(found)))
+    return json_of(as_object(found))
 
 
 def as_object(found: Standings) -> dict[str, Any]:
@@ -101,12 +103,3 @@ def outcomes_as_written(advice: Advice) -> list[Any]:
     if advice.labels:
         return [advice.labels[int(code)] for code in advice.outcomes]
     return [f"{value:.17g}" for value in advice.outcomes.tolist()]
-
-
-def finite(value: Any) -> Any:
-    """The same without what JSON cannot hold."""
-    if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -26,9 +26,9 @@ KEEP_BYTES = 16 * 2**20
 class Aggregation(Playing):
     """Mix the forecasts of experts, and prove how little is lost to the best of them.
 
-    Losses may have any unit, but must be at most 1e150 in size, and the largest of a round must be 0 or at least
-    1e-135: other rounds are refused, for squares of such numbers are no float64. (Below it, losses count as 0 where
-    there is a unit: with a rate that is told, the log loss or percentages.)
+    Losses must be at most 1e150 in absolute value, and the largest of a round must be 0 or at least 1e-135; other
+    rounds raise StreamError, because their squares do not fit into float64. With a fixed rate, the log loss or the
+    percentage loss, there is no lower limit: smaller losses count as 0.
 
     Changing a parameter after the first round has no effect on the play, the ledger or the certificate.
 

@@ -43,9 +43,9 @@ class WeightedMajority(Counting):
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
-    and Warmuth 1994). With several outcomes it predicts the heaviest one. A tie goes to the greatest outcome; weights
-    that differ by at most 2⁻⁴⁰ of all weight are equal, whatever the order of the experts. Advice is
-    a sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join. Changing a parameter
+    and Warmuth 1994). With several outcomes the heaviest is predicted; ties go to the greatest outcome. Two weights are
+    tied if they differ by at most 2⁻⁴⁰ of the total weight; the order of the experts does not matter. Advice is a
+    sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join. Changing a parameter
     after the first round has no effect on the play, the ledger or the certificate.
 
     Parameters

@@ -23,10 +23,18 @@ class Range(NamedTuple):
     """Which numbers a parameter may be, as a test and in words. Learners and the readers of files use the same."""
 
     includes: Callable[[float], bool]
-    words: str
+    numbers: str
+    """The numbers in words: all that a file may have."""
+    other: str = ""
+    """A word that a learner accepts in place of a number."""
+
+    @property
+    def words(self) -> str:
+        """All that a learner accepts."""
+        return f'{self.numbers}, or "{self.other}"' if self.other else self.numbers
 
 
-RATE = Range(lambda rate: rate > 0, 'above 0 (infinity is allowed), or "best"')
+RATE = Range(lambda rate: rate > 0, "above 0 (infinity is allowed)", other="best")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,8 @@ class EliminationRule(Rule):
     id: ClassVar[str] = "elimination"
     binary: ClassVar[bool] = True
     ranges: ClassVar[dict[str, Range]] = {
-        "update_margin": Range(lambda b: b == 0, "0, for elimination has no update margin"),
-        "bias": Range(lambda b: b == 0, "0, for elimination has no constant feature"),
+        "update_margin": Range(lambda b: b == 0, "0, because elimination has no update margin"),
+        "bias": Range(lambda b: b == 0, "0, because elimination has no constant feature"),
     }
 
     @property

@@ -26,7 +26,7 @@ class PNormRule(Rule):
     first_factor: ClassVar[float] = 1.0
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
-        "p": Range(lambda p: 2 <= p < math.inf, 'at least 2, or "best"'),
+        "p": Range(lambda p: 2 <= p < math.inf, "at least 2", other="best"),
     }
 
     @property

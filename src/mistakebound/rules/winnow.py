@@ -27,8 +27,8 @@ class WinnowRule(Rule):
     id: ClassVar[str] = "winnow"
     binary: ClassVar[bool] = True
     ranges: ClassVar[dict[str, Range]] = {
-        "update_margin": Range(lambda b: b == 0, "0, for Winnow has no update margin"),
-        "bias": Range(lambda b: b in (0, 1), "0 or 1, for x must lie in {0, 1}"),
+        "update_margin": Range(lambda b: b == 0, "0, because Winnow has no update margin"),
+        "bias": Range(lambda b: b in (0, 1), "0 or 1, because x must lie in {0, 1}"),
         "alpha": Range(lambda a: 1 < a <= LARGEST, "above 1 (and at most 1e30)"),
         "theta": Range(lambda t: 0 < t <= LARGEST, "above 0 (and at most 1e30)"),
     }
