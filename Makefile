@@ -49,6 +49,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_names.py
 	$(BIN)/python benchmarks/bench_files.py
 	$(BIN)/python benchmarks/bench_certificate.py
+	$(BIN)/python benchmarks/bench_bounds.py
 	$(BIN)/python benchmarks/bench_experts.py
 
 # An ordinary install, not an editable one: the tests see what a user gets.
