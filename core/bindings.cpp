@@ -176,10 +176,14 @@ class Engine {
     }
     return play_locked([&] {
       const Record::Batch kept(record(), predictions, rows);
+      SummedOnes summed;
       return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto& name_of, const auto* keys,
                                                auto* slots, auto& at) {
         bool positive = false;
-        const auto settle = [&] { give_slots(play, name_of, keys, slots, x.size); };
+        const auto settle = [&] {
+          give_slots(play, name_of, keys, slots, x.size);
+          return is_of_ones(chunk, first + r) ? summed(x) : x;
+        };
         const Fault fault = play.round(x, y[r], positive, at, settle);
         predictions[r] = positive ? 1 : 0;
         return fault;
@@ -232,6 +236,7 @@ class Engine {
       std::size_t at = 0;
       const auto settle = [&] {
         give_slots(play, [&](std::size_t k) { return example->name[k]; }, example->key.data(), example->slot.data(), example->size);
+        return row;
       };
       play.record.expect(1);
       const Fault fault = play.round(row, static_cast<std::int8_t>(label), positive, at, settle);
@@ -471,12 +476,18 @@ class Engine {
         const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
         const Row<std::int32_t, double> x{slots.data(), values, end - begin};
         std::size_t at = 0;
+        if constexpr (std::remove_cvref_t<decltype(play)>::binary)
+          if ((at = chunk.repeated_name(begin, end) - begin) != x.size)
+            return {static_cast<std::int64_t>(r), of_a_sum(Fault::not_binary), static_cast<std::int64_t>(begin + at)};
         const Fault fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
       return {static_cast<std::int64_t>(rows)};
     });
+  }
+  static bool is_of_ones(const Chunk& chunk, std::size_t r) {
+    return chunk.is_of_ones(static_cast<std::size_t>(chunk.indptr[r]), static_cast<std::size_t>(chunk.indptr[r + 1]));
   }
   template <class Game>
   void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {

@@ -98,7 +98,10 @@ class Play {
     settings_.width = width;
   }
 
-  // One round. `settle` is called before x is learned or kept, so that new names can be given their slots.
+  static constexpr bool binary = Rule::binary;
+
+  // One round. `settle` is called before x is learned or kept, so that new names can be given their slots; it returns x as
+  // it is to be learned, with repeated features summed.
   template <class Index, class Value, class Settle>
   Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Settle settle) {
     if (label != 1 && label != -1) return Fault::label;
@@ -113,10 +116,10 @@ class Play {
         return fault;
     if (update || mistaken) {
       record.make_room(x.size);
-      settle();
-      record.keep(x, settings_.named ? 1 : 0, truth, mistaken);
+      const Row<Index, Value> settled = settle();
+      record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
+      if (update) learn(settled, label);
     }
-    if (update) learn(x, label);
     record.count(positive, truth, update);
     return Fault::none;
   }
@@ -164,7 +167,7 @@ class Play {
     const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
     return each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
-      const Fault fault = round(x, y[r], positive, at, [] {});
+      const Fault fault = round(x, y[r], positive, at, [&x] { return x; });
       predictions[r] = positive ? 1 : 0;
       return fault;
     });

@@ -1,5 +1,6 @@
 // Features that come more than once in a row. They mean the sum of their values: it takes the place of the first one, added
 // up in float64 in the order given, before anything is predicted or learned. A sum of 0 is as if the feature were not there.
+// Names without values in a file (all are 1) are summed before they are learned; a score is the same but for rounding.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "example.hpp"
 #include "sum.hpp"
 
 namespace mistakebound {
@@ -113,18 +115,44 @@ class Filter {
   std::uint16_t stamp_ = 0;
 };
 
-// Whether a feature comes twice among so many.
+// The first of so many features that is the same as an earlier one; `size` if there is none.
 template <class Hash, class Same>
-bool has_repeated(std::size_t size, Hash hash, Same same) {
-  if (!of_this_thread<Filter>().may_repeat(size, hash)) return false;
+std::size_t first_repeated(std::size_t size, Hash hash, Same same) {
+  if (!of_this_thread<Filter>().may_repeat(size, hash)) return size;
   Noted& noted = of_this_thread<Noted>();
   noted.forget(size);
   for (std::size_t k = 0; k < size; ++k) {
     const auto found = [&](std::uint32_t earlier) { return same(earlier, k); };
-    if (noted.note(hash(k), static_cast<std::uint32_t>(k), found) != Noted::none) return true;
+    if (noted.note(hash(k), static_cast<std::uint32_t>(k), found) != Noted::none) return k;
   }
-  return false;
+  return size;
 }
+template <class Hash, class Same>
+bool has_repeated(std::size_t size, Hash hash, Same same) {
+  return first_repeated(size, hash, same) != size;
+}
+
+// A row of which all values are 1, with repeated indices summed.
+class SummedOnes {
+ public:
+  Row<std::int32_t, double> operator()(const Row<std::int32_t, double>& x) {
+    const auto hash = [&](std::size_t k) { return static_cast<std::uint32_t>(x.index[k]); };
+    if (!has_repeated(x.size, hash, [&](std::size_t a, std::size_t b) { return x.index[a] == x.index[b]; })) return x;
+    index_.assign(x.index, x.index + x.size);
+    value_.assign(x.size, 1.0);
+    const std::size_t size = sum_repeated(
+        0, x.size, [&](std::size_t k) { return static_cast<std::uint32_t>(index_[k]); },
+        [&](std::size_t a, std::size_t b) { return index_[a] == index_[b]; },
+        [&](std::size_t first, std::size_t k) { return value_[first] += value_[k]; },
+        [&](std::size_t k) { return value_[k]; },
+        [&](std::size_t from, std::size_t to) { index_[to] = index_[from], value_[to] = value_[from]; });
+    return {index_.data(), value_.data(), size};
+  }
+
+ private:
+  std::vector<std::int32_t> index_;
+  std::vector<double> value_;
+};
 
 // Whether each index is above the one before, so that none is repeated.
 template <class Index>

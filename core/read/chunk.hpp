@@ -128,7 +128,8 @@ struct Chunk {
 
   // A row is ended by this, or taken back; until then only its features grow.
   void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
-    if (key.size() > row_begin()) sum_repeated_names(row_begin());
+    // Words without values are the most common text, and few of its rows are learned from: those of 1 are summed then.
+    if (key.size() > row_begin() && !is_of_ones(row_begin(), key.size())) sum_repeated_names(row_begin());
     if (its_importance != 1 || !its_tag.empty()) remarks.push_back({rows(), its_importance, arena.copy(its_tag)});
     indptr.push_back(static_cast<std::int64_t>(features()));
     label_ids.push_back(id_of(its_label));
@@ -152,10 +153,12 @@ struct Chunk {
   // repeated names; rows from a cache are checked for them.
   void prepare(bool parsed = false) {
     make_keys();
-    for (std::size_t r = 0; r < rows() && !parsed; ++r)
-      if (has_repeated_name(static_cast<std::size_t>(indptr[r]), static_cast<std::size_t>(indptr[r + 1])))
+    for (std::size_t r = 0; r < rows() && !parsed; ++r) {
+      const auto begin = static_cast<std::size_t>(indptr[r]), end = static_cast<std::size_t>(indptr[r + 1]);
+      if (!is_of_ones(begin, end) && repeated_name(begin, end) != end)
         throw std::invalid_argument(
             "a row of the cache has the same feature twice: delete the cache; the next run writes it again");
+    }
     all_ones = std::all_of(value.begin(), value.end(), [](double each) { return each == 1; });
   }
 
@@ -178,14 +181,20 @@ struct Chunk {
     text.clear();
   }
 
- private:
-  bool has_repeated_name(std::size_t begin, std::size_t end) const {
-    return has_repeated(
-        end - begin, [&](std::size_t k) { return key[begin + k].hash; },
-        [&](std::size_t a, std::size_t b) {
-          return key[begin + a] == key[begin + b] && name_of(begin + a) == name_of(begin + b);
-        });
+  // Whether all values are 1 of the features from `begin` to `end`, which are one row.
+  bool is_of_ones(std::size_t begin, std::size_t end) const {
+    return value.empty() || std::all_of(value.data() + begin, value.data() + end, [](double each) { return each == 1; });
   }
+  // The first of these features that has the name of an earlier one; `end` if there is none.
+  std::size_t repeated_name(std::size_t begin, std::size_t end) const {
+    const auto hash = [&](std::size_t k) { return key[begin + k].hash; };
+    const auto same = [&](std::size_t a, std::size_t b) {
+      return key[begin + a] == key[begin + b] && name_of(begin + a) == name_of(begin + b);
+    };
+    return begin + first_repeated(end - begin, hash, same);
+  }
+
+ private:
   // Of the last features, from `begin` on, which are one row.
   void sum_repeated_names(std::size_t begin) {
     Key* const keys = key.data();
