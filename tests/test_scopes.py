@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_matrix
 
 import mistakebound as mb
 from mistakebound.certificate import rounded_up
 from mistakebound.certification import recheck
+from mistakebound.cli import main
 from mistakebound.replay import whole_stream
 from mistakebound.theorems import THEOREMS
 
@@ -369,3 +372,20 @@ def test_margins_and_variables_that_make_no_sense() -> None:
         learner.certify("perceptron-agnostic", margin=3.0)
     with pytest.raises(ValueError, match="variables"):
         learner.certify("perceptron-panel", 5)
+
+
+def test_values_that_were_never_learned_allow_a_certificate_of_the_mistaken_rounds_only(tmp_path: Path) -> None:
+    """They are refused when they are to be learned; a round without a mistake has never been."""
+    X, y = np.ones((60, 1)), -np.ones(60, int)
+    X[10] = 1e-40
+    learner = mb.Perceptron(classes=(-1, 1))
+    learner.run(X, y)
+    with pytest.raises(ValueError, match="can be learned in every round"):
+        learner.certify(X=X, y=y)
+    assert learner.certify().scope == "mistaken rounds"
+    path, certificate = tmp_path / "s.svm", tmp_path / "c.json"
+    path.write_text("".join(f"-1 1:{value:g}\n" for value in X.ravel()))
+    run = ["run", str(path), "--learner", "perceptron", "--certificate", str(certificate), "--json"]
+    assert CliRunner().invoke(main, run).exit_code == 0
+    assert json.loads(certificate.read_text())["certificate"]["scope"] == "mistaken rounds"
+    assert CliRunner().invoke(main, ["verify", str(certificate), str(path)]).exit_code == 0

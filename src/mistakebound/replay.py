@@ -27,6 +27,7 @@ EVERY_ROUND = PerceptronRule(update_margin=1e300)
 """No score exceeds its update margin, so it updates in every round, and every example is kept."""
 KEPT = 16 << 20
 """Predictions that are compared, a byte each: as many as a learner keeps by default."""
+UNLEARNABLE = "a certificate over the whole stream needs values that can be learned in every round"
 OTHER = "certify needs the stream that this learner learned from, in the same order"
 
 
@@ -129,13 +130,18 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
     if y is None:
         message = "certify needs X and y"
         raise ValueError(message)
-    recorder.play(X, y)
-    rows = recorder.ledger_.rounds
+    replica.play(X, y)
+    rows = replica.ledger_.rounds
     if rows == 0 or rounds % rows:
         message = f"{OTHER}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
-    for _ in range(rounds // rows):
+    for _ in range(rounds // rows - 1):
         replica.play(X, y)
+    try:
+        recorder.play(X, y)
+    except StreamError as error:
+        message = f"{UNLEARNABLE}: round {error.round}: {error}"
+        raise ValueError(message) from None
 
 
 def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner, passes: int | None = None) -> None:
@@ -148,7 +154,8 @@ def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Lear
             for recorder in recorders if number == 0 else ():
                 recorded, fault = recorder.run_part(part, 0, learned.rounds)
                 if recorded.rounds != learned.rounds:
-                    raise StreamError(fault)
+                    message = f"{UNLEARNABLE}: {fault}"
+                    raise ValueError(message)
             left -= learned.rounds
             if left <= 0:
                 return
