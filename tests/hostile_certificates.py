@@ -13,6 +13,7 @@ import random
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from click.testing import CliRunner
@@ -65,7 +66,8 @@ def mutate(made: dict[str, Any], rng: random.Random) -> None:
     from hostile import mutate_json
 
     said = made["said"]
-    known = said["certificate"]["comparator"] if isinstance(said.get("certificate"), dict) else {}
+    certificate = said.get("certificate")
+    known = certificate.get("comparator") if isinstance(certificate, dict) else None
     known = known if isinstance(known, dict) else {}
     weights, variables = known.get("weights"), known.get("variables")
     what = rng.randrange(8)
@@ -83,10 +85,8 @@ def mutate(made: dict[str, Any], rng: random.Random) -> None:
     elif what == 4:
         mutate_json(said.get("reading"), rng)
     elif what == 5:
-        said["reading"] = {
-            **(said["reading"] if isinstance(said["reading"], dict) else {}),
-            "cache": "../canary/precious",
-        }
+        reading = said.get("reading")
+        said["reading"] = {**(reading if isinstance(reading, dict) else {}), "cache": "../canary/precious"}
     else:
         mutate_json(said, rng)
 
@@ -170,25 +170,41 @@ def dots(u: dict[int, Fraction], rows: Any) -> list[Fraction]:
     return [y * sum((u.get(i, Fraction(0)) * v for i, v in x.items()), Fraction(0)) for y, x in rows]
 
 
+def in_float(value: Fraction | int) -> float:
+    """A fraction as a float; infinite if it is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def root(value: Fraction) -> float:
     """Square root of a fraction of any size."""
     if value == 0:
         return 0.0
     shift = (value.numerator.bit_length() - value.denominator.bit_length()) // 2
-    return math.ldexp(math.sqrt(value / Fraction(4) ** shift), shift)
+    small = math.sqrt(value / Fraction(4) ** shift)
+    return math.ldexp(small, shift) if shift < 1000 else math.inf
+
+
+def margin_of(said: dict[str, Any], margins: list[Fraction]) -> Fraction:
+    """γ as it is told; otherwise the least margin, the median one or 1, the first of them that is positive."""
+    if "margin" in said["comparator"]:
+        return Fraction(said["comparator"]["margin"])
+    return next((m for m in (min(margins), median(margins)) if m > 0), Fraction(1))
 
 
 def perceptron(said: dict[str, Any], rows: Any, passes: Fraction, n: int, *, agnostic: bool) -> float:
     u = vector(said, n)
     margins, squares = dots(u, rows), sum(v * v for v in u.values())
     radius = max(sum(v * v for v in x.values()) for _, x in rows) + 2 * Fraction(said["rule"]["update_margin"])
-    gamma = Fraction(said["comparator"]["margin"]) if agnostic else min(margins)
+    gamma = margin_of(said, margins) if agnostic else min(margins)
     assert gamma > 0
     k = root(radius * squares / gamma**2)
     if not agnostic:
         return k * k
     lost = [max(Fraction(0), 1 - m / gamma) for m in margins]
-    hinge, squared = float(passes * sum(lost)), root(passes * sum(v * v for v in lost))
+    hinge, squared = in_float(passes * sum(lost)), root(passes * sum(v * v for v in lost))
     return min(((k + math.sqrt(k * k + 4 * hinge)) / 2) ** 2, (k + squared) ** 2)
 
 
@@ -200,12 +216,11 @@ def pnorm(said: dict[str, Any], rows: Any, passes: Fraction, n: int) -> float:
     room = (p - 1) * radius + 2 * said["rule"]["update_margin"]
     forms = []
     if min(margins) > 0:
-        forms.append(room * (norm * float(top / min(margins))) ** 2)
-    margin = said["comparator"].get("margin")
-    if margin is not None and margin > 0:
-        gamma = Fraction(margin)
-        k = math.sqrt(room) * norm * float(top / gamma)
-        hinge = float(passes * sum(max(Fraction(0), 1 - m / gamma) for m in margins))
+        forms.append(room * (norm * in_float(top / min(margins))) ** 2)
+    gamma = Fraction(said["comparator"].get("margin", 1))
+    if gamma > 0:
+        k = math.sqrt(room) * norm * in_float(top / gamma)
+        hinge = in_float(passes * sum(max(Fraction(0), 1 - m / gamma) for m in margins))
         forms.append(((k + math.sqrt(k * k + 4 * hinge)) / 2) ** 2)
     return min(forms)
 
@@ -217,12 +232,14 @@ def winnow(said: dict[str, Any], rows: Any, passes: Fraction, n: int, *, doubled
     assert doubled or all(v >= 0 for v in u.values())
     radius = float(max(abs(v) for _, x in rows for v in x.values()))
     margins = list(map(float, dots(u, rows)))
-    given = said["comparator"].get("margin")
-    gamma = given if agnostic and given is not None else min(margins)
+    gamma = said["comparator"].get("margin") if agnostic else min(margins)
+    growth = math.log(math.cosh(eta * radius) + b / radius * math.sinh(eta * radius))
+    if gamma is None:  # u's own margin if the rate allows it, otherwise the largest
+        gamma = min(margins) if 0 < min(margins) <= radius and eta * min(margins) > growth else radius
     lost = sum(max(0.0, gamma - m) for m in margins) * float(passes)
     many = 2 * n if doubled else n
     entropy = sum(float(abs(v)) * math.log(float(abs(v)) * many) for v in u.values() if v)
-    gain = eta * gamma - math.log(math.cosh(eta * radius) + b / radius * math.sinh(eta * radius))
+    gain = eta * gamma - growth
     assert gain > 0
     return max(0.0, (entropy + eta * lost) / gain)
 
