@@ -269,8 +269,7 @@ def _status(
     useless = loss >= USELESS * theorem.loss_of_zero(evidence, witness)
     reason = _circular(evidence, useless=useless, hindsight=hindsight) if theorem.agnostic or loss > 0 else ""
     reason = reason or _too_large(evidence, bound, hindsight=hindsight)
-    if not reason and evidence.one_pass is not evidence:
-        once = evidence.one_pass
+    if not reason and (once := evidence.one_pass) is not evidence:
         reason = _too_large(once, theorem.bound(once, witness), hindsight=hindsight)
     return (VACUOUS if reason else HOLDS), reason
 
