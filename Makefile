@@ -21,9 +21,9 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 # AddressSanitizer and UBSan over everything that reaches the core. The compiler's own runtime must come first.
-SANITIZED := tests/test_traces.py tests/test_parity.py tests/test_experts_parity.py tests/test_experts_core.py tests/test_inputs.py tests/test_robustness.py tests/test_labels.py \
-	tests/unit/test_store.py tests/unit/test_sources.py tests/unit/test_tables.py tests/unit/test_cache.py tests/unit/test_cache_hostile.py \
-	tests/unit/test_ledger_json.py tests/test_hostile_files.py tests/unit/test_bins.py
+SANITIZED := tests/rules tests/models tests/play tests/experts/test_parity.py tests/experts/test_core.py \
+	tests/learners/test_inputs.py tests/learners/test_robustness.py tests/learners/test_labels.py \
+	tests/data/test_source.py tests/data/test_tables.py tests/data/test_cache.py tests/data/test_cache_hostile.py tests/data/test_bins.py
 sanitize: .venv-sanitize/.ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1 \

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.measure import best_times, ratio
+from mistakebound.bench.timing import best_times, ratio
 
 
 def numpy_majority(said: Any, outcome: Any, beta: float) -> int:

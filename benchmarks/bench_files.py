@@ -24,8 +24,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mistakebound.measure import best_times, click_log, ratio, write_texts, write_words
-from mistakebound.peers import OURS, VW, our_matrix, process
+from mistakebound.bench.peers import OURS, VW, our_matrix, process
+from mistakebound.bench.timing import best_times, click_log, ratio, write_texts, write_words
 
 PERCEPTRON = ["--learner", "perceptron"]
 ONE = ["--threads", "1"]

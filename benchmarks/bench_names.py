@@ -6,7 +6,7 @@ The protocol is predict, then learn. ``learn_one`` of ours predicts and counts b
 and ``learn_one``. Examples come in small parts that are made just before both learn from
 them, as they would from a parser.
 
-Ours has river's rule (mistakebound.peers.as_river), and sums are exact on both sides.
+Ours has river's rule (mistakebound.bench.peers.as_river), and sums are exact on both sides.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import argparse
 import time
 from typing import Any
 
-from mistakebound.measure import ACTIVE, Named, named_parts
-from mistakebound.peers import as_river, our_rounds, river_rounds
+from mistakebound.bench.peers import as_river, our_rounds, river_rounds
+from mistakebound.bench.timing import ACTIVE, Named, named_parts
 
 
 def river_learn(learner: Any, rows: Named) -> int:

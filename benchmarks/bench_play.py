@@ -5,8 +5,8 @@ with its defaults: float32, but shuffled and with an intercept; the batches are 
 
     python benchmarks/bench_play.py [--rows 1000000] [--repeats 5]
 
-The stream is mistakebound.measure's click log. "uniform" draws all values alike, which nobody can learn: the worst case
-for caches, with a mistake in every second round.
+The stream is the click log of mistakebound.bench.timing. "uniform" draws all values alike, which cannot be learned: the
+worst case for caches, with a mistake in every second round.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 
 import mistakebound as mb
-from mistakebound.measure import FIELDS, best_times, click_log, ratio
-from mistakebound.peers import batches_of, our_batches, sklearn_batches, sklearn_one_call
+from mistakebound.bench.peers import batches_of, our_batches, sklearn_batches, sklearn_one_call
+from mistakebound.bench.timing import FIELDS, best_times, click_log, ratio
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.aggregation.base import Rule
-    from mistakebound.aggregation.engine import Engine
+    from mistakebound.aggregation.reference import Engine
 
 LN2, LN3, E = math.log(2), math.log(3), math.e
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.cache import RECORD, record
+from mistakebound.data.cache import RECORD, record
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk

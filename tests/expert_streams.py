@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mistakebound.aggregation.compiled import RULES, CompiledEngine, LossEngine
 from mistakebound.aggregation.mixture import Mixture
 from mistakebound.losses import loss_named
+from mistakebound.play.expert_engine import RULES, CompiledEngine, LossEngine
 
 OPTIONS: dict[str, list[dict[str, float]]] = {
     "hedge": [{"eta": 0.3}, {"eta": 20.0}, {"eta": np.inf}],

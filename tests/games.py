@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.evidence import Step
-from mistakebound.reference import ReferenceGame
+from mistakebound.rules.reference import ReferenceGame
+from mistakebound.theorems.evidence import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

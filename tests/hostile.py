@@ -35,7 +35,7 @@ import numpy as np
 from caches import Packed, join, split, write_stream
 
 import mistakebound as mb
-from mistakebound.container import DTYPES
+from mistakebound.models.container import DTYPES
 
 EXPECTED = (ValueError,)  # ModelError and StreamError are ValueErrors
 INF = float("inf")
@@ -192,9 +192,9 @@ class Model:
 
 
 def make_model(rng: random.Random, folder: Path) -> Model:
-    from mistakebound.learners import KINDS as LEARNER_KINDS
-    from mistakebound.reading import Reading
-    from mistakebound.store import save
+    from mistakebound.data.reading_options import Reading
+    from mistakebound.learners.linear import KINDS as LEARNER_KINDS
+    from mistakebound.models.model_file import save
 
     learner, _, _ = trained(rng)
     path = folder / "sound.mb"

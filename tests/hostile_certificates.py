@@ -19,11 +19,11 @@ from typing import Any
 from click.testing import CliRunner
 
 import mistakebound as mb
-from mistakebound.certification import recheck
+from mistakebound.certificates.certify import recheck
 from mistakebound.cli import main
 from mistakebound.cli.document import seal
-from mistakebound.evidence import Evidence
-from mistakebound.replay import whole_stream
+from mistakebound.learners.replay import whole_stream
+from mistakebound.theorems.evidence import Evidence
 
 LEARNERS = [
     ["--learner", "perceptron"],
@@ -103,8 +103,8 @@ def sign(made: dict[str, Any]) -> bytes:
 
 def align(said: dict[str, Any], text: str) -> None:
     """Bring a certificate in line with its comparator, as somebody with this software could."""
-    from mistakebound.learners import KINDS
-    from mistakebound.store import construct
+    from mistakebound.learners.linear import KINDS
+    from mistakebound.models.model_file import construct
 
     Path("align.svm").write_text(text)
     try:

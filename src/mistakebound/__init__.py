@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import ModelError, StreamError
-from mistakebound.learners import (
+from mistakebound.learners.linear import (
     BalancedWinnow,
     Elimination,
     NormalizedWinnow,
@@ -23,13 +23,16 @@ from mistakebound.learners import (
     Winnow,
     load,
 )
-from mistakebound.ledger import Ledger
+from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
-    from mistakebound import adversaries, bounds, experts, forecasters, losses, oracles, streams, theorems
-    from mistakebound.certificate import Certificate
-    from mistakebound.certification import certify
-    from mistakebound.sources import Source
+    from mistakebound import bounds, experts, forecasters, lab, losses, theorems
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.certificates.certify import certify
+    from mistakebound.data.source import Source
+    from mistakebound.hindsight import oracles
+    from mistakebound.lab import adversaries, streams
+    from mistakebound.viz import plot
 
 __version__ = "0.1.0"
 
@@ -50,21 +53,31 @@ __all__ = [
     "certify",
     "experts",
     "forecasters",
+    "lab",
     "load",
     "losses",
     "oracles",
+    "plot",
     "streams",
     "theorems",
 ]
 
-# Loaded when first used, so that importing stays quick and needs no scipy.
-_MODULES = frozenset({"adversaries", "bounds", "experts", "forecasters", "losses", "oracles", "streams", "theorems"})
-_FROM_MODULES = {"Certificate": "certificate", "certify": "certification", "Source": "sources"}
+_ROOMS = frozenset({"bounds", "experts", "forecasters", "lab", "losses", "theorems"})
+_MODULES = {
+    "adversaries": "lab.adversaries",
+    "oracles": "hindsight.oracles",
+    "plot": "viz.plot",
+    "streams": "lab.streams",
+}
+_FROM_MODULES = {"Certificate": "certificates.certificate", "certify": "certificates.certify", "Source": "data.source"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    """Import what is used for the first time: importing the package stays quick and needs no scipy."""
+    if name in _ROOMS:
         return import_module(f"mistakebound.{name}")
+    if name in _MODULES:
+        return import_module(f"mistakebound.{_MODULES[name]}")
     if name in _FROM_MODULES:
         return getattr(import_module(f"mistakebound.{_FROM_MODULES[name]}"), name)
     message = f"module 'mistakebound' has no attribute {name!r}"

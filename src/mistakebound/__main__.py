@@ -9,8 +9,8 @@ def start() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if somebody wants it to be ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is begun yet that would have to end in good order
     from mistakebound._core import ignore_leaks  # noqa: PLC0415
+    from mistakebound._support.signals import uninterrupted  # noqa: PLC0415
     from mistakebound.cli import main  # noqa: PLC0415
-    from mistakebound.cli.interrupt import uninterrupted  # noqa: PLC0415
 
     ignore_leaks()  # what an error still holds when the process ends
     gc.freeze()  # what is imported stays: nobody need look for garbage in it again and again, nor at the end

@@ -1,9 +1,9 @@
-"""The compiled twin of mistakebound.reference: one loop, every linear rule."""
+"""The compiled twin of mistakebound.rules.reference: one loop, every linear rule."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from mistakebound.arrays import AnyArray, FloatArray, IntArray, SignArray
+from mistakebound._support.arrays import AnyArray, FloatArray, IntArray, SignArray
 
 Counts: TypeAlias = tuple[int, int, int, int, int]
 """rounds, false positives, false negatives, updates, updated or mistaken rounds"""

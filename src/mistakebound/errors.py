@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.ledger import Ledger
+    from mistakebound.play.ledger import Ledger
 
 
 class StreamError(ValueError):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
 
 class Rule:

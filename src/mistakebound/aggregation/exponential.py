@@ -10,7 +10,7 @@ import numpy as np
 from mistakebound.aggregation.base import Rule, log_sum_exp, softmax
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
 
 class Exponential(Rule):

@@ -10,7 +10,7 @@ import numpy as np
 from mistakebound.aggregation.base import Rule
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 class OGD(Rule):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import AnyArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
 
 
 TIE = 2.0**-40

@@ -12,8 +12,8 @@ from mistakebound._core import loss_limits
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
+    from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.aggregation.base import Rule
-    from mistakebound.arrays import BoolArray, FloatArray
     from mistakebound.losses import Loss
 
 EPSILON = float(np.finfo(float).eps)

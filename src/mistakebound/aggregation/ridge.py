@@ -10,7 +10,7 @@ from mistakebound.aggregation.mixture import Served, regrets
 from mistakebound.losses import Square
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
 
 class Ridge:

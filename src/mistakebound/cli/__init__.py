@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.interrupt import exit_code, interrupt_behind, uninterrupted
+from mistakebound._support.escaping import escaped
+from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
 from mistakebound.cli.manual import EXIT_CODES, UNREAD, kept_as_written
-from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,8 +16,8 @@ from mistakebound.losses.base import by_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.arrays import BoolArray, FloatArray
-    from mistakebound.columns import Frame
+    from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound.data.columns import Frame
     from mistakebound.losses import Loss
 
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mistakebound as mb
-from mistakebound.tables import is_number
+from mistakebound.data.table_header import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.columns import Frame
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.data.columns import Frame
 
 BETWEEN = ("_", ".", "-", " ", ":", "")
 """What may stand between an expert and a class in the name of a column, the likeliest first."""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.plural import many
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import json_of, told
-from mistakebound.plural import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,8 +44,8 @@ def bench(rows: int, repeats: int, *, as_json: bool) -> None:
     run; VW learns its default. A ratio above 1 means that mistakebound is so many times faster. Small streams show the
     time to start as well: --rows 200000 takes some minutes and says more.
     """
-    from mistakebound.measure import best_times  # noqa: PLC0415 - it needs numpy
-    from mistakebound.peers import PEERS, installed  # noqa: PLC0415
+    from mistakebound.bench.peers import PEERS, installed  # noqa: PLC0415
+    from mistakebound.bench.timing import best_times  # noqa: PLC0415 - it needs numpy
 
     there = {peer: installed(peer) for peer in PEERS}
     results: list[dict[str, Any]] = []
@@ -77,8 +77,8 @@ def in_words(found: dict[str, Any]) -> str:
 
 def matches(rows: int, folder: Path) -> Iterator[Match]:
     """Each thing that is compared, made ready just before."""
-    from mistakebound import peers  # noqa: PLC0415
-    from mistakebound.measure import click_log, named_parts, write_texts  # noqa: PLC0415
+    from mistakebound.bench import peers  # noqa: PLC0415
+    from mistakebound.bench.timing import click_log, named_parts, write_texts  # noqa: PLC0415
 
     X, y = click_log(rows, 2**20)
     batches = peers.batches_of(X, y)

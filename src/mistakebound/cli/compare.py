@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.both_labels import both_labels_first
+from mistakebound._support.escaping import escaped
+from mistakebound._support.plural import many
+from mistakebound._support.signals import exit_code, uninterrupted
 from mistakebound.cli.curve import Curve
-from mistakebound.cli.interrupt import exit_code, uninterrupted
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import STOPPED, options_of, share, size, stopped_by
-from mistakebound.escaping import escaped
-from mistakebound.parts import START
-from mistakebound.plural import many
+from mistakebound.data.first_labels import both_labels_first
+from mistakebound.data.parts import START
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.certificate import Certificate
-    from mistakebound.parts import Part, Place
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.data.parts import Part, Place
 
 VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("perceptron", {}),
@@ -221,7 +221,7 @@ def in_digits(bound: float | None) -> str:
     """A bound for the table, rounded up."""
     if bound is None:
         return "–"
-    from mistakebound.certificate import rounded_up  # noqa: PLC0415 - it needs numpy
+    from mistakebound.certificates.certificate import rounded_up  # noqa: PLC0415 - it needs numpy
 
     return rounded_up(bound)
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mistakebound.ledger import Ledger
+    from mistakebound.play.ledger import Ledger
 
 STEP = 100
 """From round 100 on, a point for each hundredth more rounds: some 2,000 points for a thousand million rounds."""

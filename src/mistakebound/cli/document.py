@@ -7,17 +7,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mistakebound import schema
-from mistakebound.atomic_file import replace
-from mistakebound.certificate import Certificate
+from mistakebound._support import schema
+from mistakebound._support.atomic_file import replace
+from mistakebound._support.schema import fields, need, parse
+from mistakebound.certificates.certificate import Certificate
 from mistakebound.cli.resuming import TEXT_OPTIONS, said_of_texts, text_options
-from mistakebound.learners import KINDS
-from mistakebound.schema import fields, need, parse
-from mistakebound.store import describe_parameters, fingerprint
+from mistakebound.learners.linear import KINDS
+from mistakebound.models.model_file import describe_parameters, fingerprint
 
 if TYPE_CHECKING:
     from mistakebound.cli.journey import Journey
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 FORMAT = 2
 SAID = (

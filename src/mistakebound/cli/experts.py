@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
     from mistakebound.cli.mixing import Played
     from mistakebound.cli.standings import Standings
-    from mistakebound.columns import Frame
+    from mistakebound.data.columns import Frame
     from mistakebound.losses import Loss
 
 MOST_AT_ONCE = 50_000

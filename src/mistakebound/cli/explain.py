@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import json_of, note, told
 from mistakebound.cli.reading import notes_of, reading, source_of
-from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
-    from mistakebound.explain import Explanation
+    from mistakebound.learners.explain import Explanation
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model predicts what it does.")
@@ -39,7 +39,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
       mistakebound explain model.mb new.csv
       mistakebound explain model.mb new.csv --line 3 --top 0 --json
     """
-    from mistakebound.explain import explanations  # noqa: PLC0415 - it needs numpy
+    from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
     with told():
         learner = mb.load(model)

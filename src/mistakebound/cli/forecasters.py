@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import OutputFile, picture_maker, told
 from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
-from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
-    from mistakebound.columns import Frame
-    from mistakebound.verdict import Report
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.data.columns import Frame
+    from mistakebound.forecasters.verdict import Report
 
 
 @click.command(cls=Manual, short_help="Rank forecasters, and say how sure it is.")
@@ -164,7 +164,7 @@ def fault_of(frame: Frame, name: str) -> str:
     """Why a column holds no probabilities, by the first row that shows it; "" if it does."""
     import numpy as np  # noqa: PLC0415
 
-    from mistakebound.tables import is_number  # noqa: PLC0415
+    from mistakebound.data.table_header import is_number  # noqa: PLC0415
 
     if name in frame.words:
         row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))
@@ -202,7 +202,7 @@ def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: 
 
 def in_words(report: Report, left: list[str]) -> str:
     """What a person sees."""
-    from mistakebound.plural import many  # noqa: PLC0415
+    from mistakebound._support.plural import many  # noqa: PLC0415
 
     lines = str(report).split("\n")
     if len(report.pairs) > 1:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mistakebound.cli.advice import LABELS
-from mistakebound.oracles import Oracle, best_convex, best_linear, best_switching
+from mistakebound.hindsight.oracles import Oracle, best_convex, best_linear, best_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.cli.advice import Advice
     from mistakebound.losses import Loss
 

@@ -10,16 +10,16 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.cli.interrupt import uninterrupted
-from mistakebound.parts import START, Place
-from mistakebound.texts import opened
+from mistakebound._support.signals import uninterrupted
+from mistakebound.data.blocks import opened
+from mistakebound.data.parts import START, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.learners import LinearLearner
-    from mistakebound.parts import Part
-    from mistakebound.sources import Source
+    from mistakebound.data.parts import Part
+    from mistakebound.data.source import Source
+    from mistakebound.learners.linear import LinearLearner
 
 
 @dataclass

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound._support.escaping import escaped
 from mistakebound.errors import ModelError
-from mistakebound.escaping import escaped
-from mistakebound.learners import KINDS
+from mistakebound.learners.linear import KINDS
 
 if TYPE_CHECKING:
     from mistakebound.cli.journey import Journey
     from mistakebound.cli.output import Table
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 
 @dataclass
@@ -47,7 +47,7 @@ class Keeper:
         """Write the model, and where its run is unless that has simply ended."""
         if self.path is None:
             return
-        from mistakebound.store import save  # noqa: PLC0415 - here and below, what most runs start without
+        from mistakebound.models.model_file import save  # noqa: PLC0415 - here and below, what most runs start without
 
         written = None if predictions is None else flushed(predictions)
         done = self.journey.ended and not self.resumable
@@ -71,8 +71,8 @@ class Keeper:
             return fresh, 0
         from pathlib import Path  # noqa: PLC0415
 
-        from mistakebound.atomic_file import sweep  # noqa: PLC0415
-        from mistakebound.store import load_with_progress  # noqa: PLC0415
+        from mistakebound._support.atomic_file import sweep  # noqa: PLC0415
+        from mistakebound.models.model_file import load_with_progress  # noqa: PLC0415
 
         sweep(Path(os.path.realpath(self.path)))
         model, progress = load_with_progress(self.path, KINDS)
@@ -83,8 +83,8 @@ class Keeper:
             raise ModelError(message) from None
 
     def _take_up(self, fresh: LinearLearner, model: LinearLearner, progress: Any, predictions: str | None) -> int:
+        from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415
         from mistakebound.cli.resuming import same_learner, take_up  # noqa: PLC0415
-        from mistakebound.schema import fields, is_list_of, need  # noqa: PLC0415
 
         need(progress is not None, "its run has ended; --load learns more on top of it")
         run, counts, shown, written = fields(progress, "run", "counts", "shown", "predictions")

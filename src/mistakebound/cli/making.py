@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.labels import plain_label
+from mistakebound.data.labels import plain_label
 
 if TYPE_CHECKING:
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 LEARNERS: dict[str, str] = {
     "perceptron": "Perceptron",

@@ -16,17 +16,17 @@ from mistakebound.cli.advice import LABELS
 from mistakebound.cli.choosing import FOLLOWING, kind_of, refuse_misfits, refuse_parameters
 from mistakebound.cli.hindsight import in_hindsight
 from mistakebound.cli.standings import Standings
+from mistakebound.hindsight.oracles import expert_losses
 from mistakebound.losses import ZeroOne, loss_named
-from mistakebound.oracles import expert_losses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.arrays import FloatArray, IntArray
-    from mistakebound.certificate import Certificate
+    from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.certificates.regret_certificate import RegretCertificate
     from mistakebound.cli.advice import Advice
     from mistakebound.losses import Loss
-    from mistakebound.regret import RegretCertificate
 
 MOST_REPLAYED = 20_000
 """Rounds that are replayed for a certificate without being asked: a replay takes longer than the run."""

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
 from mistakebound.cli.manual import EXIT_CODES, Manual
 from mistakebound.cli.output import in_lines, json_of, note, told
 from mistakebound.cli.reading import FILES, notes_of, reading, source_of
-from mistakebound.escaping import escaped
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
@@ -75,7 +75,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
       mistakebound weights model.mb
       mistakebound weights model.mb --top 0 --json
     """
-    from mistakebound.explain import Features  # noqa: PLC0415 - it needs numpy
+    from mistakebound.learners.explain import Features  # noqa: PLC0415 - it needs numpy
 
     with told():
         features = Features(mb.load(model), zero_based=zero_based)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound._support.escaping import escaped
+from mistakebound.data.labels import BY_CLASSES
+from mistakebound.data.table_header import BY_HEADER
 from mistakebound.errors import IGNORED, MissingColumnsError, naming
-from mistakebound.escaping import escaped
-from mistakebound.labels import BY_CLASSES
-from mistakebound.tables import BY_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound.cli.bar import Bar
-    from mistakebound.ledger import Ledger
+    from mistakebound.play.ledger import Ledger
 
 
 class Table:
@@ -202,7 +202,7 @@ def written(path: str | None, at: int = 0) -> Iterator[Any]:
 
 def picture_maker(name: str) -> Any:
     """What draws such a picture; better to hear now than after the reading that it is not there."""
-    from mistakebound import plot  # noqa: PLC0415 - few ask for a picture
+    from mistakebound.viz import plot  # noqa: PLC0415 - few ask for a picture
 
     try:
         import matplotlib.figure  # noqa: F401, PLC0415

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
+from mistakebound.data.option_checks import TABLE
 from mistakebound.errors import OptionConflictError
-from mistakebound.escaping import escaped
-from mistakebound.limits import TABLE
 
 if TYPE_CHECKING:
-    from mistakebound.columns import Frame
-    from mistakebound.learners import LinearLearner
+    from mistakebound.data.columns import Frame
+    from mistakebound.learners.linear import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
@@ -90,7 +90,7 @@ def reading_columns(command: Any) -> Any:
 
 def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | None, skip_bad: int) -> Frame:
     """The files as columns; what was left out of them is told."""
-    from mistakebound.columns import read_columns  # noqa: PLC0415 - it needs numpy
+    from mistakebound.data.columns import read_columns  # noqa: PLC0415 - it needs numpy
 
     table = {"separator": separator, "header": header}
     told = {name: value for name, value in table.items() if value is not None}
@@ -148,6 +148,6 @@ def option(name: str, value: Any) -> str:
 
 def notes_of(source: mb.Source) -> list[str]:
     """What should be known of files to be predicted: whether lines count once or more often does not matter there."""
-    from mistakebound.sources import IGNORED  # noqa: PLC0415 - what most commands do without
+    from mistakebound.data.source import IGNORED  # noqa: PLC0415 - what most commands do without
 
     return [remark for remark in source.remarks if remark != IGNORED]

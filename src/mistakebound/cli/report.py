@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
 from mistakebound.cli.summary import headline, meaning, share, size
 from mistakebound.errors import naming
-from mistakebound.escaping import escaped
-from mistakebound.explain import Features
+from mistakebound.learners.explain import Features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mistakebound.certificate import Certificate
+    from mistakebound.certificates.certificate import Certificate
     from mistakebound.cli.curve import Curve
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
     Lines = list[tuple[str, Sequence[tuple[int, float]]]]
 

@@ -7,16 +7,16 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.cli.journey import Text, hashes, size_of
 from mistakebound.cli.reading import option
-from mistakebound.parts import START, Place
-from mistakebound.schema import fields, is_list_of, need
-from mistakebound.sources import Source
-from mistakebound.store import describe_parameters
+from mistakebound.data.parts import START, Place
+from mistakebound.data.source import Source
+from mistakebound.models.model_file import describe_parameters
 
 if TYPE_CHECKING:
     from mistakebound.cli.journey import Journey
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 SAID = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")
 SAID_OF_TEXT = ("size", "bytes", "whole", "columns", "sha256")

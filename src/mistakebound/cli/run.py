@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
+from mistakebound._support.signals import exit_code, uninterrupted
 from mistakebound.cli.bar import Bar
 from mistakebound.cli.curve import Curve
-from mistakebound.cli.interrupt import exit_code, uninterrupted
 from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
@@ -24,12 +25,11 @@ from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.errors import naming
-from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
 SKIPPING = " (--skip-bad N leaves out up to N bad lines)"

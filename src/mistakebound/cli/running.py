@@ -21,8 +21,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.learners import LinearLearner
-    from mistakebound.ledger import Ledger
+    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.play.ledger import Ledger
 
 
 def running_bound(model: LinearLearner, relevant: int | None, *, loaded: bool) -> Callable[[Ledger, int], float | None]:

@@ -10,7 +10,7 @@ from mistakebound.cli.journey import size_of
 from mistakebound.cli.resuming import text_options
 
 if TYPE_CHECKING:
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 
 def certified(model: LinearLearner, source: mb.Source, *, loaded: bool = False) -> tuple[mb.Certificate, str]:

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from mistakebound._support.escaping import escaped
+from mistakebound._support.plural import many
 from mistakebound.cli.advice import CLASSES, LABELS
 from mistakebound.cli.hindsight import regrets_to_each
-from mistakebound.escaping import escaped
-from mistakebound.plural import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.cli.advice import Advice
     from mistakebound.cli.hindsight import Hindsight
     from mistakebound.cli.mixing import Played

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound._support.escaping import escaped
+from mistakebound._support.plural import many
 from mistakebound.cli.making import DEFAULTS
 from mistakebound.cli.output import reason_of
-from mistakebound.escaping import escaped
-from mistakebound.plural import many
 
 if TYPE_CHECKING:
     import mistakebound as mb
-    from mistakebound.certificate import Certificate
+    from mistakebound.certificates.certificate import Certificate
     from mistakebound.cli.output import Table
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
     from mistakebound.rules import Rule
 
 OPTIONS = {"theta": "threshold"}
@@ -161,7 +161,7 @@ def certificate_in_words(certificate: Certificate) -> str:
 
 def meaning(certificate: Certificate) -> str:
     """What a certificate says, in a sentence."""
-    from mistakebound.certificate import rounded_up  # noqa: PLC0415 - who has a certificate has imported it
+    from mistakebound.certificates.certificate import rounded_up  # noqa: PLC0415 - who has a certificate has imported it
 
     theorem, bound = certificate.theorem, rounded_up(certificate.bound)
     counted = "mistakes" if certificate.updates == certificate.mistakes else "updates (mistakes included)"

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.escaping import escaped
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 from mistakebound.cli.reading import THREADS
-from mistakebound.escaping import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.learners import LinearLearner
+    from mistakebound.learners.linear import LinearLearner
 
 EXIT_CODES = """\b
 Exit codes:
@@ -60,7 +60,7 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
       mistakebound verify c.json stream.svm --model m.mb
     """
     with told(), ExitStack() as until_the_end:
-        from mistakebound.certificate import Certificate  # noqa: PLC0415 - "--help" needs none of it
+        from mistakebound.certificates.certificate import Certificate  # noqa: PLC0415 - "--help" needs none of it
         from mistakebound.cli.document import read  # noqa: PLC0415
         from mistakebound.cli.summary import meaning  # noqa: PLC0415
         from mistakebound.errors import ModelError  # noqa: PLC0415
@@ -108,7 +108,7 @@ def beginnings(files: list[str], stream: list[dict[str, Any]]) -> list[Any]:
 @contextmanager
 def beginning(file: str, size: int) -> Iterator[str]:
     """A copy of the first bytes of a file's text."""
-    from mistakebound.texts import opened  # noqa: PLC0415
+    from mistakebound.data.blocks import opened  # noqa: PLC0415
 
     with tempfile.NamedTemporaryFile() as copy, opened(file) as text:
         for block, _ in text.blocks:
@@ -160,7 +160,7 @@ def check(
 ) -> None:
     """Derive everything that is said again."""
     from mistakebound.cli.document import COUNTS, seal  # noqa: PLC0415
-    from mistakebound.store import fingerprint  # noqa: PLC0415
+    from mistakebound.models.model_file import fingerprint  # noqa: PLC0415
 
     answer.say("seal", "as it was written", "" if said["seal"] == seal(said) else "altered since it was written")
     check_stream(said, files, labels, answer)
@@ -229,9 +229,9 @@ def replay(
     said: dict[str, Any], files: list[str], labels: str | None, threads: int
 ) -> tuple[LinearLearner, mb.Ledger, int]:
     """A fresh learner that has learned the stream, all its examples, and how many bad lines the last pass skipped."""
-    from mistakebound.learners import KINDS  # noqa: PLC0415
-    from mistakebound.replay import EVERY_ROUND, STREAM_BYTES, Replica, replay_files  # noqa: PLC0415
-    from mistakebound.store import construct  # noqa: PLC0415
+    from mistakebound.learners.linear import KINDS  # noqa: PLC0415
+    from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES, Replica, replay_files  # noqa: PLC0415
+    from mistakebound.models.model_file import construct  # noqa: PLC0415
 
     learner = construct(KINDS[said["learner"]], said["parameters"])
     source = source_of(said, files, labels, threads)
@@ -247,8 +247,8 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
     """The theorem with its comparator, checked on what happened in the replay; returns the status that it found."""
     import numpy as np  # noqa: PLC0415
 
-    from mistakebound.certification import recheck  # noqa: PLC0415
-    from mistakebound.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
+    from mistakebound.certificates.certify import recheck  # noqa: PLC0415
+    from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
 
     told_certificate = mb.Certificate.from_object(said)
     evidence = WholeStream(ledger, stream) if told_certificate.scope == WHOLE_STREAM else Evidence(ledger)

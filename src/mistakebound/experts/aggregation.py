@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.experts.guard import guarded
+from mistakebound._support.locks import guarded
 from mistakebound.experts.playing import Playing
 from mistakebound.experts.showing import shown, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.aggregation.ledger import AggregationLedger
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.certificates.regret_certificate import RegretCertificate
     from mistakebound.experts.tickets import Asked
     from mistakebound.losses import LossLike
-    from mistakebound.regret import RegretCertificate
+    from mistakebound.play.mixture_ledger import AggregationLedger
 
 KEEP_BYTES = 16 * 2**20
 
@@ -157,6 +157,6 @@ class Aggregation(Playing):
 
     def certify(self) -> RegretCertificate:
         """Regret beside what the rule's theorem allows, derived anew from the advice and the outcomes."""
-        from mistakebound.regret import certify_regret  # noqa: PLC0415 - seldom needed
+        from mistakebound.certificates.regret_certificate import certify_regret  # noqa: PLC0415 - seldom needed
 
         return certify_regret(self.ledger_)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound.aggregation.calibration import Calibrated
-from mistakebound.aggregation.engine import Engine
 from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.mixture import Mixture, regrets
+from mistakebound.aggregation.reference import Engine
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
 from mistakebound.experts.aggregation import Aggregation
 from mistakebound.experts.reading import positive
 from mistakebound.losses import Square
+from mistakebound.play.calibrated_engine import Calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.base import Rule
     from mistakebound.aggregation.mixture import Served
-    from mistakebound.arrays import FloatArray
     from mistakebound.losses import Loss, LossLike
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound._core import Majority
+from mistakebound._support.locks import Guarded
 from mistakebound.aggregation.majority import TIE
+from mistakebound.data.labels import label_array
 from mistakebound.errors import StreamError
-from mistakebound.expert_ledger import ExpertLedger
-from mistakebound.experts.guard import Guarded
 from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.votes import is_bit, is_fraction, named_outcomes, refuse_probabilities, together
-from mistakebound.labels import label_array
 from mistakebound.losses.base import is_missing
+from mistakebound.play.expert_ledger import ExpertLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Self
 
-    from mistakebound.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

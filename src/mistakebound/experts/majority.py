@@ -16,24 +16,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound.aggregation.weighing import stacked
+from mistakebound._support.locks import guarded
 from mistakebound.errors import StreamError
 from mistakebound.experts.counting import Counting, Totals
-from mistakebound.experts.guard import guarded
 from mistakebound.experts.reading import words_of
 from mistakebound.experts.roster import names_of
 from mistakebound.experts.showing import rebuilt, shown, told
 from mistakebound.experts.votes import is_bit, rows_of, two_sided
 from mistakebound.losses.base import is_missing
+from mistakebound.play.weights_by_round import stacked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from typing_extensions import Self
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.certificate import Certificate
-    from mistakebound.expert_ledger import ExpertLedger
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.play.expert_ledger import ExpertLedger
 
 HALF = 0.5
 """β, unless it is told."""
@@ -197,7 +197,7 @@ class WeightedMajority(Counting):
 
     def certify(self) -> Certificate:
         """Mistakes beside what the rule's theorem allows."""
-        from mistakebound.certification import certify  # noqa: PLC0415 - it needs scipy, which import must not
+        from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
 

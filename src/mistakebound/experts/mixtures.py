@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.aggregation.engine import Engine
 from mistakebound.aggregation.exponential import AdaHedge as AdaHedgeRule
 from mistakebound.aggregation.exponential import Anytime, Exponential
 from mistakebound.aggregation.exponential import MLEwa as MLEwaRule
 from mistakebound.aggregation.gradient import OGD as OGDRule  # noqa: N811
 from mistakebound.aggregation.mixture import Mixture
 from mistakebound.aggregation.polynomial import MLPoly as MLPolyRule
+from mistakebound.aggregation.reference import Engine
 from mistakebound.aggregation.second_order import BOA as BOARule  # noqa: N811
 from mistakebound.aggregation.second_order import FixedBOA, ObservedBOA, ObservedMLProd
 from mistakebound.aggregation.second_order import MLProd as MLProdRule
@@ -22,8 +22,8 @@ from mistakebound.experts.reading import positive
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.base import Rule
-    from mistakebound.arrays import FloatArray
     from mistakebound.losses import LossLike
 
 

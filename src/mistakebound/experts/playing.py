@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound.aggregation.choice import quickest
-from mistakebound.aggregation.compiled import CompiledEngine
-from mistakebound.aggregation.ledger import AggregationLedger, Kept
+from mistakebound._support.locks import Guarded
 from mistakebound.aggregation.mixture import widened
-from mistakebound.aggregation.weighing import stacked, watched
 from mistakebound.errors import StreamError
-from mistakebound.experts.guard import Guarded
 from mistakebound.experts.reading import floats_of, read_row, read_table, refuse_parts, refuse_shapes, words_of
 from mistakebound.experts.roster import Roster, names_of
 from mistakebound.experts.showing import rebuilt
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
 from mistakebound.losses.base import by_name
+from mistakebound.play.choose_engine import quickest
+from mistakebound.play.expert_engine import CompiledEngine
+from mistakebound.play.mixture_ledger import AggregationLedger, Kept
+from mistakebound.play.weights_by_round import stacked, watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from typing_extensions import Self
 
-    from mistakebound.aggregation.engine import Engine
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.reference import Engine
     from mistakebound.losses import LossLike
 
 

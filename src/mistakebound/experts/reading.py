@@ -14,7 +14,7 @@ from mistakebound.experts.roster import names_of
 from mistakebound.losses.base import by_name, is_missing
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.experts.roster import Roster
 
 

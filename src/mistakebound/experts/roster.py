@@ -12,7 +12,7 @@ from mistakebound.errors import StreamError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 class Roster:

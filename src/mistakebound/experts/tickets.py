@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.mixture import Served
-    from mistakebound.arrays import FloatArray
 
 
 class Asked:

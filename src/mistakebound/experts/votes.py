@@ -14,7 +14,7 @@ from mistakebound.losses.base import is_missing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from mistakebound.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray
 
 
 def named_outcomes(said: Sequence[Any]) -> list[Any]:

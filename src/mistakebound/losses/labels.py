@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mistakebound._support.lazy import np
 from mistakebound.errors import StreamError
-from mistakebound.lazy import np
 from mistakebound.losses.base import Loss, floats, is_missing, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from mistakebound.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from mistakebound.lazy import np
+from mistakebound._support.lazy import np
 from mistakebound.losses.base import Loss, floats, refuse
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
     Function: TypeAlias = Callable[[FloatArray, FloatArray], ArrayLike]
 

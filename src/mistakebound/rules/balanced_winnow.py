@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.lazy import np
+from mistakebound._support.lazy import np
 from mistakebound.rules.base import RATE, Range, Rule
 from mistakebound.rules.hyperbolic import LARGEST, sinh
 from mistakebound.rules.normalized_winnow import exp, leaders
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Sizes between which a float32 sum learns without loss (core/example.hpp says the same of values)."""

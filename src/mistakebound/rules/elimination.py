@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.lazy import np
+from mistakebound._support.lazy import np
 from mistakebound.rules.base import Range, Rule
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

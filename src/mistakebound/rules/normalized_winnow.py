@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.lazy import np
+from mistakebound._support.lazy import np
 from mistakebound.rules.base import RATE, Range, Rule
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from mistakebound.rules.base import Rule
 
 if TYPE_CHECKING:
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound.evidence import Premise
+from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.evidence import Evidence, Step
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.theorems.evidence import Evidence, Step
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import Premise
+from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.expert_ledger import ExpertLedger
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.play.expert_ledger import ExpertLedger
 
 
 DELTA = 0.05

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
 from mistakebound.theorems.base import (
     Theorem,
     Witness,
@@ -18,13 +17,14 @@ from mistakebound.theorems.base import (
     relative_entropy,
     separates,
 )
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Premise
 from mistakebound.theorems.perceptron import panel_premises
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.evidence import Evidence, Step
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.theorems.evidence import Evidence, Step
 
 
 class WinnowFixedRate(Theorem):
@@ -41,7 +41,7 @@ class WinnowFixedRate(Theorem):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Maximum L1/L∞ margin, by linear programming."""
-        from mistakebound.comparator import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.separating import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         if "l1" not in evidence.searched:
             evidence.searched["l1"] = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
@@ -126,7 +126,7 @@ class WinnowAgnostic(WinnowFixedRate):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Minimise the bound, a convex problem for each γ; not over the mistaken rounds, where it would say nothing."""
-        from mistakebound.agnostic import agnostic_winnow  # noqa: PLC0415
+        from mistakebound.hindsight.agnostic import agnostic_winnow  # noqa: PLC0415
 
         rule, radius = evidence.rule, evidence.radius(np.inf)
         if math.isinf(rule.parameter):
@@ -197,7 +197,7 @@ class BalancedWinnow(WinnowAgnostic):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Maximum L1/L∞ margin if it is large enough for the rate, or the agnostic form: the smaller bound."""
-        from mistakebound.comparator import max_l1_margin  # noqa: PLC0415
+        from mistakebound.hindsight.separating import max_l1_margin  # noqa: PLC0415
 
         agnostic, whole = super().search(evidence), evidence.scope != MISTAKEN_ROUNDS
         if agnostic is not None and whole and not nearly_separates(self, evidence, agnostic):

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
 from mistakebound.theorems.base import Theorem, Witness, indicator, least, relative_hinge, separates
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.evidence import Evidence, Step
+    from mistakebound.theorems.evidence import Evidence, Step
 
 
 class Novikoff(Theorem):
@@ -29,7 +29,7 @@ class Novikoff(Theorem):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Maximum L2 margin."""
-        from mistakebound.comparator import max_l2_margin  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.separating import max_l2_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         u = max_l2_margin(evidence.X, evidence.y)
         return None if u is None else Witness(u=u)
@@ -101,7 +101,7 @@ class PerceptronAgnostic(Theorem):
         """Smaller of the two convex problems' solutions; u = 0 over the mistaken rounds, where nothing is better."""
         if evidence.scope == MISTAKEN_ROUNDS:
             return Witness(u=np.zeros(evidence.n), margin=1.0)
-        from mistakebound.agnostic import LARGE, agnostic_pnorm, agnostic_squared  # noqa: PLC0415
+        from mistakebound.hindsight.agnostic import LARGE, agnostic_pnorm, agnostic_squared  # noqa: PLC0415
 
         radius = math.hypot(evidence.radius(2), math.sqrt(2 * evidence.rule.update_margin))
         data = evidence.X, evidence.y

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import MISTAKEN_ROUNDS, Premise
 from mistakebound.theorems.base import Theorem, Witness, least, nearly_separates, relative_hinge
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import FloatArray
-    from mistakebound.evidence import Evidence, Step
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.theorems.evidence import Evidence, Step
 
 
 class PNorm(Theorem):
@@ -30,8 +30,8 @@ class PNorm(Theorem):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Greatest margin in the dual norm, or the agnostic form: the smaller bound. Mistaken rounds: the former."""
-        from mistakebound.agnostic import agnostic_pnorm  # noqa: PLC0415 - scipy's optimisers load slowly
-        from mistakebound.comparator import max_pnorm_margin  # noqa: PLC0415
+        from mistakebound.hindsight.agnostic import agnostic_pnorm  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.separating import max_pnorm_margin  # noqa: PLC0415
 
         p = evidence.rule.parameter
         agnostic = Witness(u=np.zeros(evidence.n), margin=1.0)

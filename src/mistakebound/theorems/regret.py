@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound.evidence import Premise
+from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mistakebound.aggregation.engine import Engine
-    from mistakebound.aggregation.ledger import AggregationLedger
-    from mistakebound.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.reference import Engine
+    from mistakebound.play.mixture_ledger import AggregationLedger
 
 AGREES = 1e-6
 """Relative difference of a replay in float64 that is only rounding."""

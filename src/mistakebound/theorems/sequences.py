@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound import regret_bounds
-from mistakebound.oracles import best_switching
+from mistakebound.bounds import regret as regret_bounds
+from mistakebound.hindsight.oracles import best_switching
 
 if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.exponential import FixedShare
-    from mistakebound.arrays import FloatArray
 
 SWITCHES, FEW_ROUNDS = 10, 64
 """The most switches that are looked at; in so few rounds, all that there can be."""

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.evidence import Premise
 from mistakebound.rules import WinnowRule
 from mistakebound.theorems.base import Theorem, Witness, indicator
+from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound.arrays import BoolArray, FloatArray
-    from mistakebound.evidence import Evidence, Step
+    from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound.theorems.evidence import Evidence, Step
 
 
 class OnDisjunctions(Theorem):
@@ -47,7 +47,7 @@ class Littlestone(OnDisjunctions):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
-        from mistakebound.comparator import smallest_disjunction  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.separating import smallest_disjunction  # noqa: PLC0415 - scipy's optimisers load slowly
 
         found = smallest_disjunction(evidence.X, evidence.positive)
         return None if found is None else Witness(variables=found)
@@ -109,7 +109,7 @@ class LittlestoneSeparable(Theorem):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Smallest Σμ by linear programming, for a few values of δ that this α allows."""
-        from mistakebound.comparator import separating_weights  # noqa: PLC0415
+        from mistakebound.hindsight.separating import separating_weights  # noqa: PLC0415
 
         alpha = winnow(evidence.rule).alpha
         lowest = 1 - 1 / alpha
@@ -175,7 +175,7 @@ class Elimination(OnDisjunctions):
 
     def search(self, evidence: Evidence) -> Witness | None:
         """Largest consistent disjunction: it leaves the fewest variables to remove."""
-        from mistakebound.comparator import largest_disjunction  # noqa: PLC0415
+        from mistakebound.hindsight.separating import largest_disjunction  # noqa: PLC0415
 
         mask = largest_disjunction(evidence.X, evidence.positive, evidence.n)
         return None if mask is None else Witness(variables=tuple(np.flatnonzero(mask).tolist()))

@@ -1,0 +1,1 @@
+"""Timing beside other libraries, in one run."""

@@ -1,0 +1,1 @@
+"""A theorem checked on a stream: evidence in, certificate out."""

@@ -1,0 +1,178 @@
+"""A certificate: what a theorem says of what happened, in words and in JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field, fields
+from decimal import ROUND_CEILING, Context
+from typing import Any
+
+from mistakebound._support import schema
+from mistakebound._support.escaping import escaped
+from mistakebound._support.plural import many
+from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise
+
+HOLDS, VACUOUS, DOES_NOT_APPLY = "holds", "vacuous", "does not apply"
+VIOLATED, INCOMPLETE = "violated", "incomplete"
+STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
+ROUNDING = 1e-9
+"""Relative error that float64 arithmetic may leave in a bound."""
+FLOAT32 = 1e-6
+"""Relative error that float32 weights may bring into the number of mistakes: only a larger excess is a bug."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a theorem says of what happened.
+
+    Attributes
+    ----------
+    scope : str
+        The rounds on which premises were checked and losses summed: ``whole stream``, or ``mistaken rounds`` (then the
+        premises are known to hold on those rounds only).
+    hindsight : bool
+        Whether the comparator was chosen after the stream was seen.
+    status : str
+        ``holds``; ``vacuous`` (true, but it says nothing: the bound is not clearly below the number of rounds, or it
+        is circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a
+        bug of mistakebound); ``incomplete`` (not all examples were kept, so nothing can be said).
+    bound : float
+        Upper bound on the number of updates, mistakes included; without an update margin the two are equal. At least
+        the number that was counted, unless the status is ``violated``.
+    comparator : dict
+        One fixed rule that the learner is compared with: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``
+        and its ``margin``; also its own ``mistakes``, ``norm`` and ``loss`` in the same rounds.
+    """
+
+    theorem: str
+    rule: dict[str, Any]
+    scope: str
+    hindsight: bool
+    rounds: int
+    mistakes: int
+    updates: int
+    bound: float
+    status: str
+    premises: tuple[Premise, ...]
+    comparator: dict[str, Any] = field(default_factory=dict)
+    note: str = ""
+    """Why the status is ``vacuous``; for a randomized rule, which predictions were drawn."""
+    expected: float | None = None
+    """Of a randomized rule: the expected number of mistakes, which is what the bound speaks of."""
+
+    def to_json(self) -> str:
+        """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
+        data = asdict(self)
+        data["bound"] = _to_json_number(self.bound)
+        data["rule"] = {key: _to_json_number(value) for key, value in self.rule.items()}
+        return json.dumps(data, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """Read what ``to_json`` wrote. ModelError, a ValueError, if it is something else."""
+        return cls.from_object(schema.parse(text, "the certificate"))
+
+    @classmethod
+    def from_object(cls, data: Any) -> Certificate:
+        """Read the JSON object that ``to_json`` wrote, after checking every field of it."""
+        _check(data)
+        return cls(
+            **{
+                **data,
+                "bound": math.inf if data["bound"] is None else float(data["bound"]),
+                "rule": {key: math.inf if value is None else value for key, value in data["rule"].items()},
+                "premises": tuple(Premise(**premise) for premise in data["premises"]),
+            }
+        )
+
+    def __str__(self) -> str:
+        sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
+        counted = many(self.mistakes, "mistake") if self.expected is None else f"{self.expected:.6g} expected mistakes"
+        bound = "no bound" if math.isinf(self.bound) else f"bound {rounded_up(self.bound)}"
+        rounds = many(self.rounds, "round")
+        first = f"{sign} {self.theorem} on the {self.scope}: {counted} in {rounds}, {bound}: {self.status}"
+        return "\n".join([escaped(first), *(f"    {line}" for line in self.details())])
+
+    def details(self) -> list[str]:
+        """What lies behind the first line, a line each: note, comparator, premises."""
+        lines = [self.note] if self.note else []
+        known = self.comparator
+        if "mistakes" in known and not math.isinf(self.bound):
+            lines.append(self._beside_the_comparator(known["mistakes"]))
+        if {"norm", "loss"} <= set(known) and self.theorem in THEOREMS:
+            chosen = "chosen in hindsight" if self.hindsight else "given"
+            margin = f", γ = {known['margin']:.6g}" if "margin" in known else ""
+            named = THEOREMS[self.theorem].norm_is
+            lines.append(f"comparator {chosen}: {named} = {known['norm']:.6g}, loss = {known['loss']:,.6g}{margin}")
+        lines += [
+            f"{'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
+        ]
+        return list(map(escaped, lines))
+
+    def _beside_the_comparator(self, mistakes: int) -> str:
+        """The comparator's mistakes, the learner's and the bound, and of how many rounds."""
+        counted = max(self.mistakes, self.updates)
+        checked = self.rounds if self.scope == WHOLE_STREAM else counted
+        updates = f" ({many(self.updates, 'update')})" if self.updates > self.mistakes else ""
+        rest = f"; the other {many(self.rounds - checked, 'round')} were not checked" if checked < self.rounds else ""
+        return (
+            f"in these {many(checked, 'round')} the comparator makes {many(mistakes, 'mistake')}, this learner "
+            f"{self.mistakes:,}{updates}, the theorem allows {rounded_up(self.bound)}{rest}"
+        )
+
+
+def rounded_up(bound: float) -> str:
+    """A bound in six digits, or as many as its whole part has; never rounded down.
+
+    >>> rounded_up(44.0), rounded_up(12588.2751), rounded_up(1234567.2)
+    ('44', '12,588.3', '1,234,568')
+    """
+    if bound >= 1e15 or 0 < bound < 1e-3:
+        return f"{bound:.6g}"
+    digits = max(6, len(str(int(bound))))
+    exact = Context(prec=digits, rounding=ROUND_CEILING).create_decimal_from_float(bound)
+    return f"{exact:,.{max(0, -int(exact.normalize().as_tuple().exponent))}f}"
+
+
+def _check(data: Any) -> None:
+    """Refuse what is not the JSON object of a certificate, naming the field."""
+    schema.fields(data, *(each.name for each in fields(Certificate)), path="certificate")
+    schema.text(data["theorem"], "theorem", [*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())])
+    schema.need(isinstance(data["rule"], dict), "rule should be an object", field="rule")
+    for name, value in data["rule"].items():
+        sound = value is None or type(value) in (str, bool) or schema.number(value, f"rule.{name}") is not None
+        schema.need(sound, f"rule.{name} should be a parameter", field="rule")
+    schema.text(data["scope"], "scope", (MISTAKEN_ROUNDS, WHOLE_STREAM))
+    schema.flag(data["hindsight"], "hindsight")
+    for name in ("rounds", "mistakes", "updates"):
+        schema.whole(data[name], name)
+    schema.optional(schema.number, data["bound"], "bound", 0.0)
+    schema.text(data["status"], "status", STATUSES)
+    schema.text(data["note"], "note")
+    schema.optional(schema.number, data["expected"], "expected", 0.0)
+    for place, premise in enumerate(schema.items(data["premises"], "premises")):
+        path = f"premises[{place}]"
+        statement, holds, measured = schema.fields(premise, "statement", "holds", "measured", path=path)
+        schema.text(statement, f"{path}.statement")
+        schema.flag(holds, f"{path}.holds")
+        schema.text(measured, f"{path}.measured")
+    _check_comparator(data["comparator"])
+
+
+def _check_comparator(known: Any) -> None:
+    allowed = ("weights", "variables", "margin", "mistakes", "norm", "loss")
+    sound = isinstance(known, dict) and set(known) <= set(allowed)
+    schema.need(sound, f"comparator should have no fields but {', '.join(allowed)}", field="comparator")
+    weights = known.get("weights", {})
+    schema.need(isinstance(weights, dict), "comparator.weights should be an object", field="comparator.weights")
+    schema.numbers(list(weights.values()), "comparator.weights", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT)
+    schema.texts(known.get("variables", []), "comparator.variables")
+    for name in ("margin", "norm", "loss"):
+        schema.number(known.get(name, 0.0), f"comparator.{name}")
+    schema.whole(known.get("mistakes", 0), "comparator.mistakes")
+
+
+def _to_json_number(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

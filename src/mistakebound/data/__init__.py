@@ -1,0 +1,1 @@
+"""Files, tables, DataFrames and pipes become examples with labels."""

@@ -1,0 +1,272 @@
+"""Files as columns of numbers and of words, through the readers that streams have: there is one parser a format."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.data.source import Source
+from mistakebound.data.table_header import is_number
+from mistakebound.errors import StreamError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.data.parts import Part
+
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
+
+MOST_NAMES = 50
+"""Columns that an error lists."""
+
+
+@dataclass
+class Frame:
+    """Columns of the same length, and where each row stands in its file.
+
+    Attributes
+    ----------
+    names : list of str
+        Of all columns, in their order in the files, whether they were wanted or not.
+    numbers : dict
+        Of each column of numbers, float64: NaN where a field was empty.
+    words : dict
+        Of each other column, a list of str: "" where a field was empty. A number among words is written anew.
+    rows : int
+        How many there are.
+    skipped : list of str
+        The bad lines that were left out.
+    """
+
+    names: list[str] = field(default_factory=list)
+    numbers: dict[str, FloatArray] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    rows: int = 0
+    skipped: list[str] = field(default_factory=list)
+    places: list[Places] = field(default_factory=list, repr=False)
+    _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def where(self, row: int) -> str:
+        """File and line of a row, which counts from 0."""
+        return self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1].where(row)
+
+    def name(self, column: str) -> str:
+        """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
+        return column if self.has(column) else named(column, self.names)
+
+    def has(self, column: str) -> bool:
+        """Whether a column has this name."""
+        if len(self._known) != len(self.names):  # names are unique and only ever added
+            self._known = frozenset(self.names)
+        return column in self._known
+
+    def column(self, name: str) -> FloatArray:
+        """A column that must be one of numbers; if it is not, the error names the first line that has a word."""
+        name = self.name(name)
+        if name in self.words:
+            row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
+            message = f"{self.where(row)}: column {name!r}: {word!r} is no number"
+            raise StreamError(message)
+        return self.numbers[name]
+
+    def without(self, rows: list[int], why: str, most: int) -> Frame:
+        """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
+        needed = len(self.skipped) + len(rows)
+        if needed > most:
+            message = f"{self.where(rows[0])}: {why}; leave the row out, or --skip-bad {needed} does so"
+            raise StreamError(message)
+        kept = np.ones(self.rows, bool)
+        kept[rows] = False
+        places, first = [], 0
+        for each in self.places:
+            here = kept[each.first : each.first + len(each.lines)]
+            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            first += int(here.sum())
+        return Frame(
+            self.names,
+            {name: values[kept] for name, values in self.numbers.items()},
+            {
+                name: [word for word, stays in zip(words, kept, strict=True) if stays]
+                for name, words in self.words.items()
+            },
+            first,
+            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            places,
+        )
+
+    def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
+        """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
+        for name in names:
+            words = self.words.get(name, [])
+            with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
+            if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
+                row = with_comma[0]
+                point = words[row].replace(",", ".")
+                message = (
+                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
+                    f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
+                    + otherwise
+                )
+                raise StreamError(message)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the rows from ``first`` on stand."""
+
+    first: int
+    file: str
+    mark: str
+    lines: IntArray
+
+    def where(self, row: int) -> str:
+        """File and line of a row."""
+        return f"{self.file}{self.mark}{self.lines[row - self.first]}"
+
+
+def named(column: str, names: Sequence[str]) -> str:
+    """The name of the column that is meant: by its name, or else by its number, which counts from 1.
+
+    >>> named("2", ["Alice", "Bob"]), named("Alice", ["Alice", "Bob"])
+    ('Bob', 'Alice')
+    """
+    if column in names:
+        return column
+    if column.isdigit() and 1 <= int(column) <= len(names):
+        return names[int(column) - 1]
+    more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
+    message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
+    raise ValueError(message)
+
+
+def read_columns(
+    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    wanted: Iterable[str] | None = None,
+    **reading: Any,
+) -> Frame:
+    r"""Read tables (CSV, TSV), JSON lines, Parquet or Arrow, plain or packed, told by their content, as columns.
+
+    Parameters
+    ----------
+    files : path or iterable of paths
+        Read one after another; ``-`` is standard input.
+    wanted : iterable of str, optional
+        Names, or numbers from 1; without it, all columns.
+    **reading
+        What ``Source`` takes: ``format``, ``table`` (``separator``, ``header``, ``ignore``), ``skip_bad``, ``threads``.
+
+    Raises
+    ------
+    StreamError
+        For a bad line, which it names by file, line and column.
+    ValueError
+        For a column that is not there, and for a file without columns.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mistakebound.data.columns import read_columns
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "forecasts.csv"
+    >>> _ = file.write_text("day,Alice,rain\nMon,0.5,0\nTue,,1\n")
+    >>> frame = read_columns(file)
+    >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}
+    ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
+    """
+    source = Source(files, **reading)
+    source.as_columns = True
+    frame, cells = Frame(skipped=source.skipped), _Cells()
+    for part in source.parts():
+        cells.add(part, source.columns, frame.rows)
+        lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
+        frame.places.append(Places(frame.rows, part.file, ": row " if part.in_rows else ":", lines))
+        frame.rows += part.rows
+        if part.error:
+            raise StreamError(part.error)
+    frame.names = cells.names
+    for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
+        if name in cells.words:
+            frame.words[name] = cells.as_words(name, frame.rows)
+        else:
+            frame.numbers[name] = cells.as_numbers(name, frame.rows)
+    return frame
+
+
+class _Cells:
+    """What was read so far of each column: numbers in pieces with their rows, and words by row."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.words: dict[str, dict[int, str]] = {}
+        self._pieces: dict[str, list[tuple[IntArray, FloatArray]]] = {}
+
+    def add(self, part: Part, columns: list[str], first: int) -> None:
+        """Sort the features of some rows into columns: ``name`` is a number, ``name=word`` a word."""
+        known = frozenset(columns)
+        self._meet(columns)
+        ends = part.chunk.indptr[: part.rows + 1]
+        rows = np.repeat(np.arange(first, first + part.rows), np.diff(ends))
+        features, places = part.chunk.different_names()
+        places, values = places[: ends[-1]], part.chunk.value[: ends[-1]]
+        surely_numbers = {*places[values != 1].tolist()} if not columns else set()
+        meant = [parted(each.decode(), known, number in surely_numbers) for number, each in enumerate(features)]
+        self._meet([name for name, _ in meant])
+        is_word = np.array([word is not None for _, word in meant], bool)[places]
+        for place, row in zip(places[is_word].tolist(), rows[is_word].tolist(), strict=True):
+            name, word = meant[place]
+            self.words.setdefault(name, {})[row] = word or ""
+        # Cells by column in one sort: a search of all cells for each column would be quadratic in a wide table.
+        order = np.argsort(places, kind="stable")
+        begins = np.searchsorted(places[order], np.arange(len(meant) + 1))
+        for place in [number for number, (_, word) in enumerate(meant) if word is None]:
+            cells = order[begins[place] : begins[place + 1]]
+            self._pieces[meant[place][0]].append((rows[cells], values[cells]))
+
+    def _meet(self, names: list[str]) -> None:
+        for name in names:
+            if name not in self._pieces:
+                self._pieces[name] = []
+                self.names.append(name)
+
+    def as_numbers(self, name: str, rows: int) -> FloatArray:
+        """The column with NaN where no number stands."""
+        column = np.full(rows, np.nan)
+        for places, values in self._pieces[name]:
+            column[places] = values
+        return column
+
+    def as_words(self, name: str, rows: int) -> list[str]:
+        """The column with "" where nothing stands."""
+        column = ["" if np.isnan(value) else f"{value:.17g}" for value in self.as_numbers(name, rows).tolist()]
+        for row, word in self.words[name].items():
+            column[row] = word
+        return column
+
+
+def parted(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[str, str | None]:  # noqa: FBT001
+    """Column and word of a feature ``column=word``; of one that is a number, its name and None.
+
+    The keys of JSON lines are not known ahead, so a key must not have a = in it.
+
+    >>> [parted(feature, frozenset({"day", "rain"}), False) for feature in ("day=Mon", "rain")]
+    [('day', 'Mon'), ('rain', None)]
+    """
+    if "=" not in feature:
+        return feature, None
+    ways: list[tuple[str, str | None]] = [(feature, None)] if feature in columns else []
+    ways += [
+        (feature[:at], feature[at + 1 :])
+        for at, letter in enumerate(feature)
+        if letter == "=" and (feature[:at] in columns or not columns)
+    ]
+    if not columns:
+        ways = [] if surely_number else ways[:1]
+    if len(ways) != 1:
+        message = f"{feature!r} may be a column or a word of one: call the columns so that no name has a = in it"
+        raise ValueError(message)
+    return ways[0]

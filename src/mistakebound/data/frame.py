@@ -1,0 +1,159 @@
+"""DataFrames as tables, for learners that learned from files with columns: the same features by the same names."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._core import Reader
+from mistakebound.data.blocks import Text, of_file
+from mistakebound.data.formats import ARROW_STREAM
+from mistakebound.data.source import Source
+from mistakebound.data.table_header import Layout, header_of, numbered_names, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+NAME = "DataFrame"
+"""What messages call it."""
+CELLS = 1 << 18
+"""About so many cells are written as text at a time."""
+
+
+class FrameSource(Source):
+    """A DataFrame (pandas or polars) that is read like the files that the model was trained on.
+
+    CSV models read it as a table of text, Parquet models as an Arrow table, and JSON models as one object per row. If
+    the model's tables had no header, columns are matched by position.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Its columns must have different names.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__([NAME])
+        self._frame = frame
+        self.names = [name.strip(" \t") if isinstance(name, str) else str(name) for name in frame.columns]
+        if len({*self.names}) < len(self.names):
+            message = f"two columns of the DataFrame have the same name: {', '.join(self.names[:20])}"
+            raise ValueError(message)
+
+    @property
+    def rows(self) -> int:
+        """Its rows."""
+        return len(self._frame)
+
+    @property
+    def total(self) -> None:
+        """A frame has no bytes."""
+        return
+
+    def _texts(self, file: str) -> Iterator[Text]:
+        how = self.how
+        if numbered_names(how.columns) and not {*self.names} <= {*how.columns}:
+            self.names = [f"c{number}" for number in range(1, len(self.names) + 1)]
+        if how.format == "json":
+            yield Text((block, True) for block in self.blocks(self._objects))
+        elif how.format == "columnar":
+            columns = self._columns(file, BytesIO(self._arrow()), ARROW_STREAM)
+            yield Text(columns.blocks(), columns=columns)
+        else:
+            with of_file(file):
+                table = FrameColumns(self, self._declared(self.names))
+            yield Text(table.blocks(), columns=table)  # type: ignore[arg-type]
+
+    def _keep(self, kind: str, layout: Layout | None = None) -> None:
+        how = self.how.format
+        super()._keep("table" if how == "auto" and kind == "columnar" else how, layout)
+
+    def blocks(self, written: Callable[[list[list[Any]]], bytes]) -> Iterator[bytes]:
+        """Some rows at a time, written from the cells of each column."""
+        step = max(1, CELLS // max(1, len(self.names)))
+        for begin in range(0, len(self._frame), step):
+            part = self._frame[begin : begin + step]
+            yield written([list(part[name]) for name in self._frame.columns])
+
+    def _objects(self, cells: list[list[Any]]) -> bytes:
+        rows = zip(*cells, strict=True)
+        return b"".join(
+            json.dumps({name: plain(cell) for name, cell in zip(self.names, row, strict=True)}).encode() + b"\n"
+            for row in rows
+        )
+
+    def _arrow(self) -> bytes:
+        import pyarrow as pa  # noqa: PLC0415 - who learned from Parquet has it
+
+        frame = self._frame
+        frame = frame.infer_objects() if hasattr(frame, "infer_objects") else frame
+        table = frame.to_arrow() if hasattr(frame, "to_arrow") else pa.Table.from_pandas(frame, preserve_index=False)
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table.rename_columns(self.names))
+        written: bytes = sink.getvalue().to_pybytes()
+        return written
+
+
+class FrameColumns:
+    """A frame as the table of text that it would be written as.
+
+    Parameters
+    ----------
+    source : FrameSource
+        The frame.
+    told : dict
+        Roles of its columns, as ``Reader.table`` takes them.
+    """
+
+    def __init__(self, source: FrameSource, told: dict[str, Any]) -> None:
+        self._source = source
+        layout = Layout(",", header=True)._asdict()
+        self.reader = Reader.table(header_of(source.names), **{**told, **layout})
+
+    def blocks(self) -> Iterator[tuple[bytes, bool]]:
+        """Some rows at a time, as records whose fields are all in quotes."""
+        return ((block, True) for block in self._source.blocks(records))
+
+
+def records(cells: Sequence[Sequence[Any]]) -> bytes:
+    r"""Columns of cells as the records of a table.
+
+    >>> records([["a", None], [1.0, 2.5]])
+    b'"a","1"\n"","2.5"\n'
+    """
+    columns = [[quoted(field(cell)) for cell in column] for column in cells]
+    return b"".join(b",".join(row) + b"\n" for row in zip(*columns, strict=True))
+
+
+def field(cell: Any) -> str:
+    """A cell as a field of a table has it: numbers exactly, whole ones without a point; nothing for a missing value.
+
+    >>> [field(cell) for cell in (0.1, 3.0, True, " free ", None, float("nan"), ["free", "lunch"])]
+    ['0.1', '3', 'True', 'free', '', '', 'free lunch']
+    """
+    cell = plain(cell)
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < EXACT else repr(cell)
+    if isinstance(cell, (list, tuple)):
+        return " ".join(map(field, cell))
+    return str(cell).strip(" \t")
+
+
+EXACT = 2.0**53
+
+
+def plain(cell: Any) -> Any:
+    """A cell as a plain value of Python: None where a value is missing; text for what JSON does not have."""
+    if hasattr(cell, "tolist"):  # a number or an array of numpy
+        cell = cell.tolist()
+    if isinstance(cell, (list, tuple)):
+        return [plain(each) for each in cell]
+    if isinstance(cell, dict):
+        return {str(name): plain(each) for name, each in cell.items()}
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell):  # noqa: PLR0124
+        return None
+    return cell if isinstance(cell, (bool, int, float, str)) else str(cell)

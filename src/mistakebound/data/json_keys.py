@@ -1,0 +1,76 @@
+"""The keys of JSON lines, for those who are told one that never comes."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.data.formats import BYTE_ORDER_MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FIRST_LINES = 1000
+LISTED = 20
+
+
+def keys_of(line: bytes) -> list[str]:
+    """The dotted keys of an object; none if this is no object.
+
+    >>> keys_of(b'{"a": {"b": 1, "c": [2, "x"]}, "d": null}')
+    ['a', 'a.b', 'a.c', 'a.c.0', 'd']
+    """
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):  # whoever reads it for its features will say
+        return []
+    return list(below(value, "")) if isinstance(value, dict) else []
+
+
+def is_object(start: bytes, *, whole: bool) -> bool:
+    """Whether the first line that is not empty begins an object, or is a whole one.
+
+    >>> is_object(b'{"a": 1}', whole=True), is_object(b"{x},1", whole=True), is_object(b"{x},1", whole=False)
+    (True, False, True)
+    """
+    lines = (line.strip() for line in BytesIO(start.removeprefix(BYTE_ORDER_MARK)))
+    line = next((line for line in lines if line), b"")
+    if not line.startswith(b"{") or not whole:
+        return line.startswith(b"{")
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def below(value: Any, path: str) -> Iterator[str]:
+    """The keys below a path, and of those what lies below them; strings of an array are found at its own path."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = ((number, each) for number, each in enumerate(value) if not isinstance(each, str))
+    for key, each in items:
+        own = f"{path}.{key}" if path else str(key)
+        yield own
+        yield from below(each, own)
+
+
+def never_seen(start: bytes, wanted: Iterable[str]) -> list[str]:
+    """What is to be said of those keys that none of the first lines has."""
+    lines = [line for line in islice(BytesIO(start), FIRST_LINES) if line.strip()]
+    seen = dict.fromkeys(key for line in lines for key in keys_of(line))
+    which = "the first line has no" if len(lines) == 1 else f"none of the first {len(lines):,} lines has a"
+    return [f"{which} key {key!r}; there are: {listed(seen)}" for key in wanted if key not in seen]
+
+
+def listed(keys: Iterable[str]) -> str:
+    """Keys for a sentence, not too many.
+
+    >>> listed("abc")
+    'a, b, c'
+    """
+    names = list(keys)
+    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")

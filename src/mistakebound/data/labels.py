@@ -1,0 +1,278 @@
+"""Two labels of any type: which one is positive, and how predictions come back in the same values."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.lazy import np
+from mistakebound.errors import StreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mistakebound._support.arrays import AnyArray, SignArray
+
+POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
+NO_LABEL = "there is no label in this line"
+BY_CLASSES = "pass classes=(negative, positive)"
+"""The way out, in Python; the command line has its own words for it."""
+
+
+def plain(label: Any) -> Any:
+    """A numpy number, bool or str as the Python value that it is."""
+    if type(label).__module__ != "numpy":  # asked first: most labels are not, and numpy may not even be there
+        return label
+    return label.item() if isinstance(label, (np.bool_, np.number, np.str_)) else label
+
+
+def label_array(labels: Iterable[Any]) -> AnyArray:
+    r"""Labels as an array that gives the same values back: of objects where numpy would change one.
+
+    It would turn one type into another, and cut NUL characters off the end of a text.
+
+    >>> label_array([0, "a"]).tolist(), label_array([0, 1]).dtype.kind, label_array(["b", "b\0"]).tolist()
+    ([0, 'a'], 'i', ['b', 'b\x00'])
+    """
+    values = [plain(label) for label in labels]
+    kinds = {type(value) for value in values}
+    cut = kinds <= {str, bytes} and any(map(has_nul, set(values)))
+    if (len(kinds) == 1 and not cut) or kinds <= {bool, int, float}:
+        with suppress(ValueError, OverflowError):
+            array = np.array(values)
+            if array.ndim == 1 and (array.dtype.kind != "f" or float in kinds) and array.dtype.kind in "biufUS":
+                return array
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return objects
+
+
+def has_nul(label: Any) -> bool:
+    """Whether a label is text, or bytes, with a NUL character: it would not survive an array of text."""
+    return (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label)
+
+
+def as_labels(y: Any) -> AnyArray:
+    """Labels as a one-dimensional array, whatever their type."""
+    if isinstance(y, (str, bytes)) or not (hasattr(y, "__iter__") or hasattr(y, "__array__")):
+        message = f"y should be a 1d array of labels, one a round, got {type(y).__name__}"
+        raise ValueError(message)
+    labels = np.asarray(y) if hasattr(y, "__array__") else label_array(y)
+    if labels.ndim != 1:
+        message = f"y should be a 1d array of labels, got an array of shape {labels.shape} instead"
+        raise ValueError(message)
+    if np.ma.isMaskedArray(y) and np.ma.is_masked(y):
+        message = "y contains masked (missing) labels"
+        raise ValueError(message)
+    return labels
+
+
+class Labels:
+    """The learner's two labels, settled by ``classes`` or by the labels that it sees.
+
+    Without ``classes`` the positive label is the greater of the two. A label seen alone is positive if it is above
+    zero. Text has no such side, so a lone text label needs ``classes``.
+
+    >>> labels = Labels((-1, 1))
+    >>> labels.encode(np.array([0, 1, 1])).tolist(), labels.decode(True), labels.decode(False)
+    ([-1, 1, 1], 1, 0)
+    """
+
+    def __init__(self, default: tuple[Any, Any], classes: Iterable[Any] | None = None) -> None:
+        self.negative, self.positive = default
+        self.signs: dict[Any, int] = {}
+        if classes is not None:
+            self.settle_both(*check_classes(classes))
+
+    def copy(self) -> Labels:
+        """Return the same labels, to be tried on a round that may turn out bad."""
+        other = Labels((self.negative, self.positive))
+        other.signs = dict(self.signs)
+        return other
+
+    def settle_both(self, negative: Any, positive: Any) -> None:
+        """Fix both labels; what is known already must stay as it is."""
+        refuse_nul(negative, positive)
+        wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
+        if any(wanted.get(label) != sign for label, sign in self.signs.items()):
+            known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
+            message = (
+                f"classes {negative!r}, {positive!r} (negative, positive) contradict the labels learned from: {known}"
+            )
+            raise ValueError(message)
+        self.negative, self.positive = plain(negative), plain(positive)
+        self.signs = wanted
+
+    @property
+    def settled(self) -> bool:
+        """Whether both labels are known."""
+        return len(self.signs) == 2
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """(negative, positive)."""
+        return (self.negative, self.positive)
+
+    def decode(self, positive: bool) -> Any:  # noqa: FBT001
+        """Return the label of a prediction."""
+        return self.positive if positive else self.negative
+
+    def decode_all(self, positive: AnyArray) -> AnyArray:
+        """Return the labels of many predictions."""
+        return label_array(self.pair)[positive.astype(np.intp)]
+
+    def sign(self, label: Any) -> int:
+        """+1 or −1 for a label, learning which one it is; raises for a third one."""
+        try:
+            known = self.signs.get(label)
+        except TypeError:
+            message = f"label {label!r} cannot be a label: it is not hashable"
+            raise StreamError(message) from None
+        return known if known is not None else self._settle_one(plain(label))
+
+    def objection(self, label: Any) -> str:
+        """Say what is wrong with a label that has no sign."""
+        try:
+            self.sign(label)
+        except StreamError as error:
+            return str(error)
+        return f"label {label!r} was not expected"
+
+    def encode(self, y: AnyArray) -> SignArray:
+        """+1 or −1 for each label of a batch; 0 for a label that is neither."""
+        self.look_ahead(y)
+        sides = {sign: equal(y, label).view(np.int8) for label, sign in self.signs.items()}
+        none = np.zeros(len(y), np.int8)
+        return np.asarray(sides.get(POSITIVE, none) - sides.get(NEGATIVE, none))
+
+    def encode_ids(self, texts: list[bytes], ids: bytes) -> bytes:
+        """Like ``encode``, for labels that are given as places in a list of texts; each sign is a signed byte."""
+        labels = [plain_label(text) for text in texts]
+        if labels and not self.settled:
+            self._settle(labels[0], [label for label in labels if label not in (None, labels[0])][:1])
+        signs = bytes(self.signs.get(label, UNKNOWN) % 256 for label in labels)
+        return ids.translate(signs.ljust(256, bytes([UNKNOWN])))
+
+    def look_ahead(self, y: AnyArray) -> None:
+        """Settle the labels by the first two different ones of a batch, as far as they go.
+
+        Whatever is wrong with a label, its own round will say.
+        """
+        if self.settled or len(y) == 0:
+            return
+        for seen in (y[:1000], y):  # the other label seldom keeps one waiting
+            other = np.flatnonzero(~equal(seen, y[0]))
+            if len(other):
+                break
+        self._settle(plain(y[0]), [plain(label) for label in y[other[:1]]])
+
+    def _settle(self, first: Any, second: list[Any]) -> None:
+        if not self.signs and second:
+            with suppress(StreamError):
+                self.settle_both(*in_order(first, second[0]))
+                return
+        for label in (first, *second):
+            with suppress(StreamError):
+                self.sign(label)
+
+    def _settle_one(self, label: Any) -> int:
+        refuse_nul(label)
+        if self.settled and label is None:
+            raise StreamError(NO_LABEL)
+        if self.settled:
+            message = (
+                f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} "
+                "(of a file, --positive LABEL takes one against all others)"
+            )
+            raise StreamError(message)
+        if label is None:
+            message = "there is no label (of a table, tell which column it is: --label NAME or NUMBER)"
+            raise StreamError(message)
+        if not isinstance(label, (bool, int, float)):
+            message = f"label {label!r} alone does not tell which side is positive: {BY_CLASSES}"
+            raise StreamError(message)
+        if label != label:  # noqa: PLR0124
+            message = "label is NaN (of a file, or infinite)"
+            raise StreamError(message)
+        sign = POSITIVE if label > 0 else NEGATIVE
+        if self.signs:  # the other one is known: the greater is positive
+            ((known, known_sign),) = self.signs.items()
+            sign = -known_sign
+            if in_order(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
+                message = (
+                    f"labels {known!r} and {label!r} came one at a time, and {known!r} was taken for the "
+                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: {BY_CLASSES}"
+                )
+                raise StreamError(message)
+        self.signs[label] = sign
+        if sign == POSITIVE:
+            self.positive = label
+        else:
+            self.negative = label
+        return sign
+
+
+@lru_cache(maxsize=1024)  # every part of a file asks for the same few
+def plain_label(text: bytes) -> Any:
+    """A label as a file has it: a number if it is one, otherwise text; None if there is none.
+
+    An infinite number is NaN, which nobody takes for a label: where it came from, none was meant.
+
+    >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"1_0"), plain_label(b"")
+    (1, 0.5, 'spam', '1_0', None)
+    >>> plain_label(b"1e999")
+    nan
+    """
+    if not text:
+        return None
+    if b"_" not in text:  # Python alone would take 1_0 for 10
+        with suppress(ValueError):
+            return int(text)
+        with suppress(ValueError):
+            number = float(text)
+            return number if isfinite(number) else nan
+    return text.decode(errors="replace")
+
+
+def equal(y: AnyArray, label: Any) -> AnyArray:
+    """Which labels are this one; objects are compared one by one, for numpy would take a tuple apart."""
+    if y.dtype.kind == "O":
+        return np.fromiter((bool(found == label) for found in y), np.bool_, len(y))
+    return np.asarray(y == label, np.bool_)
+
+
+def refuse_nul(*labels: Any) -> None:
+    """Raise StreamError for a label that has a NUL character."""
+    for label in labels:
+        if has_nul(label):
+            cut = "which NumPy removes from the end of a text: remove it from the label"
+            message = f"label {label!r} has a NUL character, {cut}"
+            raise StreamError(message)
+
+
+def in_order(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return (negative, positive): the positive label is the greater one."""
+    try:
+        hash((a, b))
+        if a < b or a > b:
+            return (a, b) if a < b else (b, a)
+    except TypeError:
+        pass
+    message = f"labels {a!r} and {b!r} have no order: {BY_CLASSES}"
+    raise StreamError(message)
+
+
+def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
+    """Return the two classes, or say what is wrong with them."""
+    try:
+        negative, positive = (plain(label) for label in classes)
+        distinct = len({negative, positive}) == 2 and negative == negative and positive == positive  # noqa: PLR0124
+    except (TypeError, ValueError):
+        distinct = False
+    if not distinct:
+        message = f"classes must be two different labels (negative, positive), got {classes!r}"
+        raise ValueError(message)
+    refuse_nul(negative, positive)
+    return negative, positive

@@ -1,0 +1,26 @@
+"""Who of several forecasters is better, and how sure that is by now.
+
+>>> import mistakebound as mb
+>>> report = mb.forecasters.compare({"Alice": [0.7, 0.2], "Bob": [0.8, 0.4]}, [1, 0])
+>>> report.forecasters[0].name
+'Alice'
+"""
+
+from mistakebound.forecasters.calibration import Decomposition, Reliability, brier, decompose, log_score, reliability
+from mistakebound.forecasters.comparison import compare
+from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
+from mistakebound.forecasters.verdict import Forecaster, Pair, Report
+
+__all__ = [
+    "ConfidenceSequence",
+    "Decomposition",
+    "Forecaster",
+    "Pair",
+    "Reliability",
+    "Report",
+    "brier",
+    "compare",
+    "decompose",
+    "log_score",
+    "reliability",
+]

@@ -1,0 +1,222 @@
+"""Who of several forecasters is the best, and how sure that is by now: Alice says 70 %, Bob 80 %, and it rains.
+
+The true probability p of a round is never seen, but ``E[(h − y)²] = E[(h − p)²] + E[p(1 − p)]``, and the last term is
+the same for all forecasters: a smaller mean of Brier's score means being closer to the truth. ``compare`` ranks by it,
+shows the log score beside it (another proper score, which may rank differently), and encloses the difference of each
+two in a confidence sequence: look as often as you like, and stop when it is clear.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.errors import StreamError
+from mistakebound.forecasters.calibration import brier, decompose, log_score
+from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
+from mistakebound.forecasters.verdict import Forecaster, Pair, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound.forecasters.confidence_sequence import Bounds
+
+
+LOG_SCALE = 4.0
+"""Differences of log scores are seldom larger; for the scale of their bounds only."""
+
+
+def compare(P: Any, y: Any, names: Sequence[str] | None = None, alpha: float = 0.05) -> Report:
+    """Compare forecasters by the probabilities that they gave to binary outcomes.
+
+    Parameters
+    ----------
+    P : array (rounds × forecasters), dict of columns, or DataFrame
+        Probabilities that the outcome is 1; NaN where a forecaster was silent. Pairs are compared on the rounds in
+        which both spoke, and all scores are of the rounds in which everybody did. Whether somebody speaks must not
+        depend on the outcome.
+    y : sequence of 0, 1 or bool
+        The outcomes, in the order in which they came.
+    names : sequence of str, optional
+        Of the forecasters.
+    alpha : float
+        Probability that any of the confidence sequences of Brier's score fails in any round.
+
+    Notes
+    -----
+    In each round the forecasts are known before the outcome, so the difference of two scores is one of two known
+    numbers, and ``ConfidenceSequence`` is told that range: narrow where the two nearly agree. Its guess is what the
+    difference would be on average if the mean of the two forecasts were true. The log score is treated in the same way,
+    without any clipping; only if one of the two ever says 0 or 1, and the other does not, there are no bounds.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> report = mb.forecasters.compare({"Alice": [0.7, 0.2, 0.9], "Bob": [0.8, 0.4, 0.5]}, [1, 0, 1])
+    >>> list(report.scores), round(report.scores["Alice"].brier.score, 5), report.pairs[0].clear
+    (['Alice', 'Bob'], 0.04667, False)
+    """
+    if not 0 < alpha < 1:
+        message = f"alpha must lie between 0 and 1, got {alpha!r}"
+        raise ValueError(message)
+    forecasts, names = _forecasts(P, names)
+    outcomes = _outcomes(y)
+    _check(forecasts, outcomes, names)
+    common = ~np.isnan(forecasts).any(axis=1)
+    if not common.any():
+        message = "there is no round in which every forecaster gave a forecast: choose fewer of them"
+        raise StreamError(message)
+    found = [
+        Forecaster(
+            name,
+            int((~np.isnan(forecasts[:, place])).sum()),
+            decompose(forecasts[common, place], outcomes[common], "brier"),
+            decompose(forecasts[common, place], outcomes[common], "log"),
+        )
+        for place, name in enumerate(names)
+    ]
+    ranked = sorted(found, key=lambda each: each.brier.score)
+    places = [names.index(each.name) for each in ranked]
+    share = alpha / max(1, math.comb(len(names), 2))
+    pairs = [_pair(forecasts, outcomes, names, a, b, share) for a, b in combinations(places, 2)]
+    base_rate = float(outcomes[common].mean())
+    scores = {each.name: each for each in ranked}
+    return Report(scores, pairs, int(common.sum()), base_rate, alpha, forecasts, outcomes, tuple(names))
+
+
+def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:
+    both = ~np.isnan(P[:, a]) & ~np.isnan(P[:, b])
+    if brier(P[both, a], y[both]).mean() > brier(P[both, b], y[both]).mean():
+        a, b = b, a  # silent rounds can turn the order of two
+    p, q, truth = P[both, a], P[both, b], y[both]
+    values, sequence, bounds = _sequence(p, q, truth, brier, ConfidenceSequence(alpha, -1, 1))
+    means = np.cumsum(values) / np.arange(1, len(values) + 1)
+    above = np.flatnonzero(bounds.upper >= 0)
+    since = int(above[-1]) + 2 if len(above) else 1
+    log_low, log_high = -math.inf, math.inf
+    if np.all((p == q) | ((p > 0) & (p < 1) & (q > 0) & (q < 1))):
+        log = ConfidenceSequence(alpha, -math.inf, math.inf, LOG_SCALE)
+        _, log, _ = _sequence(p, q, truth, log_score, log)
+        log_low, log_high = log.lower, log.upper
+    return Pair(
+        names[a],
+        names[b],
+        sequence.mean,
+        sequence.lower,
+        sequence.upper,
+        since if since <= len(values) else None,
+        math.exp(min(sequence.log_evidence_below, 709.0)) / 2,
+        1 / alpha,
+        _mean(_difference(p, q, truth, log_score)),
+        log_low,
+        log_high,
+        np.flatnonzero(both),
+        means,
+        bounds,
+    )
+
+
+def _sequence(
+    p: FloatArray,
+    q: FloatArray,
+    y: FloatArray,
+    score: Callable[[FloatArray, FloatArray], FloatArray],
+    sequence: ConfidenceSequence,
+) -> tuple[FloatArray, ConfidenceSequence, Bounds]:
+    """Run a confidence sequence over the differences of two forecasters' scores."""
+    if_zero, if_one = (_difference(p, q, np.full(len(y), outcome), score) for outcome in (0.0, 1.0))
+    low, high = np.minimum(if_zero, if_one), np.maximum(if_zero, if_one)
+    guess = np.clip(if_zero + (if_one - if_zero) * (p + q) / 2, low, high)
+    values = np.where(y == 1, if_one, if_zero)
+    return values, sequence, sequence.run(values, low, high, guess)
+
+
+def _difference(
+    p: FloatArray, q: FloatArray, y: FloatArray, score: Callable[[FloatArray, FloatArray], FloatArray]
+) -> FloatArray:
+    """Return score(p) − score(q): 0 where the two agree, also if both are infinite."""
+    with np.errstate(invalid="ignore"):
+        return np.where(p == q, 0.0, score(p, y) - score(q, y))
+
+
+def _mean(values: FloatArray) -> float:
+    """Return the mean, which is NaN if both have infinite scores, each in rounds of his own."""
+    with np.errstate(invalid="ignore"):
+        return float(values.mean())
+
+
+def _forecasts(P: Any, names: Sequence[str] | None) -> tuple[FloatArray, list[str]]:
+    """Return the forecasts as rounds × forecasters, and what the forecasters are called."""
+    if isinstance(P, dict) or hasattr(P, "columns"):
+        columns = list(P.keys() if isinstance(P, dict) else P.columns)
+        names = [str(each) for each in columns] if names is None else names
+        _distinct(names, len(columns))
+        found = [_numbers(P[each], f"forecasts of {name!r}") for each, name in zip(columns, names, strict=True)]
+        if len({len(each) for each in found}) > 1:
+            message = f"the forecasters gave different numbers of forecasts: {', '.join(str(len(f)) for f in found)}"
+            raise ValueError(message)
+        array = np.stack(found, axis=1) if found else np.zeros((0, 0))
+    else:
+        array = _numbers(P, "forecasts")
+        array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] == 0:
+        message = f"forecasts are rounds × forecasters, of one forecaster at least; these have the shape {array.shape}"
+        raise ValueError(message)
+    names = [f"forecaster {number}" for number in range(1, array.shape[1] + 1)] if names is None else names
+    _distinct(names, array.shape[1])
+    return array, list(names)
+
+
+def _distinct(names: Sequence[str], count: int) -> None:
+    if len(names) != count or len(set(names)) != count:
+        message = f"there are {count} forecasters, who need a name each, and these are {', '.join(names)}"
+        raise ValueError(message)
+
+
+def _outcomes(y: Any) -> FloatArray:
+    outcomes = _numbers(y, "outcomes")
+    if outcomes.ndim != 1:
+        message = f"there is one outcome a round; these have the shape {outcomes.shape}"
+        raise ValueError(message)
+    return outcomes
+
+
+def _numbers(values: Any, what: str) -> FloatArray:
+    """Numbers as float64; what is missing is NaN, as None is."""
+    if hasattr(values, "iloc"):  # pandas has several kinds of "missing"
+        values = values.astype(object).where(values.notna(), np.nan).to_numpy()
+    array = np.asarray(values)
+    if array.dtype.kind not in "biufO" or any(isinstance(each, str) for each in array.flat if array.dtype.kind == "O"):
+        message = f"{what} must be numbers"
+        raise ValueError(message)
+    try:
+        return np.asarray(array, np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"{what} must be numbers: {error}"
+        raise ValueError(message) from None
+
+
+def _check(P: FloatArray, y: FloatArray, names: list[str]) -> None:
+    """Refuse what is no probability or no outcome, by the first round that has it."""
+    if len(P) != len(y):
+        message = f"there are {len(P)} rounds of forecasts but {len(y)} outcomes"
+        raise ValueError(message)
+    if not len(y):
+        message = "there are no rounds"
+        raise ValueError(message)
+    bad: BoolArray = ~(np.isnan(P) | ((P >= 0) & (P <= 1)))
+    no_outcome = (y != 0) & (y != 1)
+    rounds = np.flatnonzero(bad.any(axis=1) | no_outcome)
+    if not len(rounds):
+        return
+    at = int(rounds[0])
+    if no_outcome[at]:
+        message = f"the outcome is {y[at]:g}, and must be 0 or 1"
+    else:
+        place = int(np.argmax(bad[at]))
+        message = f"forecaster {names[place]!r} said {P[at, place]:g}, which is no probability"
+    raise StreamError(message, round=at)

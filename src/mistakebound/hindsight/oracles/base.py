@@ -1,0 +1,190 @@
+"""What every oracle is given, checked once; and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.errors import StreamError
+from mistakebound.losses import Log, Loss, loss_named
+from mistakebound.losses.base import by_name
+from mistakebound.losses.labels import asleep
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mistakebound._support.arrays import BoolArray, FloatArray, IntArray
+    from mistakebound.losses import LossLike
+
+
+@dataclass(frozen=True, eq=False)
+class Oracle:
+    """The best of a class in hindsight.
+
+    Attributes
+    ----------
+    name : str
+        What was best, and, where experts slept, what that means.
+    total, mean : float
+        Its loss over `rounds`.
+    rounds : int
+        The rounds that count.
+    weights : array or None
+        One per expert; for a single expert 1 at its place.
+    sequence : array or None
+        The expert of each round, if experts take turns.
+    gap : float
+        Nothing in the class has a total below ``total − gap``, up to rounding. Computed from a lower bound that is
+        found beside the solution, whoever found that.
+    totals : array or None
+        Of a single expert: each expert's loss. Of turns: the least loss with at most 0, 1, 2, … switches.
+    awake : array or None
+        Of a single expert: in how many rounds each was awake.
+    names : tuple of str
+        What the experts are called, in the order of the weights; empty if they have no names.
+    """
+
+    name: str
+    total: float
+    mean: float
+    rounds: int
+    weights: FloatArray | None = None
+    sequence: IntArray | None = None
+    gap: float = 0.0
+    totals: FloatArray | None = None
+    awake: IntArray | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """Forecasts, outcomes and the loss, checked: who is awake gave numbers in the loss's domain."""
+
+    forecasts: FloatArray
+    outcomes: FloatArray
+    loss: Loss
+    awake: BoolArray
+    names: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> FloatArray:
+        """Forecasts less outcomes, rounds (times classes) × experts."""
+        return _rows(self.forecasts - self.outcomes[:, None])
+
+    @property
+    def rows(self) -> FloatArray:
+        """Forecasts, rounds (times classes) × experts."""
+        return _rows(self.forecasts)
+
+    def total(self, weights: FloatArray) -> float:
+        """Return the loss of the fixed combination."""
+        return self.judge(np.einsum("tn...,n->t...", self.forecasts, weights))
+
+    def judge(self, combined: FloatArray) -> float:
+        """Return the loss of a forecast per round."""
+        return float(self._losses(combined, self.outcomes).sum())
+
+    def slopes(self, combined: FloatArray) -> FloatArray:
+        """Return the derivatives by the forecasts, rounds times classes."""
+        if self.forecasts.ndim == 3:
+            return self.loss.vector_gradient(combined, self.outcomes).ravel()
+        return self.loss.gradient(combined, self.outcomes)
+
+    def expert_losses(self) -> FloatArray:
+        """Return rounds × experts, NaN where the expert sleeps."""
+        return self._losses(self.forecasts, self.outcomes[:, None])
+
+    def _losses(self, forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
+        value = self.loss.vector_value if self.forecasts.ndim == 3 else self.loss.value
+        with np.errstate(over="ignore"):
+            return value(forecasts, outcomes)
+
+
+def advice(A: Any, y: ArrayLike, loss: LossLike) -> Advice:
+    """Check forecasts and outcomes; a StreamError names the round and the expert."""
+    table, names = _table(A)
+    try:
+        return _checked(table, y, loss_named(loss), names)
+    except StreamError as error:
+        words = str(error).removeprefix(f"round {error.round}: ")
+        raise StreamError(by_name(words, names), round=error.round) from None
+
+
+def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> Advice:
+    loss.check(A, y)
+    numeric = loss.id != "zero-one"
+    forecasts, outcomes = (np.asarray(x, np.float64 if numeric else None) for x in (A, y))
+    if forecasts.ndim not in {2, 3} or outcomes.shape != forecasts.shape[:1] + forecasts.shape[2:]:
+        message = (
+            f"forecasts of the shape {forecasts.shape} and outcomes of the shape {outcomes.shape} do not fit: they are "
+            "rounds × experts and rounds, or rounds × experts × classes and rounds × classes"
+        )
+        raise StreamError(message)
+    if not forecasts.size:
+        message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
+        raise StreamError(message)
+    given = Advice(forecasts, outcomes, loss, _awake(forecasts), names)
+    losses = given.expert_losses()
+    _refuse(np.isnan(losses) & given.awake, "the loss is not a number")
+    if not isinstance(loss, Log):  # whose infinite loss is meant
+        _refuse(np.isinf(losses), "the loss overflows; scale the values down")
+    return given
+
+
+def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
+    """Return every expert's loss in every round, NaN where the expert sleeps: what `best_switching` takes.
+
+    Examples
+    --------
+    >>> expert_losses([[1, 2], [3, float("nan")]], [2, 2], "square").tolist()
+    [[1.0, 0.0], [1.0, nan]]
+    """
+    return advice(A, y, loss).expert_losses()
+
+
+def _table(A: Any) -> tuple[Any, tuple[str, ...]]:
+    """Forecasts as they are, and names: those of a DataFrame, of a dict of columns, or of rounds that are dicts."""
+    if hasattr(A, "columns"):
+        table = A.to_numpy()
+        if table.dtype == object:  # pandas' NA is no number
+            table = np.where(asleep(table), np.nan, table)
+        return table, tuple(str(name) for name in A.columns)
+    if isinstance(A, Mapping):
+        columns = [np.asarray(column) for column in A.values()]
+        if len({column.shape for column in columns}) != 1:
+            message = "every expert needs as many forecasts as the others: NaN where it sleeps"
+            raise StreamError(message)
+        return np.stack(columns, axis=1), tuple(str(name) for name in A)
+    if not isinstance(A, (list, tuple)) or not A or not all(isinstance(row, Mapping) for row in A):
+        return A, ()
+    names = tuple(dict.fromkeys(name for row in A for name in row))
+    some = next((said for row in A for said in row.values()), np.nan)
+    nothing = np.full(np.shape(some), np.nan).tolist()
+    cells = [[row.get(name, nothing) for name in names] for row in A]
+    # As objects: among labels, a sleeper must not become the label "nan".
+    words = any(isinstance(said, str) for row in cells for said in row)
+    return np.array(cells, object) if words else cells, tuple(str(name) for name in names)
+
+
+def _rows(x: FloatArray) -> FloatArray:
+    return x if x.ndim == 2 else np.ascontiguousarray(np.moveaxis(x, 1, 2)).reshape(-1, x.shape[1])
+
+
+def _awake(forecasts: Any) -> BoolArray:
+    """Return who is awake: who gave a forecast, for every class or for none."""
+    absent = asleep(forecasts)
+    if absent.ndim == 3:
+        partly = np.asarray(absent.any(axis=2) & ~absent.all(axis=2))
+        _refuse(partly, "a forecast for some of the classes is missing")
+        absent = np.asarray(absent.all(axis=2))
+    return ~absent
+
+
+def _refuse(bad: BoolArray, why: str) -> None:
+    if bad.any():
+        at, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        message = f"expert {expert}: {why}"
+        raise StreamError(message, round=int(at))

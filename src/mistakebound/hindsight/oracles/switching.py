@@ -1,0 +1,105 @@
+"""The best sequence of experts with few switches: by dynamic programming, exact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound.errors import StreamError
+from mistakebound.hindsight.oracles.base import Oracle
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mistakebound._support.arrays import FloatArray, IntArray
+
+
+def best_switching(losses: ArrayLike, switches: int) -> Oracle:
+    """Return the best sequence of experts that changes at most that often.
+
+    With ``D_s(i)`` the least loss so far of a sequence that now follows i after at most s switches, a round does
+    ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Of the best it takes one with the fewest switches; of moments to
+    switch that are equally good, the earliest. Time rounds × experts × switches, memory rounds × switches.
+
+    Parameters
+    ----------
+    losses : array
+        Rounds × experts (`expert_losses` makes it); NaN where the expert sleeps and cannot be followed. A loss may be
+        infinite.
+    switches : int
+        The most that are allowed, at least 0.
+
+    Returns
+    -------
+    Oracle
+        ``totals[s]`` is the least loss with at most s switches: infinite if sleep makes that impossible. If all are,
+        there is no sequence.
+
+    Examples
+    --------
+    >>> best = best_switching([[0, 1], [0, 1], [1, 0], [1, 0], [0, 1]], switches=2)
+    >>> best.totals.tolist(), best.sequence.tolist()
+    ([2.0, 1.0, 0.0], [0, 0, 1, 1, 0])
+    """
+    table = _table(losses)
+    if isinstance(switches, bool) or not isinstance(switches, (int, np.integer)) or switches < 0:
+        message = f"switches must be a whole number, at least 0, got {switches!r}"
+        raise ValueError(message)
+    rounds = len(table)
+    levels = min(int(switches), rounds - 1) + 1
+    D = np.repeat(table[:1], levels, axis=0)
+    since = np.zeros(D.shape, np.int64)
+    # What a switch into level s+1 at round t comes from: the expert before, and the round in which that began.
+    came_from, began = np.zeros((2, rounds, levels), np.int64)
+    level = np.arange(levels)
+    for t in range(1, rounds):
+        leader = came_from[t]
+        D.argmin(axis=1, out=leader)
+        began[t] = since[level, leader]
+        least = D[level, leader][:-1, None]
+        np.putmask(since[1:], least < D[1:], t)
+        np.minimum(D[1:], least, out=D[1:])
+        D += table[t]
+    totals = np.minimum.accumulate(D.min(axis=1))
+    total, at = float(totals[-1]), int(np.argmin(totals))
+    sequence = None
+    if total < np.inf:
+        last = int(D[at].argmin())
+        sequence = _trace(came_from, began, (at, last, int(since[at, last])))
+    totals = np.concatenate([totals, np.full(int(switches) + 1 - levels, total)])
+    name = f"best sequence of experts with at most {switches} switches"
+    return Oracle(name, total, total / rounds, rounds, sequence=sequence, totals=totals)
+
+
+def _trace(came_from: IntArray, began: IntArray, end: tuple[int, int, int]) -> IntArray:
+    """Walk back from the last segment (level, expert, first round)."""
+    level, expert, first = end
+    sequence = np.empty(len(came_from), np.int64)
+    sequence[first:] = expert
+    while first > 0:
+        level, after = level - 1, first
+        expert, first = int(came_from[after, level]), int(began[after, level])
+        sequence[first:after] = expert
+    return sequence
+
+
+def _table(losses: ArrayLike) -> FloatArray:
+    try:
+        table = np.array(losses, np.float64)
+    except (TypeError, ValueError) as error:
+        message = f"losses are not an array of numbers: {error}"
+        raise StreamError(message) from None
+    if table.ndim != 2 or not table.size:
+        message = f"losses have the shape {table.shape}; they must be rounds × experts"
+        raise StreamError(message)
+    if np.isneginf(table).any():
+        at, expert = np.argwhere(np.isneginf(table))[0]
+        message = f"expert {expert}: the loss is -inf"
+        raise StreamError(message, round=int(at))
+    asleep = np.isnan(table)
+    if asleep.all(axis=1).any():
+        message = "every expert sleeps, and one must be followed"
+        raise StreamError(message, round=int(np.argmax(asleep.all(axis=1))))
+    table[asleep] = np.inf
+    return table

@@ -1,0 +1,1 @@
+"""Planted streams with a known answer, and adversaries that force mistakes."""

@@ -1,0 +1,1 @@
+"""The learners that a user holds."""

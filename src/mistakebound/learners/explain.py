@@ -1,0 +1,176 @@
+"""Why a prediction was made: what each feature weighs, and what it adds to the score of an example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.errors import StreamError
+from mistakebound.play.engine import Reduction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.data.parts import Part
+    from mistakebound.data.source import Source
+    from mistakebound.learners.learner import Learner
+    from mistakebound.play.engine import Life
+
+CONSTANT = "(constant)"
+"""The feature that ``bias`` adds to every example."""
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """One feature of an example."""
+
+    feature: str
+    value: float
+    weight: float
+
+    @property
+    def adds(self) -> float:
+        """What it adds to the score."""
+        return self.value * self.weight
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The score of one example, taken apart; ``contributions`` sum to it, the largest first.
+
+    ``label`` is None where the file tells none.
+    """
+
+    file: str
+    line: int
+    score: float
+    threshold: float
+    prediction: Any
+    label: Any
+    contributions: list[Contribution]
+
+
+class Features:
+    """The features of a learner, by the names that a user knows, and their normalised weights.
+
+    Parameters
+    ----------
+    learner : Learner
+        One that has learned something.
+    zero_based : bool
+        Whether the svmlight file that it learned from counts from 0. A learner that began with a file calls features
+        by the file's numbers, which count from 1 unless told; one that began with arrays calls them by their column,
+        which counts from 0. Not needed for a learner that learned from files: it stores the base of their indices.
+    """
+
+    def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
+        self.life: Life = learner._begun()
+        known = learner.known_reading()
+        self.first = 1 if self.life.growing and not (zero_based or (known and known.zero_based)) else 0
+        weights = self.life.weights()
+        bias = self.life.rule.bias
+        self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
+        self.weights = weights[:-1] if bias else weights
+        # Of named features, place 0 stands for all that were never learned from.
+        self.names = ["", *self.life.names(len(self.weights))] if self.life.named else []
+        self._places: dict[str, int] = {}
+
+    def largest(self, count: int | None = None) -> list[tuple[str, float]]:
+        """(name, weight) of the features with the largest weights, by size; all of them without ``count``."""
+        known = self.weights[1:] if self.life.named else self.weights
+        order = np.argsort(-np.abs(known), kind="stable")[:count].tolist()
+        return [(self._name(place + self.life.named), float(known[place])) for place in order]
+
+    def explain(self, part: Part, row: int) -> list[Contribution]:
+        """What each feature of a row adds to its score, the largest first."""
+        chunk = part.chunk
+        if self.life.reduction != Reduction():
+            found = self._reduced(part, row)
+        else:
+            span = range(int(chunk.indptr[row]), int(chunk.indptr[row + 1]))
+            found = [self._one(part, at, float(chunk.value[at])) for at in span]
+        found += [] if self.constant is None else [self.constant]
+        return sorted(found, key=lambda each: -abs(each.adds))
+
+    def _one(self, part: Part, at: int, value: float) -> Contribution:
+        if self.life.named:
+            self._places = self._places or {name: place for place, name in enumerate(self.names) if place}
+            name = part.chunk.name(at).decode()
+            return Contribution(name, value, float(self.weights[self._places.get(name, 0)]))
+        place = int(part.chunk.index[at])
+        weight = float(self.weights[place]) if place < len(self.weights) else self._unknown()
+        return Contribution(str(place + part.first), value, weight)
+
+    def _unknown(self) -> float:
+        """Weight of a position beyond all that were seen, as the core has it."""
+        out, positive = np.empty(2), np.empty(2, np.uint8)
+        place = np.array([len(self.weights)], np.int32)
+        self.life.engine.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
+        return float(out[1] - out[0])
+
+    def _reduced(self, part: Part, row: int) -> list[Contribution]:
+        """The variables that the rule sees in place of those of the example."""
+        seen = self.life.reduction.rows(self.life.csr(part, part.rows))
+        values: AnyArray = getattr(seen, "x")[row]  # noqa: B009 - a reduction makes rows dense
+        return [
+            Contribution(self._name(place, part.first), float(values[place]), float(self.weights[place]))
+            for place in np.flatnonzero(values).tolist()
+        ]
+
+    def _name(self, place: int, first: int | None = None) -> str:
+        if self.life.named:
+            return self.names[place]
+        first = self.first if first is None else first
+        width = self.life.width or 0
+        if self.life.reduction.complements:
+            return f"not {place - width + first}" if place >= width else str(place + first)
+        return f"not {place + first}" if self.life.reduction.conjunction else str(place + first)
+
+
+def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> Iterator[Explanation]:
+    r"""Take the prediction of each example of files apart, without learning; with ``line``, of that line only.
+
+    X is a Source, or a DataFrame if the learner learned from files with columns.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> from mistakebound.learners.explain import explanations
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "stream.svm"
+    >>> _ = file.write_text("-1 1:1 3:0.5\n")
+    >>> learner = mb.Perceptron()
+    >>> ledger = learner.run(mb.Source(file))
+    >>> [found] = explanations(learner, mb.Source(file))
+    >>> found.score, [(each.feature, each.adds) for each in found.contributions]
+    (-1.25, [('1', -1.0), ('3', -0.25)])
+    """
+    source = learner.source_of(X)
+    if source is None:
+        message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
+        raise TypeError(message)
+    features = Features(learner)
+    life, labels = features.life, learner._the_labels()
+    learner.read_as_before(source, labels_needed=False)
+    for part in source.parts():
+        scores, positive, words = learner._start_with(part.chunk).score_part(part)
+        for row, score in enumerate(scores.tolist()):
+            its_line = part.line(row)
+            if line not in (None, its_line):
+                continue
+            yield Explanation(
+                part.file,
+                its_line,
+                score,
+                life.rule.threshold,
+                labels.decode(bool(positive[row])),
+                part.label(row),
+                features.explain(part, row),
+            )
+        if words:
+            message = f"{part.where(len(scores))}: {words}"
+            raise StreamError(message)
+        if part.error:
+            raise StreamError(part.error)

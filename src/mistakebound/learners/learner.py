@@ -1,0 +1,442 @@
+"""Predict, then learn, one round at a time or a whole stream at once: what all linear learners share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mistakebound._support.lazy import np
+from mistakebound.data.first_labels import both_labels_first
+from mistakebound.data.labels import Labels, as_labels
+from mistakebound.data.parts import START
+from mistakebound.errors import StreamError
+from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
+from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
+from mistakebound.play.ledger import Counts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from typing_extensions import Self
+
+    from mistakebound._core import Chunk
+    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound.data.parts import Part, Place
+    from mistakebound.data.reading_options import Reading
+    from mistakebound.data.source import Source
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.rules import Rule
+
+KEEP_BYTES = 16 * 2**20
+_STARTING = threading.Lock()
+
+
+class Learner:
+    """Base of the linear learners. A subclass says its parameters and its rule; everything else is here.
+
+    The life of a learner begins with its first input, which also settles whether its features have names.
+    ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
+    """
+
+    default_labels: ClassVar[tuple[int, int]] = (-1, 1)
+    classes: Sequence[Any] | None
+    keep_bytes: int
+
+    # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
+    _life: Life | None = None
+    _labels: Labels | None = None
+    _reading: Reading | None = None
+    """How the files that it learned from were read."""
+
+    def _make_rule(self, n: int | None) -> Rule:
+        """Return the rule with its parameters; n is the number of features, None when features have names."""
+        raise NotImplementedError
+
+    def _reduction(self) -> Reduction:
+        """How targets are turned into disjunctions, for the learners that can."""
+        return Reduction()
+
+    # ------------------------------------------------------------------ one example
+
+    def predict_one(self, x: Any) -> Any:
+        """Predicted label of one example."""
+        return self._the_labels().decode(self._score_one(x)[1])
+
+    def score_one(self, x: Any) -> float:
+        """w·x of one example on normalised weights; compared with the rule's threshold it gives the prediction."""
+        return self._score_one(x)[0]
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Predict x, be told y, count a mistake if there was one, and learn from it."""
+        life = self._life
+        try:
+            # The short way, for a learner that has begun with names. Whatever is amiss, the long way below says it.
+            if type(x) is dict and life.named:  # type: ignore[union-attr]
+                life.engine.learn_named(x, self._labels.signs[y])  # type: ignore[union-attr]
+                return
+        except (AttributeError, KeyError, TypeError, ValueError):
+            pass
+        try:
+            if (row := self._row(x)) is not None:
+                list(self.run_parts(row, [y]))
+            else:
+                self._learn_one(as_example(x), y)
+        except ValueError as error:
+            rounds = 0 if life is None else life.counts.rounds
+            self._forget(life)
+            raise StreamError(str(error), round=rounds, ledger=self.ledger_) from None
+
+    def _learn_one(self, x: Any, y: Any) -> None:
+        labels = self._the_labels().copy()
+        if self._brings_names(x):
+            self._start(None).learn_named(x, labels.sign(y))
+        else:
+            rows = read_one(x)
+            played = self._start(rows.width).play(rows, np.array([labels.sign(y)], np.int8))
+            if played.words:
+                raise StreamError(played.words)
+        self._labels = labels
+
+    def _score_one(self, x: Any) -> tuple[float, bool]:
+        if (row := self._row(x)) is not None:
+            [(scores, labels)] = self.score_parts(row)
+            return float(scores[0]), bool(labels[0] == self._the_labels().positive)
+        x = as_example(x)
+        if self._brings_names(x):
+            return self._start(None).score_named(x)
+        rows = read_one(x)
+        scores, positive = self._start(rows.width).scores(rows)
+        return float(scores[0]), bool(positive[0])
+
+    def _brings_names(self, x: Any) -> bool:
+        """Whether an example has names; an empty list has the kind that the learner knows, names if it knows none."""
+        return is_named(x) or (is_empty(x) and (self._life is None or self._life.named))
+
+    # ------------------------------------------------------------------ a stream
+
+    def run(self, X: Any, y: Any = None) -> Ledger:
+        """Predict, then learn, over a whole stream in its order. Returns the ledger of these rounds.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
+            One example per round. A learner that was trained on files with columns reads a DataFrame like those files;
+            otherwise its columns are feature names. A Source has its own labels; options that were not passed to it are
+            those of the files that the learner learned from before. Repeated features of an example are summed. Values
+            must be 0 or between 1e-30 and 1e30 in absolute value.
+        y : iterable
+            One label per round. Not needed for a DataFrame with the label column of the learner's files.
+        """
+        if (source := self.source_of(X)) is not None:
+            before = NO_ROUNDS if self._life is None else self._life.counts
+            positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
+            for part in self.run_parts(source, y):
+                positive.append(part.positive)
+                mistakes.append(part.mistake_rounds + rounds)
+                rounds += part.rounds
+            own = np.concatenate(positive)
+            return self._begun().ledger(self._the_labels().pair, before, own=own, mistakes=np.concatenate(mistakes))
+        try:
+            rows = read_rows(X)
+        except StreamError as error:
+            error.ledger = self._no_rounds()
+            raise
+        return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
+
+    def run_parts(self, source: Source, y: Any = None) -> Iterator[Ledger]:
+        """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
+        rounds = 0
+        labels = None if y is None or source.rows is None else labels_of_rows(y, source.rows)
+        for part in self.parts_of(source, labels=labels):
+            own = None if labels is None else labels[part.begin.rows :][: part.rows]
+            ledger, wrong = self.run_part(part, y=own)
+            yield ledger
+            rounds += ledger.rounds
+            if wrong:
+                del source.skipped[part.skipped_before(ledger.rounds) :]  # nobody came to those after it
+                raise StreamError(wrong, round=rounds, ledger=self.ledger_)
+
+    def parts_of(self, source: Source, start: Place = START, labels: AnyArray | None = None) -> Iterator[Part]:
+        """The parts of files as they are to be learned: none before both labels are known, if that can be."""
+        self.read_as_before(source)
+        if labels is not None:
+            source.label_may_be_missing = True
+            self._look_ahead(labels)
+        parts = source.parts(start)
+        return parts if self._the_labels().settled or labels is not None else both_labels_first(parts)
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Ledger, str]:
+        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them.
+
+        ``y`` are the labels of its rows, if they are not those of the file.
+        """
+        last = part.rows if last is None else min(last, part.rows)
+        life = self._start_with(part.chunk)
+        labels = self._the_labels().copy()
+        known = (
+            labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
+        )
+        codes = bytes(known)
+        played = life.play_part(part, codes, first)
+        if played.row > 0:
+            self._labels, self._reading = labels, part.reading
+        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        if played.row < len(codes):
+            row, unknown = first + played.row, codes[played.row] == 0
+            label = part.label(row) if y is None else y[row]
+            words = played.words if not unknown else part.no_label(row) if label is None else labels.objection(label)
+            return ledger, f"{part.where(row)}: {words}"
+        return ledger, part.error if last == part.rows else ""
+
+    def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
+        """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
+        return ((scores, labels) for scores, labels, _ in self.scored_parts(source))
+
+    def scored_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+        """Like ``score_parts``; also how many of the examples have features with names, none of which is known."""
+        rounds = 0
+        self.read_as_before(source, labels_needed=False)
+        for part in source.parts():
+            life = self._start_with(part.chunk)
+            scores, positive, words = life.score_part(part)
+            unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
+            yield scores, self._the_labels().decode_all(positive), unknown
+            rounds += len(scores)
+            if words:
+                message = f"{part.where(len(scores))}: {words}"
+                raise StreamError(message, round=rounds)
+            if part.error:
+                raise StreamError(part.error, round=rounds)
+
+    def _run_rows(self, rows: Positional, y: Any) -> Ledger:
+        labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
+        begun = self._life
+        try:
+            life = self._start(rows.width)
+        except StreamError as error:
+            raise StreamError(str(error), round=0, ledger=self._no_rounds()) from None
+        trial = self._the_labels().copy()
+        codes = trial.encode(labels[: len(rows)])
+        played = life.play(rows, codes)
+        if played.row > 0:
+            self._labels = trial
+        ledger = life.ledger(trial.pair, played.before, played.after, played.positive)
+        if played.words:
+            if played.row == 0:
+                self._forget(begun)
+            unknown = played.row < len(codes) and codes[played.row] == 0
+            words = trial.copy().objection(labels[played.row]) if unknown else played.words
+            raise StreamError(words, round=played.row, ledger=ledger)
+        return ledger
+
+    def _run_named(self, examples: Iterable[Any], y: Any) -> Ledger:
+        rounds = zip_labels(examples, y if isinstance(y, Iterator) else as_labels(y))
+        begun, before = self._life, NO_ROUNDS if self._life is None else self._life.counts
+        settled = self._labels
+        if not isinstance(y, Iterator):
+            self._look_ahead(as_labels(y))
+        positive: list[bool] = []
+        told: list[int] = []
+        for x, label in rounds:
+            try:
+                positive.append(self._named_round(x, label, told))
+            except ValueError as error:  # noqa: PERF203 - to say which round it was
+                if not positive and self._forget(begun):
+                    self._labels = settled
+                ledger = self._own_ledger(before, positive, told)
+                raise StreamError(str(error), round=len(positive), ledger=ledger) from None
+        return self._own_ledger(before, positive, told)
+
+    def _named_round(self, x: Any, label: Any, told: list[int]) -> bool:
+        if x is NOTHING or label is NOTHING:
+            ended, going = ("examples", "labels") if x is NOTHING else ("labels", "examples")
+            message = f"the {ended} end before the {going} do"
+            raise StreamError(message)
+        life = self._start(None)
+        if not self._brings_names(x):
+            if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
+                life.require(0, type(self).__name__)
+            message = f"a named example is a dict, or a set or list of names, got {type(x).__name__}"
+            raise StreamError(message)
+        labels = self._the_labels() if self._the_labels().settled else self._the_labels().copy()
+        sign = labels.sign(label)
+        positive = life.learn_named(x, sign)
+        self._labels = labels
+        told.append(sign)
+        return positive
+
+    def _look_ahead(self, y: Any) -> None:
+        labels = self._the_labels()
+        if not labels.settled:
+            trial = labels.copy()
+            trial.look_ahead(y)
+            if trial.settled or self._life is not None:
+                self._labels = trial
+
+    def _no_rounds(self) -> Ledger:
+        life = self._begun()
+        return life.ledger(self._the_labels().pair, life.counts, own=np.zeros(0, np.bool_))
+
+    def _own_ledger(self, before: Counts, positive: list[bool], told: list[int]) -> Ledger:
+        """Ledger of rounds that were played one by one, without those that other threads played in between.
+
+        Which examples were kept is then not told apart, so that no certificate is made from them; ``updates`` counts
+        those of all threads.
+        """
+        predicted, truth = np.array(positive, np.bool_), np.array(told[: len(positive)], np.int8) > 0
+        life = self._begun()
+        now = life.counts
+        if now.rounds - before.rounds == len(positive):
+            return life.ledger(self._the_labels().pair, before, now, predicted)
+        own = Counts(
+            before.rounds + len(positive),
+            before.false_positives + int(np.sum(predicted & ~truth)),
+            before.false_negatives + int(np.sum(truth & ~predicted)),
+            now.updates,
+            before.to_keep + len(positive),
+        )
+        mistakes = np.flatnonzero(predicted != truth)
+        return life.ledger(self._the_labels().pair, before, own, predicted, mistakes, mixed=True)
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def ledger_(self) -> Ledger:
+        """What happened in the learner's whole life."""
+        return self._begun().ledger(self._the_labels().pair)
+
+    @property
+    def weights_(self) -> FloatArray | dict[str, float]:
+        """Normalised weights: an array, or {name: weight} for named features (without the constant feature)."""
+        life = self._begun()
+        weights = life.weights()
+        if life.rule.bias:
+            weights = weights[:-1]
+        return dict(zip(life.names(len(weights)), weights[1:].tolist(), strict=True)) if life.named else weights
+
+    @property
+    def intercept_(self) -> float:
+        """What the constant feature adds to the score: its weight times ``bias``."""
+        life = self._begun()
+        return float(life.weights()[-1]) * life.rule.bias if life.rule.bias else 0.0
+
+    # ------------------------------------------------------------------ files
+
+    def source_of(self, X: Any) -> Source | None:
+        """X as a source: if it is one, or is a frame and the learner reads columns as those of its files."""
+        refuse_path(X)
+        if hasattr(X, "parts"):
+            source: Source = X
+            return source
+        if is_frame(X) and self._reads_columns():
+            from mistakebound.data.frame import FrameSource  # noqa: PLC0415 - few need it
+
+            return FrameSource(X)
+        return None
+
+    def _row(self, x: Any) -> Source | None:
+        """A frame of one row, or a pandas Series, as a source, if the learner reads it so."""
+        if not (is_frame(x) or hasattr(x, "to_frame")) or not self._reads_columns():
+            return None
+        frame = x if is_frame(x) else x.to_frame().T
+        if len(frame) != 1:
+            message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
+            raise ValueError(message)
+        return self.source_of(frame)
+
+    def known_reading(self) -> Reading | None:
+        """How its files were read, once something was learned."""
+        return self._reading if self._life is not None and self._life.counts.rounds else None
+
+    def _reads_columns(self) -> bool:
+        known = self.known_reading()
+        return known is not None and known.has_columns and self._begun().named
+
+    def read_as_before(self, source: Source, *, labels_needed: bool = True) -> None:
+        """Make a source read its files as those before, as far as nothing else was passed to it."""
+        known = self.known_reading()
+        if known is None or source.reading != known:  # otherwise it is the one that the learner knows it from
+            source.inherit(known)
+        source.labels_needed = labels_needed
+
+    # ------------------------------------------------------------------ inside
+
+    def _the_labels(self) -> Labels:
+        if self._labels is None:
+            self._labels = Labels(self.default_labels, self.classes)
+        return self._labels
+
+    def _start(self, width: int | None) -> Life:
+        """Begin with features by name (width None) or by position; later require that it is the same kind."""
+        life = self._life
+        if life is None:
+            with _STARTING:
+                if self._life is None:
+                    self._life = self._new_life(width)
+            life = self._life
+        life.require(width, type(self).__name__)
+        return life
+
+    def _start_with(self, chunk: Chunk) -> Life:
+        """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
+        if self._life is None and not chunk.named:
+            with _STARTING:
+                self._life = self._life or self._new_life(None, growing=True)
+        known = None if self._life is None else self._life.width
+        return self._start(None if chunk.named else known or 0)
+
+    def _forget(self, before: Life | None) -> bool:
+        """A bad first round begins nothing, unless another thread has learned something meanwhile."""
+        with _STARTING:
+            if self._life is None or self._life.counts.rounds == 0:
+                self._life = before
+        return self._life is before
+
+    def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
+        if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
+            message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
+            raise ValueError(message)
+        reduction = self._reduction()
+        if width is None and reduction != Reduction():
+            message = "complements and conjunctions need to know all variables: use positional features"
+            raise ValueError(message)
+        rule = self._make_rule(None if width is None else reduction.slots(width))
+        return Life(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
+
+    def _begun(self) -> Life:
+        """Return the life so far; before any input, one of no rounds that is not kept."""
+        return self._life or Life(self._make_rule(0), 0, 0, Reduction())
+
+    def __copy__(self) -> Self:
+        """A copy learns on its own, so it cannot share the weights."""
+        return deepcopy(self)
+
+
+def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
+    """Labels for so many rows; there may be more of them if the rows are broken off."""
+    labels = as_labels(y)
+    if len(labels) != rows and not (more and len(labels) > rows):
+        message = f"X has {rows} rounds but y has {len(labels)} labels: inconsistent numbers of samples"
+        raise ValueError(message)
+    return labels
+
+
+NOTHING = object()
+
+
+def zip_labels(examples: Iterable[Any], y: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+    """Pairs of example and label; where one of the two ends early, NOTHING in its place, once."""
+    told, rows = iter(y), iter(examples)
+    for x in rows:
+        label = next(told, NOTHING)
+        yield x, label
+        if label is NOTHING:
+            return
+    extra = next(told, NOTHING)
+    if extra is not NOTHING:
+        yield NOTHING, extra

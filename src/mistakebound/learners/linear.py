@@ -1,0 +1,448 @@
+"""The public linear learners: parameters are checked here; ``learner`` and ``estimator`` do the work."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mistakebound import rules
+from mistakebound.data.labels import plain
+from mistakebound.learners.learner import KEEP_BYTES
+from mistakebound.learners.sklearn import Estimator
+from mistakebound.play.engine import Reduction
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.rules import Range, Rule
+
+
+class LinearLearner(Estimator):
+    """What every public linear learner is: an estimator that can certify what it did."""
+
+    def certify(
+        self,
+        theorem: str | None = None,
+        comparator: Any = None,
+        margin: float | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+    ) -> Certificate:
+        """Compare the mistakes with the bound of a theorem, and check its premises.
+
+        With X and y the premises are checked on the whole stream, in a second pass over it; otherwise on the rounds
+        with a mistake only. Without theorem and comparator, those that give the smallest bound are searched for.
+
+        Parameters
+        ----------
+        theorem : str, optional
+            An id that ``mistakebound bound`` lists, such as ``"novikoff"``.
+        comparator : array, dict or sequence of variables, optional
+            The witness u, or the variables of a disjunction; found in hindsight if not given.
+        margin : float, optional
+            The γ at which an agnostic theorem measures hinge losses.
+        X, y : optional
+            The stream that this learner learned from, in the same order; X may be a Source. After several passes each
+            example counts once per pass. ValueError if a replay gives other predictions, mistakes or weights; a
+            change that alters none of these is not noticed (``run --certificate`` compares files byte by byte). A
+            stream of more than some 350 million non-zeros is *incomplete*.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> stream = mb.streams.margin(n=20, rounds=2000, margin=0.3, seed=0)
+        >>> learner = mb.Perceptron()
+        >>> ledger = learner.run(stream.X, stream.y)
+        >>> certificate = learner.certify(X=stream.X, y=stream.y)
+        >>> certificate.status, certificate.scope
+        ('holds', 'whole stream')
+        """
+        from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
+
+        if X is None and y is None:
+            return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
+        from mistakebound.learners.replay import whole_stream  # noqa: PLC0415
+
+        return certify(whole_stream(self, X, y), theorem=theorem, comparator=comparator, margin=margin)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+
+        The file holds all that the learner knows, its kept mistakes included, so that learning goes on as if it had
+        never stopped. It replaces an older one at once or not at all, and is never half written.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, mistakebound as mb
+        >>> learner = mb.Perceptron(classes=("ham", "spam"))
+        >>> learner.learn_one({"lunch": 1}, "ham")
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+        >>> learner.save(path)
+        >>> mb.load(path).predict_one({"lunch": 1})
+        'ham'
+        """
+        from mistakebound.models.model_file import save  # noqa: PLC0415 - import needs no json and no hashes
+
+        save(self, path, KINDS)
+
+
+class Perceptron(LinearLearner):
+    """Perceptron: predict the sign of z·x, add y·x to z on a mistake.
+
+    At most ``(R‖u‖/γ)²`` mistakes if some u separates the stream with margin γ and ‖x‖₂ ≤ R (Novikoff 1962).
+
+    Parameters
+    ----------
+    update_margin : float
+        If positive, also learn when ``y·score ≤ update_margin``.
+    bias : float
+        Value of a constant feature added to every example, of size 1e-30 to 1e30; 0 for none.
+    classes : (negative, positive), optional
+        The two labels. Without it the positive one is the greater.
+    keep_bytes : int
+        Memory for mistaken examples, which certificates need.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Perceptron()
+    >>> ledger = learner.run([[1, 0], [0, 1], [1, 1]], [-1, 1, -1])
+    >>> ledger.mistakes, ledger.predictions.tolist()
+    (1, [1, 1, -1])
+    >>> learner.weights_.tolist()
+    [-1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return rules.PerceptronRule(**_options(self))
+
+
+class Winnow(LinearLearner):
+    """Littlestone's Winnow for x in {0,1}ⁿ: predict 1 if the weights of the active variables sum to at least θ.
+
+    Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number
+    of irrelevant variables hardly matters.
+
+    Parameters
+    ----------
+    alpha : float
+        A mistake multiplies the active weights by α (should have been 1) or by 1/α (should have been 0). α > 1.
+    threshold : float, optional
+        θ > 0; by default the number of variables. Needed for named features, whose number is not known: c·σ with c > 2
+        and σ the most features active at once (``infinite-winnow``: nothing then depends on the vocabulary).
+    strict : bool
+        Predict 1 only if the sum is greater than θ.
+    target : {"disjunction", "conjunction"}
+        A conjunction is learned as the negation of a disjunction of negated variables.
+    complements : bool
+        Give the rule the negation of every variable too (n → 2n), for targets that contain negated variables.
+    bias : {0, 1}
+        1 adds a variable that is always active.
+    classes, keep_bytes
+        As for ``Perceptron``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> X, y = mb.streams.disjunction(n=100, r=2, rounds=1000, seed=1)
+    >>> bool(mb.Winnow().run(X, y).mistakes < mb.bounds.littlestone(100, 2))
+    True
+    """
+
+    default_labels: ClassVar[tuple[int, int]] = (0, 1)
+    _binary_inputs: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        alpha: float = 2.0,
+        threshold: float | None = None,
+        strict: bool = False,  # noqa: FBT001, FBT002 - DESIGN's signature
+        *,
+        target: str = "disjunction",
+        complements: bool = False,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.alpha = alpha
+        self.threshold = threshold
+        self.strict = strict
+        self.target = target
+        self.complements = complements
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:
+        ranges = rules.WinnowRule.ranges
+        alpha = _number("alpha", self.alpha, ranges["alpha"])
+        bias = _number("bias", self.bias, ranges["bias"])
+        theta = self.threshold
+        if theta is None:
+            if n is None:
+                message = (
+                    "a Winnow with named features needs a threshold, for their number is not known: "
+                    "pass threshold=4*s (--threshold) if at most s features are active at once"
+                )
+                raise ValueError(message)
+            theta = float(max(n + bias, 1))
+        theta = _number("threshold", theta, ranges["theta"])
+        return rules.WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
+
+    def _reduction(self) -> Reduction:
+        return _reduction(self.target, self.complements)
+
+
+class Elimination(LinearLearner):
+    """Start with the OR of all variables; a mistake on a negative example removes every variable active in it.
+
+    At most ``n − r`` mistakes if the labels are an OR of r of the n variables, none of them on a positive example.
+
+    Parameters
+    ----------
+    target, complements, classes, keep_bytes
+        As for ``Winnow``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Elimination()
+    >>> learner.run([[1, 1, 0], [0, 1, 1], [1, 0, 0]], [0, 1, 0]).mistakes
+    1
+    >>> learner.weights_.tolist()
+    [0.0, 0.0, 1.0]
+    """
+
+    default_labels: ClassVar[tuple[int, int]] = (0, 1)
+    _binary_inputs: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        target: str = "disjunction",
+        complements: bool = False,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.target = target
+        self.complements = complements
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return rules.EliminationRule()
+
+    def _reduction(self) -> Reduction:
+        return _reduction(self.target, self.complements)
+
+
+class NormalizedWinnow(LinearLearner):
+    """Winnow with weights that form a distribution, proportional to e^{ηz}.
+
+    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and
+    ‖x‖_∞ ≤ L.
+
+    Parameters
+    ----------
+    eta : float or "best"
+        Learning rate η > 0. ``"best"`` takes the one that the theorem prefers for ``margin`` and ``radius``. η = ∞ is
+        allowed: halving that eliminates only when the master errs.
+    margin, radius : float
+        γ and L for ``eta="best"``.
+    update_margin, bias, classes, keep_bytes
+        As for ``Perceptron``; the update margin is measured on normalised weights.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mb.NormalizedWinnow(eta="best", margin=1).run([[1, -1], [1, -1]], [-1, -1]).mistakes
+    1
+    """
+
+    _poor_score: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        eta: float | str = 0.1,
+        *,
+        margin: float | None = None,
+        radius: float = 1.0,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.eta = eta
+        self.margin = margin
+        self.radius = radius
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return rules.NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+
+
+class BalancedWinnow(LinearLearner):
+    """Normalised Winnow on (x, −x), so that weights may have either sign: sinh(ηz).
+
+    The bounds are those of ``NormalizedWinnow`` with ln 2n for ln n, against any u with ‖u‖₁ = 1.
+
+    Parameters
+    ----------
+    eta, margin, radius, update_margin, bias, classes, keep_bytes
+        As for ``NormalizedWinnow``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> X, y = mb.streams.margin(n=50, rounds=500, margin=0.3, seed=0, norm="l1")
+    >>> ledger = mb.BalancedWinnow(eta="best", margin=0.3).run(X, y)
+    >>> bool(ledger.mistakes <= mb.bounds.balanced_winnow(50, 0.3))
+    True
+    """
+
+    def __init__(
+        self,
+        eta: float | str = 0.1,
+        *,
+        margin: float | None = None,
+        radius: float = 1.0,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.eta = eta
+        self.margin = margin
+        self.radius = radius
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
+        return rules.BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+
+
+class PNormPerceptron(LinearLearner):
+    """The p-norm Perceptron: weights sign(z)|z|^{p−1}. p = 2 is the Perceptron; p ≈ 2 ln n behaves like Winnow.
+
+    At most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1.
+
+    Parameters
+    ----------
+    p : float or "best"
+        p ≥ 2. ``"best"`` is max(2, 2 ln n), for sparse targets among n features of a known number.
+    update_margin, bias, classes, keep_bytes
+        As for ``Perceptron``; the update margin is measured on the normalised link.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mb.PNormPerceptron(p=3).run([[1, 0], [1, 0]], [-1, -1]).mistakes
+    1
+    """
+
+    def __init__(
+        self,
+        p: float | str = 4.0,
+        *,
+        update_margin: float = 0.0,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.p = p
+        self.update_margin = update_margin
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    def _make_rule(self, n: int | None) -> Rule:
+        p = self.p
+        if isinstance(p, str) and p == "best":
+            if n is None:
+                message = 'p="best" needs the number of features: use arrays, or pass p'
+                raise ValueError(message)
+            p = max(2.0, 2 * math.log(max(n, 1)))
+        p = _number("p", p, rules.PNormRule.ranges["p"])
+        return rules.PNormRule(p=p, **_options(self))
+
+
+KINDS: dict[str, type[LinearLearner]] = {
+    kind.__name__: kind for kind in (Perceptron, Winnow, Elimination, NormalizedWinnow, BalancedWinnow, PNormPerceptron)
+}
+"""What a file may name: no other class is ever looked up."""
+
+
+def load(path: str | os.PathLike[str]) -> LinearLearner:
+    """Read a learner that was saved, exactly as it was. A file is data: nothing in it is executed.
+
+    Parameters
+    ----------
+    path : str or path
+        What ``learner.save`` wrote.
+
+    Raises
+    ------
+    ModelError
+        If the file is not whole, was altered, contradicts itself, or comes from a newer version.
+    """
+    from mistakebound.models.model_file import load as read  # noqa: PLC0415
+
+    return read(path, KINDS)
+
+
+def _number(name: str, value: Any, allowed: Range) -> float:
+    """Return a parameter as a float if it is allowed, otherwise say what is needed."""
+    number = plain(value)
+    with suppress(OverflowError):  # a whole number that no float can be
+        if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
+            return float(number)
+    message = f"{name} must be {allowed.words}, got {value!r}"
+    raise ValueError(message)
+
+
+def _options(learner: Any) -> dict[str, float]:
+    """Return the update margin and the constant feature, checked."""
+    ranges = rules.Rule.ranges
+    return {name: _number(name, getattr(learner, name), ranges[name]) for name in ("update_margin", "bias")}
+
+
+def _rate(eta: float | str, margin: float | None, radius: float) -> float:
+    """Return η as given, or the one that the theorem prefers."""
+    if isinstance(eta, str) and eta == "best":
+        if margin is None:
+            message = 'eta="best" needs the margin γ that you expect: pass margin=...'
+            raise ValueError(message)
+        from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+
+        number = rules.Range(lambda _: True, "a number")  # the formula says which ones
+        return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
+    return _number("eta", eta, rules.NormalizedWinnowRule.ranges["eta"])
+
+
+def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001
+    if target not in ("disjunction", "conjunction"):
+        message = f'target must be "disjunction" or "conjunction", got {target!r}'
+        raise ValueError(message)
+    return Reduction(conjunction=target == "conjunction", complements=bool(complements))

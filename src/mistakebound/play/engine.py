@@ -1,0 +1,324 @@
+"""One learner's life in the compiled core: its rule at work, whether features have names, and what happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._core import Engine, Fault
+from mistakebound._support.lazy import np
+from mistakebound.errors import StreamError, names_a_feature, words_of
+from mistakebound.play.inputs import Csr, Dense, complemented, densified
+from mistakebound.play.ledger import Counts, Kept, Ledger
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.data.parts import Part
+    from mistakebound.play.inputs import Positional
+    from mistakebound.rules import Rule
+
+NO_ROUNDS = Counts(0, 0, 0, 0, 0)
+
+
+class Reduction(NamedTuple):
+    """How a target is turned into a disjunction of the variables that the rule sees.
+
+    A conjunction is the negation of a disjunction of negated variables (De Morgan): complement the inputs and the
+    label. ``complements`` gives the rule every variable and its negation.
+    """
+
+    conjunction: bool = False
+    complements: bool = False
+
+    def slots(self, width: int) -> int:
+        """Number of variables that the rule sees."""
+        return 2 * width if self.complements else width
+
+    def rows(self, rows: Positional) -> Positional:
+        """Return the examples as the rule sees them: of a sparse matrix, as far as its structure is sound."""
+        if self == Reduction():
+            return rows
+        return complemented(rows.x if isinstance(rows, Dense) else densified(rows), both=self.complements)
+
+
+class Played(NamedTuple):
+    """What became of a batch: predictions, and if a row was bad its number and what was wrong."""
+
+    positive: BoolArray
+    row: int
+    words: str
+    before: Counts
+    after: Counts
+
+
+class PlayedPart(NamedTuple):
+    """The same of a part of a file, without numpy: whether each prediction was positive, a byte each."""
+
+    positive: bytes
+    row: int
+    words: str
+    before: Counts
+    after: Counts
+
+
+class Life:
+    """What begins with a learner's first input and ends when it is fitted anew.
+
+    Parameters
+    ----------
+    rule : Rule
+        With the parameters in force.
+    width : int or None
+        Number of features by position; None for features with names.
+    growing : bool
+        Whether more features by position may come than are known, as from a file.
+    """
+
+    def __init__(
+        self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
+    ) -> None:
+        self.growing = growing
+        self.rule = rule
+        self.width = width
+        self.named = width is None
+        self.reduction = reduction
+        self.engine = Engine(
+            rule.id,
+            rule.parameter,
+            rule.threshold,
+            bool(getattr(rule, "strict", False)),
+            rule.update_margin,
+            rule.bias,
+            width is None,
+            0 if width is None else reduction.slots(width),
+            keep_bytes,
+            growing,
+        )
+
+    @property
+    def counts(self) -> Counts:
+        """Totals so far, in the terms of the rule's own (perhaps negated) labels."""
+        return Counts(*self.engine.counts())
+
+    def require(self, width: int | None, learner: str) -> None:
+        """Refuse input of the other kind or of another width."""
+        if (width is None) != self.named:
+            has, got = ("names", "positions") if self.named else ("positions", "names")
+            message = f"this {learner} knows its features by {has}; examples with {got} cannot be mixed in"
+            raise StreamError(message)
+        if width != self.width and not self.growing:
+            message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
+            raise StreamError(message)
+
+    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file, from ``first`` on; ``codes`` are the signs of their labels."""
+        chunk = part.chunk
+        if self.reduction != Reduction():
+            played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
+            return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
+        try:
+            row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
+        except MemoryError:
+            raise MemoryError(_too_large(part)) from None
+        return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
+
+    def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
+        """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
+        if not self.named:
+            return self._scores(self.csr(part, part.rows))
+        out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
+        row, fault, position = self.engine.score_chunk(part.chunk, out, positive)
+        return out[:row], positive[:row].view(np.bool_), _part_words(part, fault, position)
+
+    def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
+        """Some rows of a part with features by position."""
+        chunk = part.chunk
+        width = self.width if self.width is not None and not self.growing else chunk.width
+        return Csr(chunk.indptr[first : first + rows + 1], chunk.index, chunk.value, width, first=part.first)
+
+    def play(self, rows: Positional, codes: SignArray) -> Played:
+        """Predict, then learn, row by row."""
+        seen = self.reduction.rows(rows)
+        flip = self.reduction.conjunction
+        told = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
+        out = np.empty(len(seen), np.uint8)
+        if isinstance(seen, Dense):
+            row, fault, position, before, after = self.engine.play_dense(seen.x, told, out)
+        else:
+            row, fault, position, before, after = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
+        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
+        return Played(out[:row].view(np.bool_) ^ flip, row, words or rows.broken, Counts(*before), Counts(*after))
+
+    def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
+        """Score and prediction of each row, without learning."""
+        out, positive, words = self._scores(rows)
+        if words:
+            raise StreamError(words, round=len(out))
+        return out, positive
+
+    def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, str]:
+        """Score and prediction of each row, up to one that is bad, and what is wrong with that."""
+        seen = self.reduction.rows(rows)
+        out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
+        if isinstance(seen, Dense):
+            row, fault, position = self.engine.score_dense(seen.x, out, positive)
+        else:
+            row, fault, position = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
+        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
+        return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, words or rows.broken
+
+    def learn_named(self, x: Any, sign: int) -> bool:
+        """One round with a named example."""
+        try:
+            return self.engine.learn_named(x, sign)
+        except Fault as fault:
+            raise _in_words(fault) from None
+
+    def score_named(self, x: Any) -> tuple[float, bool]:
+        """Score and prediction of a named example, without learning."""
+        try:
+            return self.engine.score_named(x)
+        except Fault as fault:
+            raise _in_words(fault) from None
+
+    def weights(self) -> FloatArray:
+        """Normalised weights of every slot, and last that of the constant feature if there is one."""
+        z, bias_z = self.engine.z()
+        z = z.astype(np.float64)
+        return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
+
+    def names(self, slots: int) -> list[str]:
+        """Names of so many slots, of which the first has none; another thread may have learned more of them since."""
+        return self.engine.names()[: max(slots - 1, 0)]
+
+    def ledger(
+        self,
+        classes: tuple[Any, Any],
+        before: Counts = NO_ROUNDS,
+        now: Counts | None = None,
+        own: BoolArray | bytes | None = None,
+        mistakes: IntArray | bytes | None = None,
+        *,
+        mixed: bool = False,
+    ) -> Ledger:
+        """Ledger of the rounds from ``before`` to ``now``.
+
+        ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them; as bytes,
+        whether each prediction was positive, and the sign of each label. ``mixed``: other threads played in between,
+        so that none of the examples that were kept can be told to be of these rounds.
+        """
+        now = now or self.counts
+        slots = self.engine.slots()
+        return Ledger(
+            flipped(now - before) if self.reduction.conjunction else now - before,
+            rule=self.rule,
+            n=slots,
+            classes=classes,
+            from_start=before.rounds == 0,
+            named=self.named,
+            source=EngineSource(
+                self, slots, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes
+            ),
+        )
+
+    def _unsound(self, rows: Positional, seen: Positional) -> str:
+        """Return what is wrong with the first row that a reduction could not make dense, if there is one."""
+        if not isinstance(rows, Csr) or len(seen) == len(rows):
+            return ""
+        begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
+        if not 0 <= begin <= end <= len(rows.index):
+            return words_of(8, "")
+        outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
+        return words_of(2, f"feature {rows.feature_at(begin + int(np.argmax(outside)))[0]}")
+
+    def _words(self, rows: Positional, seen: Positional, fault: int, position: int) -> str:
+        if seen is not rows and isinstance(seen, Dense) and position >= 0:
+            row, column = divmod(position, seen.width)
+            column %= rows.width
+            value = seen.x[row, column]
+            column += rows.first if isinstance(rows, Csr) else 0
+        else:
+            column, value = rows.feature_at(position)
+        return words_of(fault, f"feature {column}", value)
+
+
+def _part_words(part: Part, fault: int, position: int) -> str:
+    """What is wrong with a row of a file, if anything is."""
+    if not fault:
+        return ""
+    chunk, feature = part.chunk, ""
+    if names_a_feature(fault):  # otherwise the row may have none
+        name = chunk.name(position).decode(errors="replace") if chunk.named else ""
+        feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
+    return words_of(fault, f"feature {feature}", chunk.value[position] if feature else None)
+
+
+def _too_large(part: Part) -> str:
+    """What to say if the memory does not suffice for the features of a part."""
+    chunk = part.chunk
+    if chunk.named or not len(chunk.index):
+        return f"{part.file}: there is not enough memory for so many features"
+    position = int(np.argmax(chunk.index))
+    row = int(np.searchsorted(chunk.indptr, position, side="right")) - 1
+    index = int(chunk.index[position]) + part.first
+    return f"{part.where(row)}: index {index} takes more memory than there is, for a weight is kept for all up to it"
+
+
+def _in_words(fault: Fault) -> StreamError:
+    number, name = fault.args
+    return StreamError(words_of(number, f"feature {name!r}"))
+
+
+def flipped(counts: Counts) -> Counts:
+    """Counts with the two labels exchanged."""
+    return Counts(counts.rounds, counts.false_negatives, counts.false_positives, counts.updates, counts.to_keep)
+
+
+class EngineSource:
+    """The larger parts of a ledger, read from the engine when they are asked for. The engine only ever appends."""
+
+    def __init__(
+        self,
+        life: Life,
+        slots: int,
+        before: Counts,
+        now: Counts,
+        own: BoolArray | bytes | None,
+        mistakes: IntArray | bytes | None,
+    ) -> None:
+        self._life, self._slots, self._before, self._now = life, slots, before, now
+        self._own, self._mistakes = own, mistakes
+
+    def predictions(self) -> BoolArray | None:
+        """Whether each prediction was positive, or None when not all were kept."""
+        if self._own is not None:
+            return np.frombuffer(self._own, np.bool_) if isinstance(self._own, bytes) else self._own
+        wanted = self._now.rounds - self._before.rounds
+        found: AnyArray = self._life.engine.predictions(self._before.rounds, self._now.rounds)
+        return found.view(np.bool_) ^ self._life.reduction.conjunction if len(found) == wanted else None
+
+    def said_positive(self) -> int | None:
+        """How many predictions were positive, of a part of a file."""
+        return self._own.count(1) if isinstance(self._own, bytes) else None
+
+    def mistake_rounds(self) -> IntArray | None:
+        """0-based rounds of the mistakes, or None when not all were kept."""
+        if isinstance(self._mistakes, bytes):
+            return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
+        if self._mistakes is not None:
+            return self._mistakes
+        before, now = self._before, self._now
+        first = before.false_positives + before.false_negatives
+        last = now.false_positives + now.false_negatives
+        found: IntArray = self._life.engine.mistake_rounds(first, last)
+        return found - before.rounds if len(found) == last - first else None
+
+    def kept(self) -> Kept:
+        """As many of the updated or mistaken rounds as were kept."""
+        rounds, labels, mistaken, indptr, index, value = self._life.engine.kept(self._before.to_keep, self._now.to_keep)
+        return Kept(
+            rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
+        )
+
+    def names(self) -> list[str]:
+        """Names of the features by index; empty for a positional learner. Those that came later are left out."""
+        return self._life.names(self._slots) if self._life.named else []

@@ -1,0 +1,216 @@
+"""The core at work for a rule over experts, with the methods of `Engine`; and which of the two a rule gets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound._core import Mixture as CoreMixture
+from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
+from mistakebound.aggregation.gradient import OGD
+from mistakebound.aggregation.mixture import (
+    LARGEST,
+    LEAST_LOSS,
+    Mixture,
+    Served,
+    infinite_loss,
+    too_large,
+    too_small,
+    without_rounding,
+)
+from mistakebound.aggregation.polynomial import MLPoly
+from mistakebound.aggregation.reference import SUMS, Engine
+from mistakebound.aggregation.second_order import BOA, FixedBOA, MLProd, ObservedBOA, ObservedMLProd, Squint
+from mistakebound.errors import StreamError
+from mistakebound.losses import Pinball
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mistakebound._core import Complaint
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.base import Rule
+    from mistakebound.losses import Loss
+
+RULES: dict[str, type[Rule]] = {
+    "hedge": Exponential,
+    "anytime": Anytime,
+    "adahedge": AdaHedge,
+    "fixed-share": FixedShare,
+    "ml-ewa": MLEwa,
+    "ml-poly": MLPoly,
+    "boa": FixedBOA,
+    "boa-adaptive": BOA,
+    "ml-prod": MLProd,
+    "boa-observed": ObservedBOA,
+    "ml-prod-observed": ObservedMLProd,
+    "ogd": OGD,
+    "squint": Squint,
+}
+"""Rules on regrets, by the names that `engine_for` takes."""
+COMPILED = frozenset(RULES) - {"squint"}
+COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log", "given"})
+
+
+class CompiledEngine:
+    """One rule, one loss, one loop, in the core. Forecasts are numbers, one an expert."""
+
+    def __init__(
+        self, rule: str, parameters: Mapping[str, float], loss: Loss, prior: FloatArray, *, gradient: bool
+    ) -> None:
+        self.rule, self.loss = rule, loss
+        kind, tau = (loss.id.partition(":")[0], loss.tau) if isinstance(loss, Pinball) else (loss.id, 0.5)
+        kind = "absolute" if kind == "given" else kind  # the core is told those losses apart: `run_losses`
+        self.core = CoreMixture(rule, dict(parameters), kind, tau, gradient, _row(prior))
+
+    @property
+    def n(self) -> int:
+        """Number of experts."""
+        return self.core.experts()
+
+    @property
+    def sums(self) -> dict[str, FloatArray]:
+        """For each expert, over the rounds in which it was awake: see `SUMS`."""
+        return self.core.sums()
+
+    def join(self, prior: FloatArray) -> None:
+        """Let experts in at the end; ``prior`` is that of all."""
+        self.core.join(_row(prior))
+
+    def serve(self, x: FloatArray) -> Served:
+        """Mix forecasts; NaN is asleep."""
+        row = _row(x)
+        forecast, p, fault = self.core.serve(row)
+        if p is None or fault is not None:
+            raise self._error(fault or (0, 0, ""), row, np.nan, None)
+        awake = ~np.isnan(row)
+        return Served(np.where(awake, row, 0.0), awake, p, np.asarray(forecast))
+
+    def learn(self, served: Served, outcome: FloatArray | float) -> float:
+        """Learn from an outcome; return the learner's loss."""
+        row = np.where(served.awake, served.x, np.nan)
+        y = float(outcome)
+        if self.loss.id == "given":
+            losses, error = self.run_losses(row[None])
+            if error is not None:
+                raise StreamError(str(error).removeprefix("round 0: "))
+            return float(losses[0])
+        loss, fault = self.core.learn(row, float(served.forecast), y)
+        if fault is not None:
+            raise self._error(fault, row, y, None)
+        return loss
+
+    def run(self, A: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, StreamError | None]:
+        """Round after round, until one is refused: forecasts, losses, and why."""
+        if self.loss.id == "given":
+            losses, error = self.run_losses(A)
+            return losses, losses, error
+        rows, outcomes = _rows(A), _row(y)
+        forecasts, losses, fault = self.core.run(rows, outcomes)
+        if fault is None:
+            return forecasts, losses, None
+        return forecasts, losses, self._error(fault, rows[fault[0]], outcomes[fault[0]], fault[0])
+
+    def run_losses(self, L: FloatArray) -> tuple[FloatArray, StreamError | None]:
+        """Play losses, rounds × experts, NaN asleep: the learner's are the means by weight."""
+        rows = _rows(L)
+        losses, fault = self.core.run_losses(rows)
+        return losses, None if fault is None else loss_error(rows[fault[0]], fault[0], fault[2])
+
+    def weights(self) -> FloatArray:
+        """Weights if everybody is awake."""
+        return self.core.weights()
+
+    def _loss_of(self, forecast: float, y: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(self.loss.value(forecast, y))
+
+    def _error(self, fault: Complaint, row: FloatArray, y: float, number: int | None) -> StreamError:
+        _, k, kind = fault
+        forecasts, outcomes = row[None], np.array([y])
+        if kind in {"infinite forecast", "forecast domain", "infinite outcome", "outcome domain"}:
+            try:
+                if kind.endswith("forecast") or kind.startswith("forecast"):
+                    outcomes = np.ones(1)
+                self.loss.check(forecasts, outcomes, first_round=number or 0)
+            except StreamError as error:
+                return error if number is not None else StreamError(str(error).removeprefix("round 0: "))
+        message = {
+            "all asleep": "every expert is asleep",
+            "own loss": infinite_loss(math.inf, k if k < len(row) else None),
+            "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
+            "too small": too_small(k),
+        }.get(kind, too_large(k))
+        return StreamError(message, round=number)
+
+
+class LossEngine(Engine):
+    """The specification, which also plays losses that are given."""
+
+    def run_losses(self, L: FloatArray) -> tuple[FloatArray, StreamError | None]:
+        """Play losses, rounds × experts, NaN asleep: the learner's are the means by weight."""
+        rows, losses = _rows(L), np.zeros(len(L))
+        if not isinstance(self.forecaster, Mixture):
+            message = f"{type(self.forecaster).__name__} cannot learn from losses alone"
+            raise TypeError(message)
+        for number, row in enumerate(rows):
+            awake = ~np.isnan(row)
+            if not awake.any() or np.abs(row[awake]).max() > LARGEST:
+                return losses[:number], loss_error(row, number)
+            served = self.forecaster.serve(np.where(awake, row, 0.0), awake)
+            h = float(served.forecast)
+            noise = float(np.abs(served.x).max()) + abs(h)
+            if 0 < noise + abs(h) < LEAST_LOSS and not self.forecaster.rule.has_unit:
+                return losses[:number], loss_error(row, number, "too small")
+            losses[number] = h
+            r = without_rounding(h - served.x, awake, noise)
+            self.forecaster.rule.update(r, h)
+            for name, added in zip(SUMS, (r, r**2, served.x, awake * h, awake * 1.0), strict=True):
+                self.sums[name] += added
+        return losses, None
+
+
+def engine_for(
+    rule: str,
+    parameters: Mapping[str, float],
+    loss: Loss,
+    gradient: bool,  # noqa: FBT001 - in the order of the core
+    prior: FloatArray,
+) -> CompiledEngine | LossEngine:
+    """The core's engine for a rule of `RULES` if it has one, otherwise the specification. Forecasts are numbers.
+
+    Examples
+    --------
+    >>> from mistakebound.losses import Square
+    >>> engine = engine_for("ml-poly", {}, Square(), True, np.full(2, 0.5))
+    >>> forecasts, losses, _ = engine.run(np.array([[0.0, 1.0], [0.0, 1.0]]), np.array([1.0, 1.0]))
+    >>> [float(value) for value in forecasts], [float(value) for value in losses]
+    ([0.5, 1.0], [0.25, 0.0])
+    """
+    if rule in COMPILED and loss.id.partition(":")[0] in COMPILED_LOSSES:
+        return CompiledEngine(rule, parameters, loss, prior, gradient=gradient)
+    made: Any = RULES[rule]
+    return LossEngine(Mixture(made(prior, **parameters), loss, gradient=gradient), loss, prior)
+
+
+def loss_error(row: FloatArray, number: int, kind: str = "") -> StreamError:
+    """Why a row of losses was refused."""
+    if np.isnan(row).all():
+        return StreamError("every expert is asleep", round=number)
+    k = int(np.nanargmax(np.abs(row)))
+    if kind == "too small":
+        return StreamError(too_small(k), round=number)
+    message = (
+        f"the loss of expert {k} is {row[k]}; it must be at most {LARGEST:g} in size, or NaN for an expert who sleeps"
+    )
+    return StreamError(message, round=number)
+
+
+def _row(values: Any) -> FloatArray:
+    return np.ascontiguousarray(values, np.float64)
+
+
+def _rows(values: Any) -> FloatArray:
+    return np.ascontiguousarray(values, np.float64)

@@ -1,0 +1,184 @@
+"""What a ledger in JSON may say: every field by its type and range, then all of them against each other.
+
+A ledger that passes is one that the core and the certificates can work with: no index and no offset leads outside of
+an array. Whether it is true is for the replay of a certificate to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields as fields_of
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._support import schema
+from mistakebound._support.lazy import np
+from mistakebound._support.schema import need, refuse
+from mistakebound.data.labels import check_classes
+from mistakebound.errors import ModelError
+from mistakebound.rules.base import LARGEST
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.rules import Rule
+
+LEDGER = (*("counts", "rule", "n", "classes", "from_start", "named", "names", "predictions", "mistake_rounds", "kept"),)
+COUNTS = ("rounds", "false_positives", "false_negatives", "updates", "to_keep")
+KEPT = {
+    "rounds": "int64",
+    "labels": "int8",
+    "mistaken": "bool",
+    "indptr": "int64",
+    "index": "int64",
+    "value": "float64",
+}
+"""What is kept, and as what type of numpy."""
+MOST_FEATURES = 2**27
+"""By position: so many need no more than this number in the file, and a certificate takes some 10 bytes for each."""
+
+
+class Said(NamedTuple):
+    """A ledger that was read, field by field."""
+
+    counts: tuple[int, ...]
+    rule: Rule
+    n: int
+    classes: tuple[Any, Any]
+    from_start: bool
+    named: bool
+    names: list[str]
+    predictions: AnyArray | None
+    mistake_rounds: AnyArray | None
+    kept: dict[str, AnyArray]
+
+
+def read(text: Any) -> Said:
+    """The fields of a ledger; ModelError for one that is missing, unknown, out of range or in contradiction."""
+    data = schema.parse(text, "the ledger")
+    counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
+    counts = read_counts(counts)
+    rounds, mistaken = counts[0], counts[1] + counts[2]
+    rule = read_rule(rule)
+    named = schema.flag(named, "named")
+    names = schema.texts(names, "names", distinct=True)
+    need(named or not names, "names should be empty, because named is false", "names")
+    n = schema.whole(n, "n", 0, MOST_FEATURES) if not named else schema.whole(n, "n", len(names) + 1, len(names) + 1)
+    said = Said(
+        counts,
+        rule,
+        n,
+        read_classes(classes),
+        schema.flag(from_start, "from_start"),
+        named,
+        names,
+        _array(schema.optional(schema.wholes, predictions, "predictions", 0, 1, rounds), "bool"),
+        _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
+        read_kept(kept, rounds, len(names) if named else n, binary=rule.binary),
+    )
+    # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
+    # learn conjunctions.
+    ways = (False, True) if rule.binary else (False,)
+    compare(counts, rule, said.predictions, said.mistake_rounds, said.kept, ways=ways)
+    return said
+
+
+def read_counts(value: Any) -> tuple[int, ...]:
+    """The five totals."""
+    listed = schema.items(value, "counts", len(COUNTS))
+    counts = tuple(schema.whole(each, f"counts.{name}") for name, each in zip(COUNTS, listed, strict=True))
+    mistakes = counts[1] + counts[2]
+    need(mistakes <= counts[4] <= counts[0], "counts should have mistakes ≤ to_keep ≤ rounds", "counts")
+    return counts
+
+
+def read_rule(value: Any, path: str = "rule") -> Rule:
+    """A rule by its id, with all of its parameters, each in the range that its learner asks for."""
+    from mistakebound.rules import RULES  # noqa: PLC0415 - all of them, and only here
+
+    rule_id = value.get("id") if isinstance(value, dict) else None
+    kind = RULES[schema.text(rule_id, f"{path}.id", RULES)]
+    names = [field.name for field in fields_of(kind)]
+    given = dict(zip(names, schema.fields(value, "id", *names, path=path)[1:], strict=True))
+    return kind(**{name: _parameter(kind, name, each, f"{path}.{name}") for name, each in given.items()})
+
+
+def _parameter(kind: type[Rule], name: str, value: Any, path: str) -> Any:
+    if name not in kind.ranges:
+        return schema.flag(value, path)
+    allowed = kind.ranges[name]
+    found = float("inf") if value == "inf" and type(value) is str else schema.number(value, path)
+    if not allowed.includes(found):
+        refuse(path, allowed.numbers, value)
+    return found
+
+
+def read_classes(value: Any) -> tuple[Any, Any]:
+    """(negative, positive) label."""
+    labels = [schema.from_json(each, "classes") for each in schema.items(value, "classes", 2)]
+    try:
+        return check_classes(labels)
+    except ValueError as error:
+        raise ModelError(str(error), field="classes") from None
+
+
+def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[str, AnyArray]:
+    """The rounds that were kept, whose arrays fit each other."""
+    its_rounds, labels, mistaken, indptr, index, values = schema.fields(value, *KEPT, path="kept")
+    size = len(schema.rising(its_rounds, "kept.rounds", rounds - 1))
+    for place, each in enumerate(schema.items(labels, "kept.labels", size)):
+        if type(each) is not int or each not in (-1, 1):
+            refuse(f"kept.labels[{place}]", "1 or -1", each)
+    schema.flags(mistaken, "kept.mistaken", size)
+    stored = len(schema.wholes(index, "kept.index", 0, features - 1))
+    schema.numbers(values, "kept.value", -LARGEST, LARGEST, stored)
+    schema.wholes(indptr, "kept.indptr", 0, stored, size + 1)
+    cuts = indptr[0] == 0 and indptr[-1] == stored and all(a <= b for a, b in pairwise(indptr))
+    need(cuts, f"kept.indptr should rise from 0 to {stored}, the length of kept.index", "kept.indptr")
+    need(not binary or set(values) <= {0, 1}, "kept.value should be 0 and 1 only, because of this rule", "kept.value")
+    given = (its_rounds, labels, mistaken, indptr, index, values)
+    return {name: np.array(each, kind) for (name, kind), each in zip(KEPT.items(), given, strict=True)}
+
+
+def _array(values: list[int] | None, kind: str) -> AnyArray | None:
+    return None if values is None else np.array(values, kind)
+
+
+def compare(
+    counts: tuple[int, ...],
+    rule: Rule,
+    predictions: AnyArray | None,
+    mistake_rounds: AnyArray | None,
+    kept: Mapping[str, AnyArray],
+    *,
+    ways: tuple[bool, ...],
+) -> None:
+    """Compare counts, predictions, mistakes and what is kept: they tell of the same rounds.
+
+    ``ways`` says whether labels that are kept may be those of the counts (False), or their negations (True); all of
+    them must fit one way.
+    """
+    _, false_positives, false_negatives, updates, to_keep = counts
+    mistakes = false_positives + false_negatives
+    if predictions is not None and mistake_rounds is not None:
+        positive = np.count_nonzero(predictions[mistake_rounds])
+        need(positive == false_positives, "predictions at mistake_rounds contradict counts", "predictions")
+    found, size = kept["rounds"][kept["mistaken"]], len(kept["rounds"])
+    need(size <= to_keep, f"counts.to_keep should be at least {size}, the rounds that are kept", "counts.to_keep")
+    need(len(found) <= mistakes, "kept.mistaken marks more mistakes than counts has", "kept.mistaken")
+    if mistake_rounds is not None:
+        # What is kept is a prefix of the rounds to keep, and its mistakes a prefix of all.
+        same = np.array_equal(found, mistake_rounds[: len(found)])
+        need(same, "mistake_rounds contradicts kept.rounds and kept.mistaken", "mistake_rounds")
+    if predictions is not None:
+        predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
+        ways = tuple(flip for flip in ways if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
+        need(ways, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
+    if size < to_keep:
+        return
+    need(len(found) == mistakes, "kept.mistaken marks fewer mistakes than counts has", "kept.mistaken")
+    on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
+    counted = {False: false_positives, True: false_negatives}
+    need(any(counted[flip] == on_negative for flip in ways), "kept.labels contradict counts", "kept.labels")
+    learned = on_negative if rule.id == "elimination" else to_keep  # elimination never adds a variable
+    need(updates == learned, f"counts.updates should be {learned}", "counts.updates")

@@ -1,0 +1,205 @@
+"""Fixed Share's certificate is the theorem's: exp-concave losses add nothing, and sequences of experts are checked."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mistakebound as mb
+from mistakebound import experts
+from mistakebound.aggregation import exponential
+from mistakebound.aggregation.mixture import Mixture
+from mistakebound.aggregation.reference import Engine
+from mistakebound.bounds import regret as regret_bounds
+from mistakebound.certificates.regret_certificate import RegretCertificate
+from mistakebound.theorems import sequences
+
+
+def turns(rounds: int = 120, n: int = 3, parts: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Each expert in turn is exact, the others guess."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(rounds) < 0.5).astype(float)
+    A = rng.random((rounds, n))
+    for k, part in enumerate(np.array_split(np.arange(rounds), parts)):
+        A[part, k % n] = y[part]
+    return A, y
+
+
+def share(**told: Any) -> experts.FixedShare:
+    return experts.FixedShare(**{"eta": 0.5, "alpha": 0.02, "gradient": False, **told})
+
+
+def test_one_expert_beside_the_formula() -> None:
+    """The square loss in [0, 1] is exp-concave at 1/2: nothing is added."""
+    learner = share(alpha=0.01)
+    learner.run([[0.2, 0.5]] * 500, [1] * 500)
+    found = learner.certify()
+    assert found.bound == pytest.approx(mb.bounds.fixed_share(2, eta=0.5, alpha=0.01, rounds=500))
+    assert any("exp-concave at η = 0.5" in p.statement and p.holds for p in found.premises)
+    assert found.sequence is not None
+    assert found.sequence.switches == 0
+    assert "no sequence with up to 10 switches did better" in str(found)
+
+
+@pytest.mark.parametrize(("told", "high"), [({}, 2.0), ({"loss": "absolute"}, 1.0), ({"gradient": True}, 1.0)])
+def test_other_losses_pay_for_each_round(told: dict[str, Any], high: float) -> None:
+    """Not exp-concave there: Σ min(s, ηs²/8) is added to both bounds, and no premise fails for it."""
+    A, y = turns()
+    learner = share(**told)
+    ledger = learner.run(high * A, high * y)
+    found = learner.certify()
+    r = ledger.replay()[2]
+    spread = r.max(axis=1) - r.min(axis=1)
+    added = np.minimum(spread, 0.5 * spread**2 / 8).sum()
+    assert added > 0.5
+    assert found.status in {"holds", "vacuous"}
+    assert found.bound == pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120) + added)
+    assert found.sequence is not None
+    allowed = regret_bounds.fixed_share(3, 0.5, 0.02, 120, found.sequence.switches) + added
+    assert found.sequence.bound == pytest.approx(allowed)
+
+
+def test_the_sequence_is_the_best_of_all() -> None:
+    """By hand: every sequence of 7 rounds and 3 experts, by its number of switches."""
+    A, y = turns(7, seed=3)
+    learner = share()
+    ledger = learner.run(A, y)
+    losses = (A - y[:, None]) ** 2
+    least = dict.fromkeys(range(7), math.inf)
+    for path in itertools.product(range(3), repeat=7):
+        switches = sum(a != b for a, b in itertools.pairwise(path))
+        least[switches] = min(least[switches], losses[np.arange(7), path].sum())
+    found = learner.certify().sequence
+    assert found is not None
+    assert found.most == 6
+    assert found.regret == pytest.approx(ledger.total_loss - least[found.switches])
+    assert found.bound == pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 7, found.switches))
+    # that with the largest part of its bound, of those that switch
+    parts = {
+        k: (ledger.total_loss - min(least[s] for s in range(k + 1))) / regret_bounds.fixed_share(3, 0.5, 0.02, 7, k)
+        for k in range(1, 7)
+    }
+    assert found.regret / found.bound == pytest.approx(max(parts.values()))
+
+
+def test_a_sequence_that_switches_is_told() -> None:
+    learner = share()
+    ledger = learner.run(*turns())
+    found = learner.certify()
+    assert found.status == "holds"
+    assert found.sequence == sequences.Turns(
+        2, pytest.approx(ledger.total_loss), pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120, 2)), 10
+    )
+    assert "✓ best sequence with 2 switches: regret " in str(found)
+    assert RegretCertificate.from_json(found.to_json()) == found
+
+
+def test_a_prior_is_that_of_the_first_expert() -> None:
+    A, y = turns()
+    learner = share(prior=[1, 2, 7])
+    learner.run(A, y)
+    found = learner.certify().sequence
+    assert found is not None
+    assert found.switches == 2  # it begins with expert 0
+    start = math.log(10) - math.log(3)
+    assert found.bound == pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120, 2) + start / 0.5)
+
+
+@pytest.mark.parametrize("prior", [[90, 1, 1], [1, 90, 1], [1, 1, 90]])
+def test_with_a_prior_no_sequence_is_nearer_to_its_bound(prior: list[float]) -> None:
+    """By hand: of all that switch as often, each with the prior of its own first expert."""
+    A, y = turns(6, seed=5)
+    learner = share(prior=prior)
+    ledger = learner.run(A, y)
+    losses = (A - y[:, None]) ** 2
+    found = learner.certify().sequence
+    assert found is not None
+    room = [
+        regret_bounds.fixed_share(3, 0.5, 0.02, 6, found.switches, prior[path[0]] / 92)
+        - (ledger.total_loss - losses[np.arange(6), path].sum())
+        for path in itertools.product(range(3), repeat=6)
+        if sum(a != b for a, b in itertools.pairwise(path)) == found.switches
+    ]
+    assert found.bound - found.regret == pytest.approx(min(room))
+
+
+class Stubborn(exponential.FixedShare):
+    """Says that it shares, and does not."""
+
+    def learn(self, r: Any, h: float) -> None:
+        alpha, self.alpha = self.alpha, 0.0
+        super().learn(r, h)
+        self.alpha = alpha
+
+
+def test_only_sequences_show_that_nothing_was_shared() -> None:
+    """Against one expert the bound holds."""
+
+    class Broken(experts.FixedShare):
+        def _make(self, prior: Any) -> Engine:
+            return Engine(Mixture(Stubborn(prior, 0.5, 0.02), self._loss, gradient=False), self._loss, prior)
+
+    A, y = turns(600, parts=2)
+    learner = Broken(eta=0.5, alpha=0.02, gradient=False)
+    learner.run(A, y)
+    found = learner.certify()
+    assert found.regret < found.bound
+    assert found.status == "violated"
+    assert found.sequence is not None
+    assert found.sequence.regret > found.sequence.bound
+    assert "✗ best sequence with 1 switch: " in str(found)
+
+
+def test_too_much_is_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, y = turns()
+    learner = share()
+    learner.run(A, y)
+    monkeypatch.setattr(sequences, "STEPS", 120 * 3 * 4)
+    few = learner.certify().sequence
+    assert few is not None
+    assert few.most == 4
+    monkeypatch.setattr(sequences, "STEPS", 120 * 3 - 1)
+    found = learner.certify()
+    assert (found.status, found.sequence) == ("holds", None)
+    assert "no sequence with switches was checked: 120 rounds × 3 experts are above 359" in str(found)
+    assert RegretCertificate.from_json(found.to_json()) == found
+
+
+def test_without_a_share_there_is_one_expert_only() -> None:
+    learner = share(alpha=0.0)
+    learner.run(*turns(20))
+    found = learner.certify()
+    assert found.sequence is None
+    assert "α = 0" in found.note
+    assert found.bound == pytest.approx(2 * math.log(3))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_large_share_sleep_and_newcomers(seed: int) -> None:
+    """Never violated; who has not come yet is not followed."""
+    rng = np.random.default_rng(seed)
+    A, y = turns(80, 4, 8, seed)
+    learner = share(alpha=rng.choice([0.001, 0.1, 0.95]), prior={"a": 9, "c": 1})
+    for t, row in enumerate(A):
+        said = dict(zip("abcd", row, strict=True))
+        if t < 40:
+            del said["d"], said["c"]
+        learner.learn_one({who: value for who, value in said.items() if who == "a" or rng.random() < 0.7}, y[t])
+    found = learner.certify()
+    assert found.status in {"holds", "vacuous"}
+    assert found.sequence is not None
+    assert found.sequence.regret <= found.sequence.bound
+
+
+def test_a_prior_in_the_formula() -> None:
+    assert regret_bounds.fixed_share(4, 1, 0.5, 3, 1, prior=0.25) == pytest.approx(
+        regret_bounds.fixed_share(4, 1, 0.5, 3, 1)
+    )
+    assert regret_bounds.fixed_share(4, 2, 0.5, 3, prior=1) == pytest.approx(math.log(2))
+    for prior in (0, 1.1, math.nan):
+        with pytest.raises(ValueError, match="prior must be"):
+            regret_bounds.fixed_share(4, 1, 0.5, 3, 1, prior)

@@ -1,0 +1,168 @@
+"""Every learner on the same stream, in one reading of it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from files import call
+
+import mistakebound as mb
+from mistakebound._support.signals import uninterrupted
+from mistakebound.cli.compare import VARIANTS, Contender
+from mistakebound.cli.making import LEARNERS
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Path:
+    """300 rows of 0/1 features: the label is whether feature 1 or 2 is there."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "stream.svm"
+    rows = [sorted(rng.choice(20, rng.integers(1, 5), replace=False) + 1) for _ in range(300)]
+    path.write_text("".join(f"{int(x[0] <= 2)} " + " ".join(f"{i}:1" for i in x) + "\n" for x in rows))
+    return path
+
+
+@pytest.mark.parametrize("block", [200, 1 << 20])
+def test_each_learner_does_what_it_does_alone(block: int, stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The options that are shown, given to run, make the same mistakes; ranked; every learner is there."""
+    monkeypatch.setattr("mistakebound.data.blocks.BLOCK", block)
+    found = json.loads(call("compare", stream, "--json"))
+    assert found["rounds"] == 300
+    assert found["not_counted"] == []
+    assert len(found["learners"]) == len(VARIANTS)
+    assert {each["options"].split()[1] for each in found["learners"]} == set(LEARNERS)
+    counts = [each["mistakes"] for each in found["learners"]]
+    assert counts == sorted(counts)
+    for each in found["learners"]:
+        alone = json.loads(call("run", stream, "--json", *each["options"].split()))
+        assert (each["mistakes"], each["rate"]) == (alone["mistakes"], alone["rate"])
+        assert found["majority_mistakes"] == alone["majority_mistakes"]
+        assert found["bytes"] == alone["bytes"]
+    shown = call("compare", stream)
+    assert [line.split("  ")[-1] for line in shown.splitlines()[1 : 1 + len(VARIANTS)]] == [
+        each["options"].removeprefix("--learner ") for each in found["learners"]
+    ]
+
+
+def test_the_file_is_read_once(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many learners there are; standard input is enough, for it cannot be read twice."""
+    whole, readings = mb.Source.parts, []
+
+    def counted(self: mb.Source) -> Iterator[Any]:
+        readings.append(self)
+        return whole(self)
+
+    monkeypatch.setattr(mb.Source, "parts", counted)
+    first = json.loads(call("compare", stream, "--json"))
+    assert len(readings) == 1
+    again = json.loads(call("compare", "-", "--json", text=stream.read_text()))
+    assert [each["mistakes"] for each in again["learners"]] == [each["mistakes"] for each in first["learners"]]
+
+
+def test_last_half(tmp_path: Path) -> None:
+    """A stream that is easy in its second half: nobody but Winnow's kin errs there."""
+    path = tmp_path / "x.svm"
+    path.write_text("".join(f"{k % 2} {k % 2 + 1}:1\n" for k in range(100)))
+    found = {each["options"]: each for each in json.loads(call("compare", path, "--json"))["learners"]}
+    assert found["--learner perceptron"]["mistakes"] == 1
+    assert found["--learner perceptron"]["late_rate"] == 0
+    assert found["--learner normalized-winnow --eta 0.1"]["late_rate"] == 0.5  # no weight of it is ever negative
+
+
+def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None:
+    """With the reason, also if it comes late; the others go on to the end."""
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:1\n0 2:1\n" * 50 + "1 1:0.5\n" + "0 2:1\n" * 9)
+    found = json.loads(call("compare", path, "--json"))
+    assert found["rounds"] == 110
+    refused = {each["options"].split()[1]: each["reason"] for each in found["not_counted"]}
+    assert set(refused) == {"winnow", "elimination"}
+    assert refused["winnow"] == f"{path}:101: feature 1 is 0.5; this rule needs every value to be 0 or 1"
+    output = call("compare", path)
+    assert "not for this stream:" in output
+    assert f"  elimination: {path}:101: feature 1" in output
+
+
+def test_bounds(stream: Path, tmp_path: Path) -> None:
+    """That of Elimination is known at once if it never erred on a positive example; the others with --certify."""
+    simple = json.loads(call("compare", stream, "--json"))["learners"]
+    assert {each["options"] for each in simple if each["bound"] is not None} == {"--learner elimination"}
+    (own,) = (each for each in simple if each["bound"] is not None)
+    assert own["mistakes"] <= own["bound"] == 20
+    for each in json.loads(call("compare", stream, "--json", "--certify"))["learners"]:
+        assert each["status"] in ("holds", "vacuous", "does not apply")
+        assert (each["bound"] is None) == (each["status"] == "does not apply")
+        assert each["bound"] is None or each["mistakes"] <= each["bound"] * (1 + 1e-9)
+    path = tmp_path / "never.svm"
+    path.write_text("0 1:1\n1 1:1\n")  # no disjunction: Elimination errs on a positive example
+    assert all(each["bound"] is None for each in json.loads(call("compare", path, "--json"))["learners"])
+
+
+def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
+    """A bad line ends the reading for all, after what came before was ranked; so does a label that nobody can take."""
+    with stream.open("a") as file:
+        file.write("broken\n")
+    output = call("compare", stream, fails=1)
+    assert "300 rounds" in output
+    assert "stream.svm:301:1: " in output
+    assert "300 rounds" in call("compare", stream, "--skip-bad", 1)
+    third = tmp_path / "third.svm"
+    third.write_text("1 1:1\n2 1:1\n3 1:1\n")
+    assert "third.svm:3: label 3 is a third one beside 1 and 2 (of a file, --positive" in call(
+        "compare", third, fails=1
+    )
+    assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3
+    (tmp_path / "empty").write_text("")
+    assert "there are no examples" in call("compare", tmp_path / "empty", fails=1)
+
+
+def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However early it comes: all learners are ranked by the same rounds."""
+    learn = Contender.learn
+
+    def interrupted(self: Contender, part: Any) -> None:
+        learn(self, part)
+        if "pnorm" in self.name and self.curve.rounds > 100:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Contender, "learn", interrupted)
+    monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 500)
+    monkeypatch.setattr(uninterrupted, "asked", False)
+    found = json.loads(call("compare", stream, "--json", fails=130).split("stopped by Ctrl-C")[0])
+    assert 100 < found["rounds"] < 300
+    for each in found["learners"]:
+        assert each["mistakes"] == pytest.approx(each["rate"] * found["rounds"])
+
+
+def test_interrupt_ends_with_the_table(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = mb.Source.parts
+
+    def interrupted(self: mb.Source) -> Iterator[Any]:
+        yield next(whole(self))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(mb.Source, "parts", interrupted)
+    monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 500)
+    assert "perceptron --bias 1" in call("compare", stream, fails=130)
+
+
+def test_picture(stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PNG; without matplotlib, a sentence before anything is read."""
+    call("compare", stream, "--plot", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    from mistakebound.viz.plot import curves
+
+    figure = curves({"a": [(0, 0), (1, 1), (10, 4)], "b": [(0, 0), (1, 0), (10, 1000)]})
+    (axes,) = figure.axes
+    assert [line.get_xydata().tolist() for line in axes.lines] == [[[1, 1], [10, 4]], [[1, 0], [10, 1000]]]
+    assert axes.get_ylim()[0] == 0
+    assert axes.get_ylim()[1] >= 1000
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert "pip install 'mistakebound[plot]'" in call("compare", stream, "--plot", tmp_path / "y.png", fails=1)

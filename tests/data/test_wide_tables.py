@@ -1,0 +1,78 @@
+"""Tables with very many columns. A cost that is quadratic in the columns would take minutes at this size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from mistakebound._core import parse_table
+from mistakebound.cli.advice import Wanted, advice_of, distinct
+from mistakebound.cli.advisers import grouped
+from mistakebound.data.columns import read_columns
+from mistakebound.data.table_header import separator_of
+from mistakebound.hindsight.oracles import best_linear
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDE = 200_000
+NAMES = [f"column{number}" for number in range(WIDE)]
+
+
+def wide_table(last: str) -> bytes:
+    return f"{','.join(NAMES)}\n{','.join(['1'] * (WIDE - 1))},{last}\n".encode()
+
+
+def test_a_header_of_many_columns() -> None:
+    ignored = NAMES[: WIDE // 2]
+    rows, bads, columns = parse_table(wide_table("2"), label=NAMES[-1], ignore=ignored)
+    assert not bads
+    assert columns == NAMES
+    ((label, features, line),) = rows
+    assert (label, len(features), line) == ("2", WIDE // 2 - 1, 2)
+
+
+def test_two_of_many_columns_have_one_name() -> None:
+    with pytest.raises(ValueError, match="'column7' is the name of two columns"):
+        parse_table(f"{','.join(NAMES)},column7\n".encode())
+
+
+def test_a_header_is_known_by_many_columns() -> None:
+    assert separator_of(wide_table("2"), ";", NAMES) == ","
+
+
+def test_many_columns_are_read_and_found_by_name(tmp_path: Path) -> None:
+    file = tmp_path / "wide.csv"
+    file.write_bytes(wide_table("2"))
+    frame = read_columns(file, NAMES, table={"header": True})
+    assert frame.names == NAMES
+    assert frame.column(NAMES[-1]).tolist() == [2.0]
+    assert frame.name(str(WIDE)) == NAMES[-1]
+    with pytest.raises(ValueError, match="no column 'colum'") as error:
+        frame.name("colum")
+    assert len(str(error.value)) < 1000
+    ignored = Wanted(ignore=(",".join(NAMES[: WIDE // 2]),))
+    advice = advice_of(frame, NAMES[-1], ignored)
+    assert advice.names == NAMES[WIDE // 2 : -1]
+    chosen = advice_of(frame, NAMES[-1], Wanted(experts=NAMES[:-1]))
+    assert np.array_equal(chosen.said, np.ones((1, WIDE - 1)))
+
+
+def test_names_and_classes_of_many_columns() -> None:
+    assert distinct(NAMES) == NAMES
+    with pytest.raises(ValueError, match="'column3' is named twice"):
+        distinct([*NAMES, "column3"])
+    whole, partly = grouped([f"{name}_{each}" for name in NAMES for each in "ab"] + ["only_a"], ["a", "b"])
+    assert list(whole) == NAMES
+    assert partly == ["only_a"]
+
+
+def test_the_best_linear_combination_of_far_more_experts_than_rounds() -> None:
+    """Its cost must not be cubic in the experts: weights lie in the span of the three rounds."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(3, 20_000)) * 10.0 ** rng.integers(-3, 4, 20_000), rng.normal(size=3)
+    best = best_linear(rows, y)
+    assert best.weights == pytest.approx(np.linalg.pinv(rows) @ y, rel=1e-6, abs=1e-12)
+    assert best.total < 1e-20

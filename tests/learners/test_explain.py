@@ -1,0 +1,175 @@
+"""Explanations: what each feature adds to a score, for every rule and format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from files import call
+
+import mistakebound as mb
+from mistakebound._support.escaping import escaped
+from mistakebound.learners.explain import CONSTANT, Features, explanations
+
+LEARNERS: list[Any] = [
+    lambda: mb.Perceptron(bias=0.5),
+    lambda: mb.Winnow(threshold=6.0, bias=1.0),
+    lambda: mb.Elimination(),
+    lambda: mb.NormalizedWinnow(eta=0.3),
+    lambda: mb.NormalizedWinnow(eta=float("inf"), bias=1.0),
+    lambda: mb.BalancedWinnow(bias=2.0, update_margin=0.01),
+    lambda: mb.PNormPerceptron(p=5, bias=-1.0),
+]
+
+
+def write(folder: Path, format: str, rows: int = 80) -> Path:  # noqa: A002
+    """On/off features a..h of which the first decides, in one of the formats."""
+    rng = np.random.default_rng(1)
+    path = folder / f"stream.{format}"
+    lines = ["a,b,c,d,e,f,g,h,y\n"] if format == "csv" else []
+    for _ in range(rows):
+        on = sorted(rng.choice(8, 4, replace=False).tolist())
+        label = int(0 in on)
+        lines.append(
+            {
+                "svm": f"{label} " + " ".join(f"{i + 1}:1" for i in on) + "\n",
+                "vw": f"{label} | " + " ".join("abcdefgh"[i] for i in on) + "\n",
+                "csv": ",".join("1" if i in on else "0" for i in range(8)) + f",{label}\n",
+                "json": json.dumps({"label": label} | {"abcdefgh"[i]: 1 for i in on}) + "\n",
+            }[format]
+        )
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+@pytest.mark.parametrize("format", ["svm", "vw", "csv", "json"])
+def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) -> None:  # noqa: A002
+    """To float32 rounding, in order of size, with the constant feature; also for features that were never seen."""
+    source = mb.Source(write(tmp_path, format), label="y" if format == "csv" else None)
+    learner = make()
+    learner.run(source)
+    found = list(explanations(learner, source))
+    assert len(found) == 80
+    scores = np.concatenate([scores for scores, _ in learner.score_parts(source)])
+    for each, score in zip(found, scores, strict=True):
+        assert each.score == score
+        sizes = [abs(one.adds) for one in each.contributions]
+        assert sizes == sorted(sizes, reverse=True)
+        assert sum(one.adds for one in each.contributions) == pytest.approx(score, rel=1e-5, abs=1e-6 * sum(sizes))
+        assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
+        assert (CONSTANT in [one.feature for one in each.contributions]) == bool(learner.ledger_.rule.bias)
+    new = tmp_path / "new"
+    texts = {
+        "svm": "1 1:1 99:1\n",
+        "vw": "| a zz\n",
+        "json": '{"a": 1, "zz": 1}\n',
+        "csv": "a,b,c,d,e,f,g,h,zz\n1,0,0,0,0,0,0,0,1\n",
+    }
+    new.write_text(texts[format])
+    (one,) = explanations(learner, mb.Source(new))
+    assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
+    assert sum(each.adds for each in one.contributions) == pytest.approx(one.score, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("make", LEARNERS)
+def test_a_file_and_an_array_give_the_same_weights(make: Any, tmp_path: Path) -> None:
+    """And scores on normalised weights: the first features of a file count in the normaliser, too."""
+    X = np.eye(8)[[0, 1, 2, 3, 4, 5, 6, 7, 0, 0]] + np.eye(8)[[7, 7, 7, 7, 7, 7, 7, 0, 7, 7]]
+    y = np.array([1, 0, 0, 0, 0, 0, 0, 1, 1, 1])
+    path = tmp_path / "x.svm"
+    path.write_text(
+        "".join(
+            f"{label} " + " ".join(f"{i + 1}:1" for i in np.flatnonzero(x)) + "\n"
+            for x, label in zip(X, y, strict=True)
+        )
+    )
+    learner, other = make(), make()
+    for parameters in (learner, other):
+        if hasattr(parameters, "update_margin"):
+            parameters.update_margin = 0.0  # so that the two learn from the same rounds
+    learner.run(mb.Source(path))
+    other.run(X, y)
+    assert np.array_equal(learner.weights_, other.weights_)
+    assert [learner.score_one(x) for x in X] == [other.score_one(x) for x in X]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "target"),
+    [({"target": "conjunction"}, lambda x: x[0] * x[1]), ({"complements": True}, lambda x: 1 - x[0])],
+)
+def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], target: Any, tmp_path: Path) -> None:
+    """A conjunction is the negation of what the rule sees; its features are called so."""
+    X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 1]] * 4, float)
+    y = np.array([target(x) for x in X])
+    learner = mb.Winnow(**parameters)
+    learner.run(X, y)
+    path = tmp_path / "x.svm"
+    path.write_text("1 1:1 2:1\n0 1:1\n0 3:1\n")
+    rows = [[1, 1, 0], [1, 0, 0], [0, 0, 1]]
+    predicted = np.concatenate([labels for _, labels in learner.score_parts(mb.Source(path))])
+    assert predicted.tolist() == learner.predict(rows).tolist() == [target(x) for x in rows]
+    found = list(explanations(learner, mb.Source(path)))
+    assert [each.prediction for each in found] == predicted.tolist()
+    for each in found:
+        assert sum(one.adds for one in each.contributions) == pytest.approx(each.score)
+    assert "not 3" in [one.feature for one in found[0].contributions]
+    assert Features(learner).largest(1)[0][0].split()[-1] in "012"
+    path.write_text("1 1:0.5\n")
+    with pytest.raises(mb.StreamError, match="x.svm:1: feature 1 is 0.5; this rule needs"):
+        list(learner.score_parts(mb.Source(path)))
+
+
+def test_explain_command(tmp_path: Path) -> None:
+    """In words and as JSON; the features that are not listed are summed up."""
+    path, model = write(tmp_path, "vw"), tmp_path / "m.mb"
+    call("run", path, "--learner", "perceptron", "--bias", 1, "--save", model)
+    lines = call("explain", model, path, "--line", 5, "--top", 2).splitlines()
+    (found,) = explanations(mb.load(model), mb.Source(path), 5)
+    assert lines[0] == f"{path}:5: predicted {found.prediction}, truly {found.label}"
+    assert lines[1].startswith(f"score {found.score:.6g} ")
+    assert lines[3].split() == [f"{x:.6g}" for x in (found.contributions[0].adds, found.contributions[0].value)] + [
+        f"{found.contributions[0].weight:.6g}",
+        found.contributions[0].feature,
+    ]
+    assert lines[-1].endswith("(3 more features)")
+    assert call("explain", model, path).count("predicted") == 3
+    for line in call("explain", model, path, "--json", "--first", 80, "--top", 1).splitlines():
+        told = json.loads(line)
+        assert told["features"][0]["adds"] + told["rest"] == pytest.approx(told["score"])
+    assert "no example begins in line 81" in call("explain", model, path, "--line", 81, fails=1)
+    assert "by names" in call("explain", model, write(tmp_path, "svm"), fails=1)
+
+
+def test_weights_command(tmp_path: Path) -> None:
+    """The constant feature, the file's own numbers, and JSON."""
+    path, model = write(tmp_path, "svm"), tmp_path / "m.mb"
+    call("run", path, "--learner", "perceptron", "--bias", 1, "--save", model)
+    learner = mb.load(model)
+    lines = [line.split() for line in call("weights", model, "--top", 3).splitlines()]
+    assert lines[0] == [f"{learner.intercept_:.6g}", CONSTANT]
+    assert len(lines) == 4
+    assert lines[1][1] == str(1 + int(np.argmax(np.abs(learner.weights_))))
+    assert call("weights", model, "--zero-based").split()[3] == str(int(lines[1][1]) - 1)
+    told = json.loads(call("weights", model, "--json", "--top", 0))
+    assert told["intercept"] == learner.intercept_
+    assert told["features"] == len(told["weights"]) == 8
+    assert dict(map(tuple, told["weights"])) == {str(i + 1): w for i, w in enumerate(learner.weights_.tolist())}
+    arrays = mb.Perceptron()
+    arrays.run([[1.0, 0.0]], [-1])
+    arrays.save(model)
+    assert call("weights", model, "--top", 1).split() == ["-1", "0"]  # columns of an array count from 0
+
+
+def test_names_cannot_play_tricks_on_a_terminal(tmp_path: Path) -> None:
+    """What cannot be printed is escaped; what can stays as it is."""
+    assert escaped("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
+    assert escaped("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
+    path, model = tmp_path / "x.vw", tmp_path / "m.mb"
+    path.write_text("0 | \x1b[31mred\n")
+    call("run", path, "--learner", "perceptron", "--save", model)
+    assert call("weights", model).split() == ["-1", "\\x1b[31mred"]
+    assert "\x1b" not in call("explain", model, path)

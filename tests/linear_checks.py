@@ -1,0 +1,117 @@
+"""Learners by the ids of their rules, and the checks that rules and their mutants go through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from games import nonzeros, play
+
+import mistakebound as mb
+from mistakebound.rules import RULES, Rule
+from mistakebound.rules.reference import ReferenceGame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from traces import Trace
+
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.rules import Rule
+
+
+LEARNERS: dict[str, Callable[..., Any]] = {
+    "perceptron": mb.Perceptron,
+    "winnow": lambda theta=None, **p: mb.Winnow(threshold=theta, **p),
+    "normalized-winnow": mb.NormalizedWinnow,
+    "balanced-winnow": mb.BalancedWinnow,
+    "pnorm": mb.PNormPerceptron,
+    "elimination": mb.Elimination,
+}
+
+
+def check_trace(trace: Trace, make: Callable[..., Rule]) -> None:
+    """The reference does exactly what was worked by hand."""
+    rule = make(**trace.parameters)
+    X, y = zip(*trace.rounds, strict=True)
+    game = play(rule, X, y)
+    assert "".join("+" if p else "-" for p in game.predictions) == trace.predictions
+    assert (*game.z, game.bias_z)[: len(trace.z)] == trace.z
+    for x, score in trace.scores.items():
+        again = ReferenceGame(rule, len(x))
+        for row, label in trace.rounds:
+            again.round(nonzeros(row), 1 if label > 0 else -1)
+        assert again.score(nonzeros(x)) == pytest.approx(score, abs=1e-6)
+
+
+OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "perceptron": [{}, {"bias": 1.0}, {"update_margin": 2.0}, {"update_margin": 0.5, "bias": -0.3}],
+    "winnow": [
+        {"theta": 5.0},
+        {"theta": 5.0, "strict": True},
+        {"alpha": 1.3, "theta": 7.0},
+        {"theta": 5.0, "bias": 1.0},
+    ],
+    "normalized-winnow": [
+        {"eta": 0.3},
+        {"eta": 40.0, "bias": 0.5},
+        {"eta": math.inf},
+        {"eta": 0.3, "update_margin": 0.1},
+        {"eta": math.inf, "bias": 1.0, "update_margin": 0.1},
+    ],
+    "balanced-winnow": [
+        {"eta": 0.1},
+        {"eta": 40.0},
+        {"eta": math.inf},
+        {"eta": 0.2, "update_margin": 0.1, "bias": 1.0},
+    ],
+    "pnorm": [{"p": 2.0}, {"p": 3.7}, {"p": 200.0, "bias": 1.0}, {"p": 6.0, "update_margin": 0.5}],
+    "elimination": [{}],
+}
+
+
+def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]]:
+    """Streams that nothing separates, real-valued, ±1 and 0/1, for every option of a rule."""
+    rng = np.random.default_rng(7)
+    n, rounds = 13, 150
+    u = rng.standard_normal(n)
+    binary = (rng.random((rounds, n)) < 0.3).astype(float)
+    kinds = (
+        [binary]
+        if RULES[rule].binary
+        else [
+            rng.standard_normal((rounds, n)) * (rng.random((rounds, n)) < 0.7),
+            rng.choice([-1.0, 1.0], (rounds, n)),
+            binary,
+        ]
+    )
+    made = []
+    for X in kinds:
+        y = np.where(X @ u >= 0, 1, -1)
+        y[rng.random(rounds) < 0.1] *= -1
+        made += [(parameters, X, y) for parameters in OPTIONS[rule]]
+    return made
+
+
+def check_parity(
+    rule: str, parameters: dict[str, Any], X: np.ndarray, y: np.ndarray, make: Callable[..., Rule]
+) -> None:
+    """Predictions, z, scores and the number of updates are identical."""
+    learner = LEARNERS[rule](classes=(-1, 1), **parameters)
+    ledger = learner.run(X, y)
+    game = ReferenceGame(make(**parameters), X.shape[1])
+    predictions = [game.round(nonzeros(x), int(label)) for x, label in zip(X, y, strict=True)]
+    assert np.array_equal(ledger.predictions == 1, predictions)
+    z, bias_z = learner._life.engine.z()
+    assert z.tolist() == game.z
+    assert bias_z == game.bias_z
+    assert ledger.updates == game.updates
+    for x in X[:10]:
+        assert learner.score_one(x) == game.score(nonzeros(x))

@@ -1,0 +1,78 @@
+"""The tests of the rules are themselves tested: every deliberate mutant must be caught, and no true rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from linear_checks import check_parity, check_trace, streams_for
+from mutants import MUTANTS, Mutant
+from planted import Planted, games_of, planted
+from traces import TRACES
+
+from mistakebound.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.rules import Rule
+
+
+@cache
+def cases() -> list[Planted]:
+    return planted()
+
+
+def red(check: Callable[[], None]) -> bool:
+    """Whether a check fails; arithmetic that breaks down counts as failing."""
+    try:
+        with np.errstate(all="ignore"):
+            check()
+    except (AssertionError, ArithmeticError, ValueError):
+        return True
+    return False
+
+
+def bound_only(case: Planted, make: Callable[..., Rule]) -> None:
+    assert len(games_of(case, make).steps) <= case.bound * (1 + 1e-9)
+
+
+def caught_by(rule: str, make: Callable[..., Rule]) -> set[str]:
+    """Which of the three kinds of test go red for a rule."""
+    mine = [case for case in cases() if case.rule == rule]
+    found = set()
+    if any(red(lambda t=trace: check_trace(t, make)) for trace in TRACES if trace.rule == rule):
+        found.add("trace")
+    if any(red(lambda c=case: bound_only(c, make)) for case in mine):
+        found.add("bound")
+    if any(red(lambda c=case: c.check(games_of(c, make))) for case in mine):
+        found.add("lemma")
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_true_rules_pass(rule: str) -> None:
+    assert caught_by(rule, RULES[rule]) == set()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
+def test_mutant_is_caught(mutant: Mutant) -> None:
+    assert caught_by(mutant.rule.id, mutant.make)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
+def test_parity_would_see_it_in_the_core(mutant: Mutant) -> None:
+    """The test that holds core and reference equal goes red when they differ by this mutation."""
+    assert any(
+        red(lambda p=parameters, X=X, y=y: check_parity(mutant.rule.id, p, X, y, mutant.make))
+        for parameters, X, y in streams_for(mutant.rule.id)
+    )
+
+
+def test_there_are_enough_of_them() -> None:
+    per_rule = Counter(mutant.rule.id for mutant in MUTANTS)
+    assert len(MUTANTS) >= 20
+    assert all(per_rule[rule] >= 4 for rule in RULES)

@@ -1,0 +1,103 @@
+"""Work done ahead: in order, by no more threads than told, and whatever goes wrong is told in its place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+from processes import DEADLINE
+
+from mistakebound._support.threads import in_order
+
+
+def never(_: int) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_results_come_in_order_from_no_more_threads_than_told(threads: int) -> None:
+    """The first items are worked on at the same time, one by each thread, and the last of them is done first."""
+    seen, done = set(), [threading.Event() for _ in range(threads)]
+    together, all_at_work = threading.Semaphore(threads), threading.Barrier(threads)
+
+    def work(item: int) -> int:
+        assert together.acquire(blocking=False)
+        seen.add(threading.get_ident())
+        if item < threads:
+            all_at_work.wait(DEADLINE)
+            assert item == threads - 1 or done[item + 1].wait(DEADLINE)
+            done[item].set()
+        together.release()
+        return 2 * item
+
+    assert list(in_order(work, range(300), threads, never)) == [2 * item for item in range(300)]
+    assert len(seen) == threads
+
+
+def test_what_is_short_is_not_held_back() -> None:
+    taken = []
+
+    def items() -> object:
+        for item in range(5):
+            taken.append(item)
+            yield item
+
+    results = in_order(lambda item: item, items(), 2, lambda _: True)  # type: ignore[arg-type]
+    assert next(results) == 0
+    assert taken == [0]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_an_error_comes_after_the_results_before_it(threads: int) -> None:
+    def work(item: int) -> int:
+        if item == 3:
+            message = "three"
+            raise ValueError(message)
+        return item
+
+    results = in_order(work, range(100), threads, never)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="three"):
+        next(results)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("taken", [0, 1, 5])
+def test_a_forked_process_is_told_that_it_has_no_threads(taken: int) -> None:
+    """It would wait for ever: threads are not inherited, but locks that they hold are."""
+    results = in_order(lambda item: item, range(100), 3, never)
+    assert [next(results) for _ in range(taken)] == list(range(taken))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(DEADLINE))  # what hangs is ended, and not by 7
+        try:
+            found = list(results)
+            os._exit(8 if found == list(range(taken, 100)) else 9)
+        except RuntimeError as error:
+            os._exit(7 if "before a fork" in str(error) else 10)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == (7 if taken else 8)  # what begins after the fork has threads of its own
+    assert list(results) == list(range(taken, 100))
+
+
+def test_items_that_break_off_are_told_after_what_was_read() -> None:
+    def items() -> object:
+        yield from range(3)
+        message = "broken"
+        raise OSError(message)
+
+    results = in_order(lambda item: item, items(), 2, never)  # type: ignore[arg-type]
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(OSError, match="broken"):
+        next(results)
+
+
+def test_whoever_stops_early_leaves_no_thread_behind() -> None:
+    before = set(threading.enumerate())
+    results = in_order(lambda item: item, range(1000), 4, never)
+    assert next(results) == 0
+    results.close()  # type: ignore[attr-defined]
+    assert set(threading.enumerate()) <= before  # one of another test may have ended meanwhile
