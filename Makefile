@@ -31,7 +31,7 @@ sanitize: .venv-sanitize/.ready
 
 # Mutated files fed to every parser, under the sanitizers.
 FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
-build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/cache.hpp core/fuzz/mutate.hpp
+build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/*) core/fuzz/mutate.hpp
 	@mkdir -p build
 	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore $< -o $@
 fuzz: $(FUZZERS)

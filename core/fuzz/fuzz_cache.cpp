@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cache.hpp"
 #include "fuzz/mutate.hpp"
+#include "read/cache.hpp"
 #include "read/svmlight.hpp"
 #include "read/vw.hpp"
 

@@ -1,5 +1,5 @@
 // The formats as Python's tests see them: whole texts in, rows and complaints out. Nothing here is fast.
-#include "read_bindings.hpp"
+#include "bindings/read_bindings.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "reading.hpp"
+#include "read/reader.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "names.hpp"
-#include "repeats.hpp"
+#include "names/names.hpp"
+#include "play/repeats.hpp"
 
 namespace mistakebound {
 

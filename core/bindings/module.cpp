@@ -16,14 +16,14 @@
 #include <optional>
 #include <variant>
 
-#include "cache.hpp"
-#include "expert_bindings.hpp"
-#include "lock.hpp"
-#include "named_example.hpp"
-#include "names.hpp"
-#include "play.hpp"
-#include "read_bindings.hpp"
-#include "reading.hpp"
+#include "bindings/expert_bindings.hpp"
+#include "bindings/lock.hpp"
+#include "bindings/named_example.hpp"
+#include "bindings/read_bindings.hpp"
+#include "names/names.hpp"
+#include "play/play.hpp"
+#include "read/cache.hpp"
+#include "read/reader.hpp"
 
 using namespace nanobind::literals;
 

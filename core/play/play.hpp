@@ -10,14 +10,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "balanced_avx2.hpp"
-#include "example.hpp"
-#include "record.hpp"
-#include "repeats.hpp"
-#include "rules.hpp"
-#include "slot.hpp"
-#include "sum.hpp"
-#include "table.hpp"
+#include "memory/table.hpp"
+#include "play/example.hpp"
+#include "play/record.hpp"
+#include "play/repeats.hpp"
+#include "play/sum.hpp"
+#include "rules/balanced_avx2.hpp"
+#include "rules/rules.hpp"
+#include "rules/slot.hpp"
 
 namespace mistakebound {
 
