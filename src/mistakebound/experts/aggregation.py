@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mistakebound.certificates.regret_certificate import RegretCertificate
     from mistakebound.experts.tickets import Asked
     from mistakebound.losses import LossLike
-    from mistakebound.play.mixture_ledger import AggregationLedger
+    from mistakebound.play.expert_ledger import AggregationLedger
 
 KEEP_BYTES = 16 * 2**20
 

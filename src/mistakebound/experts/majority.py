@@ -24,7 +24,7 @@ from mistakebound.experts.roster import names_of
 from mistakebound.experts.showing import rebuilt, shown, told
 from mistakebound.experts.votes import is_bit, rows_of, two_sided
 from mistakebound.losses.base import is_missing
-from mistakebound.play.weights_by_round import stacked
+from mistakebound.play.expert_ledger import stacked_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,7 +176,7 @@ class WeightedMajority(Counting):
                 ledger = self._since(before)
                 raise StreamError(words_of(error), round=number, ledger=ledger) from None
         whole = self._since(before)
-        return whole if weights is None else replace(whole, weights=stacked(weights, self._roster.n))
+        return whole if weights is None else replace(whole, weights=stacked_weights(weights, self._roster.n))
 
     @property
     def weights_(self) -> FloatArray:

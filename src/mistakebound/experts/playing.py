@@ -18,10 +18,8 @@ from mistakebound.experts.showing import rebuilt
 from mistakebound.experts.tickets import Asked, Open
 from mistakebound.losses import loss_named
 from mistakebound.losses.base import by_name
-from mistakebound.play.choose_engine import quickest
-from mistakebound.play.expert_engine import CompiledEngine
-from mistakebound.play.mixture_ledger import AggregationLedger, Kept
-from mistakebound.play.weights_by_round import stacked, watched
+from mistakebound.play.expert_engine import CompiledEngine, quickest, run_keeping_weights
+from mistakebound.play.expert_ledger import AggregationLedger, KeptAdvice, stacked_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +48,7 @@ class Playing(Guarded):
         """A learner that holds the parameters as they were when the engine was made: nothing later changes them."""
         self._forecasts = array("d")  # of all classes, one round after the other
         self._losses = array("d")
-        self._kept = Kept(keep_bytes)
+        self._kept = KeptAdvice(keep_bytes)
         self._open = Open()
         self._learned = self._late = 0
         self._shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
@@ -173,7 +171,7 @@ class Playing(Guarded):
         losses: Any
         weights = None
         if keep_weights:
-            forecasts, losses, refused, weights = watched(player, table[:sound], outcomes[:sound])
+            forecasts, losses, refused, weights = run_keeping_weights(player, table[:sound], outcomes[:sound])
         else:
             forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
         fault = refused or unsound
@@ -245,7 +243,7 @@ class Playing(Guarded):
             late=self._late,
             kept=self._kept,
             make=played._make,
-            weights=None if weights is None else stacked(weights, self._roster.n),
+            weights=None if weights is None else stacked_weights(weights, self._roster.n),
         )
 
     def _unless_begun(self) -> None:

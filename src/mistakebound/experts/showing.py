@@ -6,7 +6,7 @@ import inspect
 import reprlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mistakebound.play.mixture_ledger import count
+from mistakebound.play.expert_ledger import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
