@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mistakebound.play.ledger import Ledger
 
@@ -31,6 +31,62 @@ class StreamError(ValueError):
 
 class CellError(StreamError, TypeError):
     """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
+
+
+class Option(NamedTuple):
+    """A parameter that a message names. Each front end writes it in its own way.
+
+    >>> str(Option("skip_bad", 2)), str(Option("loss"))
+    ('skip_bad=2', 'loss')
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
+class TableError(StreamError):
+    """A table of experts or forecasters, or a parameter of their comparison, that cannot be used.
+
+    Attributes
+    ----------
+    kind : str
+        What is wrong, such as ``"no outcome"`` or ``"unknown column"``.
+    place : str
+        File and line of the row, or the number of the row; empty if no single row is at fault.
+    column, value : object
+        The column and what it holds, if they are known.
+    option : str or None
+        The parameter that is at fault; None if the table is.
+    parts : tuple of str and Option
+        The message without the place.
+    """
+
+    def __init__(
+        self,
+        *parts: str | Option,
+        kind: str,
+        place: str = "",
+        column: str | None = None,
+        value: Any = None,
+        option: str | None = None,
+    ) -> None:
+        self.parts, self.kind, self.place, self.column, self.value, self.option = (
+            *(parts, kind, place),
+            *(column, value, option),
+        )
+        super().__init__(self.words())
+
+    def words(self, written: Callable[[Option], str] = str) -> str:
+        """The message, in which ``written`` says how a parameter is written."""
+        return (f"{self.place}: " if self.place else "") + sentence(self.parts, written)
+
+
+def sentence(parts: tuple[str | Option, ...], written: Callable[[Option], str] = str) -> str:
+    """Join the parts of a message; ``written`` says how a parameter is written."""
+    return "".join(written(part) if isinstance(part, Option) else part for part in parts)
 
 
 class OptionConflictError(ValueError):

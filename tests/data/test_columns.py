@@ -208,5 +208,5 @@ def test_rows_that_are_left_out_leave_places_and_columns_in_step(tmp_path: Path)
     assert frame.rows == 5
     gone = frame.without([0, 1, 2], "no good", 3)
     assert [gone.where(row) for row in range(gone.rows)] == [f"{two}:2", f"{two}:3"]
-    with pytest.raises(StreamError, match="one.csv:3: no good; leave the row out, or --skip-bad 4 does so"):
+    with pytest.raises(StreamError, match="one.csv:3: no good; leave the row out, or skip_bad=4 does so"):
         rest.without([0, 2], "no good", 3)

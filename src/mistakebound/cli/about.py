@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.cli.choosing import ALIASES
+from mistakebound.aggregation.registry import ALIASES
 from mistakebound.cli.manual import Manual
 from mistakebound.cli.output import told
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.plural import many
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, told
+from mistakebound.cli.output import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

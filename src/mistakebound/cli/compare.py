@@ -11,12 +11,13 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.escaping import escaped
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.plural import many
 from mistakebound._support.signals import exit_code, uninterrupted
 from mistakebound.cli.curve import Curve
 from mistakebound.cli.making import make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, told
+from mistakebound.cli.output import OutputFile, picture_maker, reason_of, told
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import STOPPED, options_of, share, size, stopped_by

@@ -9,8 +9,9 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.escaping import escaped
+from mistakebound._support.json_numbers import json_of
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of, note, told
+from mistakebound.cli.output import note, told
 from mistakebound.cli.reading import notes_of, reading, source_of
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.escaping import escaped
+from mistakebound._support.json_numbers import json_of
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import in_lines, json_of, note, told
+from mistakebound.cli.output import in_lines, note, told
 from mistakebound.cli.reading import FILES, notes_of, reading, source_of
 
 

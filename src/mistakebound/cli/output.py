@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from contextlib import contextmanager
@@ -15,12 +13,13 @@ import click
 from mistakebound._support.escaping import escaped
 from mistakebound.data.labels import BY_CLASSES
 from mistakebound.data.table_header import BY_HEADER
-from mistakebound.errors import IGNORED, MissingColumnsError, naming
+from mistakebound.errors import IGNORED, MissingColumnsError, TableError, naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from mistakebound.cli.bar import Bar
+    from mistakebound.errors import Option
     from mistakebound.play.ledger import Ledger
 
 
@@ -117,24 +116,6 @@ def in_lines(labels: Iterable[Any]) -> Iterator[str]:
         yield known[label]
 
 
-def json_of(value: Any) -> str:
-    """A value in JSON, where every number is finite: what is not is null, so that any program can read it.
-
-    >>> json_of({"bound": float("inf"), "rate": [0.5, float("nan")]})
-    '{"bound": null, "rate": [0.5, null]}'
-    """
-    return json.dumps(finite(value), allow_nan=False)
-
-
-def finite(value: Any) -> Any:
-    """The same, with None for each number that is not finite."""
-    if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 @contextmanager
 def told() -> Iterator[None]:
     """What went wrong as one line and exit code 1; no traceback for what the user can mend."""
@@ -154,11 +135,30 @@ def told() -> Iterator[None]:
 
 def reason_of(error: BaseException) -> str:
     """What went wrong. Of files, the line says where, and no round need."""
+    if isinstance(error, TableError):
+        return escaped(error.words(flag))
     if isinstance(error, MissingColumnsError):
         names, more = error.ignorable[:IGNORED], " ..." if len(error.ignorable) > IGNORED else ""
         return escaped(error.words(" ".join(f"--ignore {quote(name)}" for name in names) + more))
     words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
     return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE").replace(BY_HEADER, "--header"))
+
+
+FLAGS = {"rules": "rule", "gradient": "no-gradient"}
+"""Options that are not called as the parameter in Python."""
+
+
+def flag(option: Option) -> str:
+    """A parameter as the command line writes it.
+
+    >>> from mistakebound.errors import Option
+    >>> flag(Option("skip_bad", 2)), flag(Option("ahead", True)), flag(Option("experts", ["A", "B"]))
+    ('--skip-bad 2', '--ahead', '--experts A,B')
+    """
+    name, value = f"--{FLAGS.get(option.name, option.name.replace('_', '-'))}", option.value
+    if value is None or value is True:
+        return name
+    return f"{name} {','.join(value) if isinstance(value, list) else value}"
 
 
 class OutputFile(click.Path):

@@ -13,6 +13,7 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.escaping import escaped
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code, uninterrupted
 from mistakebound.cli.bar import Bar
 from mistakebound.cli.curve import Curve
@@ -20,7 +21,7 @@ from mistakebound.cli.journey import Journey
 from mistakebound.cli.keeper import Keeper
 from mistakebound.cli.making import LEARNERS, make
 from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, Table, in_lines, json_of, told, written
+from mistakebound.cli.output import OutputFile, Table, in_lines, told, written
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
