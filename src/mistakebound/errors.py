@@ -29,6 +29,23 @@ class StreamError(ValueError):
         self.ledger = ledger
 
 
+class TicketError(StreamError):
+    """What was passed to ``tell`` is not a prediction of this learner that waits for its outcome.
+
+    Attributes
+    ----------
+    reason : str
+        ``not a ticket``; ``unknown``: it was not asked of this learner; ``used``: its outcome was told before, or it
+        was asked of a copy of this learner.
+    learner : str
+        The class of the learner.
+    """
+
+    def __init__(self, message: str, *, reason: str, learner: str, round: int) -> None:  # noqa: A002
+        super().__init__(message, round=round)
+        self.reason, self.learner = reason, learner
+
+
 class CellError(StreamError, TypeError):
     """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
 
