@@ -45,6 +45,8 @@ class ExpertLedger:
     names: tuple[str, ...]
     from_start: bool = True
     """Whether the learner began with these rounds."""
+    late: int = 0
+    """Outcomes since the learner began that came after later rounds were learned."""
     weights: FloatArray | None = None
     """Rounds × experts, if ``run`` was asked for them: what each of its rounds was voted with, 0 for sleepers."""
 
