@@ -587,7 +587,7 @@ def test_pictures_change_nothing(load: Path, monkeypatch: pytest.MonkeyPatch) ->
     learner = mb.experts.AdaHedge()
     for t in range(len(y)):
         if t in rounds:
-            assert weights[rounds.tolist().index(t)] == pytest.approx(learner.ask(A[t]).served.p), t
+            assert weights[rounds.tolist().index(t)] == pytest.approx(learner.weights_for(A[t])), t
         learner.learn_one(A[t], y[t])
     assert 30 <= len(rounds) <= 40
     ledger = learner.ledger_
