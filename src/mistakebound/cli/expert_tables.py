@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from mistakebound._support.escaping import escaped
-from mistakebound._support.plural import many
+from mistakebound._support.text import escaped, many
+from mistakebound.cli.errors import written_option
 from mistakebound.errors import sentence
 from mistakebound.experts.comparison.records import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from mistakebound.errors import Option
     from mistakebound.experts.comparison import Comparison
     from mistakebound.experts.comparison.advice import Advice
 
@@ -24,18 +23,18 @@ HEAVIEST = 5
 """Experts whose weights are told in a line."""
 
 
-def in_words(found: Comparison, top: int, flag: Callable[[Option], str], *, certify: bool) -> str:
+def in_words(found: Comparison, top: int, *, certify: bool) -> str:
     """What a person sees."""
     advice, best = found.advice, found.mixes[0]
     experts = many(len(advice.names), "expert")
-    lines = ["", *of_experts(found, top), "", *of_rules(found, flag), "", *of_hindsight(found)]
+    lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
     if certify:
         lines += ["", *(line for each in found.mixes for line in str(each.certificate).split("\n"))]
     coming = range(advice.rounds, len(advice.said))
     if coming:
         lines += ["", f"yet to come, by {best.rule}:"]
         lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
-    lines += [f"({sentence(note, flag)})" for note in advice.notes]
+    lines += [f"({sentence(note, written_option)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 
@@ -64,7 +63,7 @@ def of_experts(found: Comparison, top: int) -> list[str]:
     return lines
 
 
-def of_rules(found: Comparison, flag: Callable[[Option], str]) -> list[str]:
+def of_rules(found: Comparison) -> list[str]:
     """Rules, the best first; the plain average or majority where it belongs; and what could not be played."""
     rules = found.mixes
     means = [*(each.mean for each in rules), float(found.plain.mean())]
@@ -90,7 +89,7 @@ def of_rules(found: Comparison, flag: Callable[[Option], str]) -> list[str]:
             )
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
-    return lines + [f"not played: {each.rule}: {words_of(each.error, flag)}" for each in found.refused]
+    return lines + [f"not played: {each.rule}: {words_of(each.error, written_option)}" for each in found.refused]
 
 
 def what_regrets_are(found: Comparison) -> list[str]:

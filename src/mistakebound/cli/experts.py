@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FORECASTS, LABELS, ids
-from mistakebound.cli.manual import Manual
-from mistakebound.cli.output import OutputFile, flag, picture_maker, reason_of, told, written
-from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
+from mistakebound.cli.errors import reason_of, told, written_option
+from mistakebound.cli.help import Manual
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
+from mistakebound.cli.output import picture_maker, tell_skipped, written
 from mistakebound.errors import TableError
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def rules_in_words(takes: str) -> str:
 @click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round, as CSV.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the tables.")
-@reading_columns
+@column_options
 def experts(
     files: tuple[str, ...],
     *,
@@ -179,8 +180,7 @@ def experts(
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
     from mistakebound.cli.expert_tables import in_words  # noqa: PLC0415
-    from mistakebound.cli.run import refuse_to_overwrite  # noqa: PLC0415
-    from mistakebound.cli.waiting import waiting  # noqa: PLC0415
+    from mistakebound.cli.progress import waiting  # noqa: PLC0415
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot)
@@ -205,7 +205,7 @@ def experts(
         with written(predictions) as out:
             if out is not None:
                 found.write_predictions(out)
-        shown = found.to_json(flag) if as_json else in_words(found, top, flag, certify=certify)
+        shown = found.to_json(written_option) if as_json else in_words(found, top, certify=certify)
         click.echo(shown, err=predictions == "-")
         if plot:
             found.plot().savefig(plot, dpi=150)
