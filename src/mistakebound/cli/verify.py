@@ -248,10 +248,10 @@ def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger
     import numpy as np  # noqa: PLC0415
 
     from mistakebound.certificates.certify import recheck  # noqa: PLC0415
-    from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
+    from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence  # noqa: PLC0415
 
     told_certificate = mb.Certificate.from_object(said)
-    evidence = WholeStream(ledger, stream) if told_certificate.scope == WHOLE_STREAM else Evidence(ledger)
+    evidence = Evidence.of(ledger, stream if told_certificate.scope == WHOLE_STREAM else None)
     try:
         with np.errstate(all="ignore"):  # a comparator may be as large as it likes
             checked = recheck(evidence, told_certificate)
