@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support import schema
-from mistakebound._support.escaping import escaped
+from mistakebound._support.text import escaped
 from mistakebound.certificates.certificate import (
     DOES_NOT_APPLY,
     HOLDS,
@@ -25,7 +25,7 @@ from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theo
 from mistakebound.theorems.sequences import Turns, against_sequences
 
 if TYPE_CHECKING:
-    from mistakebound.play.mixture_ledger import AggregationLedger
+    from mistakebound.play.expert_ledger import AggregationLedger
 
 
 LATER = "they are those of a later run: the learner's own certify() is of all"

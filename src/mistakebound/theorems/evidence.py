@@ -239,7 +239,7 @@ class Evidence:
         for t in range(self.X.shape[0]):
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
-            moves = not (self.rule.id == "elimination" and y > 0)
+            moves = y < 0 or self.rule.learns_from_positives
             z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
             yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)))
             z = z_next
@@ -289,7 +289,7 @@ def _replays(ledger: Ledger) -> bool:
     else:
         rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
         played = life.play(rows, kept.labels)
-        wrong = [] if played.words else played.positive != (kept.labels > 0)
+        wrong = [] if played.fault else played.positive != (kept.labels > 0)
     return bool(
         len(wrong) == len(kept)
         and np.array_equal(wrong, kept.mistaken)

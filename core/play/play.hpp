@@ -1,0 +1,577 @@
+// The one loop: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
+//
+// Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z or the rule's own floats, which learning moves.
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "memory/table.hpp"
+#include "play/example.hpp"
+#include "play/record.hpp"
+#include "play/repeats.hpp"
+#include "play/sum.hpp"
+#include "rules/balanced_avx2.hpp"
+#include "rules/rules.hpp"
+#include "rules/slot.hpp"
+
+namespace mistakebound {
+
+struct Settings {
+  double threshold = 0;
+  bool strict = false;                   // predict positive if score > threshold, instead of >=
+  double update_margin = 0;              // > 0: also update when y·score <= update_margin
+  double bias = 0;                       // value of the constant feature, 0 = none
+  bool named = false;                    // slot 0 then stands for every feature not named yet
+  std::size_t width = 0;                 // positional: the number of features
+  bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
+  bool avx2 = cpu_has_avx2();
+};
+
+template <class Index, class Value>
+struct Csr {
+  const std::int64_t* indptr;
+  std::int64_t rows;
+  const Index* index;
+  const Value* value;
+  std::int64_t nonzeros;
+};
+
+template <class Value>
+struct Dense {
+  const Value* value;
+  std::int64_t rows, width;
+};
+
+// A rule with floats of its own (rules.hpp).
+template <class Rule>
+concept Stateful = requires { typename Rule::Slot; };
+
+template <class Rule>
+struct SlotOf {
+  using type = std::conditional_t<Rule::identity, Plain, Moving>;
+};
+template <Stateful Rule>
+struct SlotOf<Rule> {
+  using type = typename Rule::Slot;
+};
+
+template <class Rule>
+class Play {
+  using Slot = typename SlotOf<Rule>::type;
+
+ public:
+  Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
+    const std::size_t slots = settings.named ? 1 : settings.width;
+    make_slots(slots);
+    bias_.w = weight(0);
+    total_from_scratch();
+  }
+  static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // that are kept of a feature
+
+  Record record;
+  const Settings& settings() const { return settings_; }
+  std::size_t slots() const { return slots_.size(); }
+  void use_avx2(bool avx2) { settings_.avx2 = avx2; }
+
+  // A power of two, for many streams have as many features, and their first rows seldom the last of them. Memory that is
+  // never written is never paged in.
+  void reserve(std::size_t slots) {
+    if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
+  }
+
+  // Give every new slot the weight link(0). If that overflows with the present common factor, choose a new factor.
+  void resize(std::size_t slots) {
+    const std::size_t before = slots_.size();
+    make_slots(slots);
+    if constexpr (Rule::normalised) {
+      const double mass = rule_.mass(weight(0), 0);
+      for (std::size_t i = before; i < slots; ++i) add_mass(mass);
+      if (!(total_.value() <= largest_total)) rescale();
+    }
+  }
+
+  // Positional: features beyond the width known so far come with the weight link(0). Round by round, not batch by batch:
+  // the normaliser of some rules counts the features.
+  void widen(std::size_t width) {
+    if (width <= settings_.width) return;
+    reserve(width);
+    resize(width);
+    settings_.width = width;
+  }
+
+  static constexpr bool binary = Rule::binary;
+
+  // One round. `settle` is called before x is learned or kept, so that new names can be given their slots; it returns x as
+  // it is to be learned, with repeated features summed.
+  template <class Index, class Value, class Settle>
+  Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Settle settle) {
+    if (label != 1 && label != -1) return Fault::label;
+    double raw;
+    if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
+    const bool truth = label == 1;
+    positive = is_positive(raw);
+    const bool mistaken = positive != truth;
+    const bool update = moves(raw, label, mistaken);
+    if (update)
+      if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
+        return fault;
+    if (update || mistaken) {
+      record.make_room(x.size);
+      const Row<Index, Value> settled = settle();
+      record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
+      if (update) learn(settled, raw, label);
+    }
+    record.count(positive, truth, update);
+    return Fault::none;
+  }
+
+  // w·x + bias, in the written order; the value that is compared with the threshold.
+  template <class Index, class Value>
+  Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
+    if (!dot(x, bias_term(), raw)) [[unlikely]]
+      return Fault::irregular;
+    return checked(x, raw, at);
+  }
+
+  bool is_positive(double raw) const { return settings_.strict ? raw > settings_.threshold : raw >= settings_.threshold; }
+
+  // Whether a score may be used.
+  template <class Index, class Value>
+  Fault checked(const Row<Index, Value>& x, double raw, std::size_t& at) const {
+    if constexpr (Rule::binary) {
+      if (const Fault fault = check_binary(x, at); fault != Fault::none) return fault;
+    }
+    if (std::isfinite(raw)) [[likely]]
+      return Fault::none;
+    for (at = 0; at < x.size; ++at)  // any NaN or infinite x makes the sum so; otherwise the sum itself overflowed
+      if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
+    return Fault::overflow;
+  }
+
+  // Whether the weights do not fit into a processor's own cache, so that it pays to ask for them in time.
+  bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
+
+  // Asks the memory for a weight that is needed soon.
+  void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
+
+  // What is reported: divided by the normaliser where the rule has one.
+  double normalised(double raw) const {
+    if constexpr (Rule::normalised) {
+      const double by = rule_.normaliser(total_.value());
+      return by > 0 ? raw / by : 0.0;
+    }
+    return raw;
+  }
+
+  template <class Batch>
+  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
+    return each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      bool positive = false;
+      const Fault fault = round(x, y[r], positive, at, [&x] { return x; });
+      predictions[r] = positive ? 1 : 0;
+      return fault;
+    });
+  }
+
+  template <class Batch>
+  Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
+    return each_row<false>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+      double raw = 0;
+      Fault fault = score(x, raw, at);
+      out[r] = normalised(raw);
+      if (fault == Fault::irregular && x.beyond > 0) fault = score_beyond(x, raw, out[r], at);
+      predictions[r] = is_positive(raw) ? 1 : 0;
+      return fault;
+    });
+  }
+
+  // The state: the floats of every slot and of the constant feature, the common factor and the running total. w follows.
+  void copy_state(float* to) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i, to += floats) copy_floats(slots_.data()[i], to);
+  }
+  void copy_bias(float* to) const { copy_floats(bias_, to); }
+  void copy_z(float* to) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i) to[i] = slots_.data()[i].sum();
+  }
+  float bias_z() const { return bias_.sum(); }
+  double factor() const {
+    if constexpr (requires { rule_.shift; })
+      return rule_.shift;
+    else if constexpr (requires { rule_.scale; })
+      return rule_.scale;
+    else
+      return 0;
+  }
+  const Total& total() const { return total_; }
+  double peak() const { return peak_; }
+
+  void restore(const float* state, std::size_t slots, const float* bias, double factor, Total total, double peak) {
+    make_slots(slots);
+    if constexpr (requires { rule_.floor; }) rule_.floor = std::exp(-factor);
+    if constexpr (requires { rule_.shift; }) rule_.shift = factor;
+    if constexpr (requires { rule_.scale; }) rule_.scale = factor;
+    memo_.clear();
+    for (std::size_t i = 0; i < slots; ++i, state += floats) set_floats(slots_.data()[i], state);
+    set_floats(bias_, bias);
+    weights_from_scratch();
+    total_from_scratch();
+    const double summed = total_.value();
+    total_ = total;
+    peak_ = peak;
+    // Where masses overflow, the total is whatever it became. Otherwise it is their sum but for rounding, which is small
+    // beside the largest total since the last rescaling (see learn); a total from elsewhere would never come right.
+    const double most = std::max({std::fabs(summed), peak, smallest_total});
+    total_fits_ = !std::isfinite(summed) || std::fabs(total.value() - summed) <= 1e-6 * most;
+  }
+  // Whether the total that was restored is that of the weights.
+  bool total_fits() const { return total_fits_; }
+
+ private:
+  void make_slots(std::size_t slots) {  // and leave the total to the caller
+    const std::size_t before = slots_.size();
+    slots_.resize(slots);
+    if constexpr (Stateful<Rule>) {
+      std::fill(slots_.data() + std::min(before, slots), slots_.data() + slots, Slot{});
+    } else if constexpr (!Rule::identity) {
+      if (const float w = weight(0); w != 0) std::fill(slots_.data() + before, slots_.data() + slots, Slot{w, 0});
+    }
+  }
+
+  static void copy_floats(const Slot& slot, float* to) {
+    if constexpr (Stateful<Rule>)
+      std::memcpy(to, &slot, sizeof slot);
+    else
+      *to = slot.sum();
+  }
+  static void set_floats(Slot& slot, const float* from) {
+    if constexpr (Stateful<Rule>)
+      std::memcpy(static_cast<void*>(&slot), from, sizeof slot);
+    else
+      slot.sum() = *from;
+  }
+
+  static constexpr std::size_t cache_bytes = std::size_t{1} << 20;  // beyond it, prefetch
+  static constexpr int memo_reach = 256;
+
+  float weight(float z) {
+    if constexpr (Rule::identity) return z;
+    // Integer z, as on 0/1 and ±1 data, take their link from a table; the table holds what the link gave.
+    if (std::fabs(z) <= memo_reach && z == std::trunc(z)) {
+      if (memo_.empty()) memo_.assign(2 * memo_reach + 1, std::numeric_limits<float>::quiet_NaN());
+      float& known = memo_[static_cast<std::size_t>(static_cast<int>(z) + memo_reach)];
+      if (std::isnan(known)) known = static_cast<float>(rule_.link(z));
+      return known;
+    }
+    return static_cast<float>(rule_.link(z));
+  }
+
+  // Whether the round is learned.
+  bool moves(double raw, std::int8_t label, bool mistaken) const {
+    if constexpr (requires { rule_.moves(raw, label, mistaken); }) return rule_.moves(raw, label, mistaken);
+    if (mistaken) return true;
+    if (settings_.update_margin <= 0) return false;
+    double limit = settings_.update_margin;
+    if constexpr (Rule::normalised) limit *= rule_.normaliser(total_.value());
+    return label * raw <= limit;
+  }
+
+  // Whether smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Told by the bits of x:
+  // integers of one width are compared four or eight at a time.
+  template <class Index, class Value>
+  static Fault learnable(const Row<Index, Value>& x, std::size_t& at) {
+    constexpr auto largest = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
+    constexpr auto smallest = std::bit_cast<Bits<Value>>(static_cast<Value>(smallest_learnable));
+    const auto room = [&](std::size_t k) { return (largest - magnitude(x.value[k])) | (magnitude(x.value[k]) - smallest); };
+    Bits<Value> outside = 0;
+    for (std::size_t k = 0; k < x.size; ++k) outside |= room(k);
+    if ((outside & top_bit<Value>) == 0) [[likely]]
+      return Fault::none;
+    for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
+    return magnitude(x.value[at]) < smallest ? Fault::too_small : Fault::too_large;
+  }
+
+  template <class Value>
+  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
+  template <class Value>
+  static constexpr Bits<Value> top_bit = Bits<Value>{1} << (8 * sizeof(Value) - 1);
+  template <class Value>
+  static Bits<Value> magnitude(Value v) {
+    return std::bit_cast<Bits<Value>>(v) & ~top_bit<Value>;
+  }
+
+  // Σ gather over the non-zeros, in the written order.
+  template <class Index, class Value>
+  double gathered(const Row<Index, Value>& x, double raw, std::int8_t label) const {
+    Lanes lanes;
+    for (std::size_t k = 0; k < x.size; ++k)
+      lanes.lane[k % lane_count] += rule_.gather(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), raw, label);
+    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += rule_.gather(bias_, settings_.bias, raw, label);
+    return lanes.total();
+  }
+
+  template <class Index, class Value>
+  void learn(const Row<Index, Value>& x, [[maybe_unused]] double raw, std::int8_t label) {
+    if constexpr (Stateful<Rule>) {
+      const auto step = rule_.step(raw, label, gathered(x, raw, label));
+      for (std::size_t k = 0; k < x.size; ++k) rule_.apply(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), step);
+      if (settings_.bias != 0) rule_.apply(bias_, settings_.bias, step);
+    } else {
+      add(x, label);
+    }
+  }
+
+  // z += y·x, for the rules that keep z alone.
+  template <class Index, class Value>
+  void add(const Row<Index, Value>& x, std::int8_t label) {
+    const double d = label;
+    Slot* const slots = slots_.data();
+    Lanes added, taken;  // the masses of the new weights and of the old ones
+    if constexpr (Rule::identity) {
+      // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
+      const auto y = static_cast<Value>(label);
+#pragma GCC unroll 8  // a loop this short ends before the processor can tell when
+      for (std::size_t k = 0; k < x.size; ++k) {
+        float& z = slots[x.index[k]].w;
+        z = static_cast<float>(static_cast<Value>(z) + y * x.value[k]);
+      }
+    } else {
+      for (std::size_t k = 0; k < x.size; ++k) {
+#ifdef MISTAKEBOUND_X86
+        if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
+          const bool reachable = settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta);
+          if (k == 0 && reachable) k = move_row(rule_, x, d, slots, added, taken);
+          if (k % 4 == 0 && reachable) k = move_fours(rule_, x, k, d, slots, added, taken);
+          if (k == x.size) break;
+        }
+#endif
+        move(slots[x.index[k]], d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
+      }
+    }
+    const std::size_t last = x.size % lane_count;
+    if (settings_.bias != 0) move(bias_, d * settings_.bias, added.lane[last], taken.lane[last]);
+    if constexpr (Rule::normalised) {
+      total_.add(added.total());
+      total_.add(-taken.total());
+      const double total = total_.value();
+      peak_ = std::max(peak_, total);
+      if (!(total >= smallest_total && total <= largest_total && total >= largest_fall * peak_)) rescale();
+    }
+  }
+
+  void move(Slot& slot, double by, [[maybe_unused]] double& added, [[maybe_unused]] double& taken) {
+    if constexpr (Rule::normalised) taken += rule_.mass(slot.w, slot.sum());
+    slot.sum() = static_cast<float>(static_cast<double>(slot.sum()) + by);
+    slot.w = weight(slot.sum());
+    if constexpr (Rule::normalised) added += rule_.mass(slot.w, slot.sum());
+  }
+
+  // The float32 weights stay far from overflow, and the running total far from rounding away (see sum.hpp).
+  static constexpr double smallest_total = 1e-30, largest_total = 1e30, largest_fall = 1e-6;
+
+  void rescale() {
+    if constexpr (Rule::normalised) {
+      if (slots_.size() == 0 && settings_.bias == 0) return;  // no feature has come yet: there is nothing to scale
+      double top = settings_.bias != 0 ? size_of(bias_.sum()) : -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < slots_.size(); ++i) top = std::max(top, size_of(slots_.data()[i].z));
+      rule_.rescale(top);
+      memo_.clear();
+      weights_from_scratch();
+      total_from_scratch();
+    }
+  }
+  static double size_of(float z) { return Rule::top_is_absolute ? std::fabs(z) : z; }
+
+  void weights_from_scratch() {
+    if constexpr (!Rule::identity)
+      for (std::size_t i = 0; i < slots_.size(); ++i) slots_.data()[i].w = weight(slots_.data()[i].z);
+    bias_.w = weight(bias_.sum());
+  }
+
+  void total_from_scratch() {
+    if constexpr (Rule::normalised) {
+      total_ = {};
+      for (std::size_t i = 0; i < slots_.size(); ++i) add_mass(rule_.mass(slots_.data()[i].w, slots_.data()[i].z));
+      if (settings_.bias != 0) add_mass(rule_.mass(bias_.w, bias_.sum()));
+      peak_ = total_.value();
+    }
+  }
+  void add_mass(double mass) { total_.add(mass); }
+
+  template <class Index, class Value>
+  Fault check_binary(const Row<Index, Value>& x, std::size_t& at) const {
+    bool binary = true;
+    for (std::size_t k = 0; k < x.size; ++k) binary &= (x.value[k] == 0) | (x.value[k] == 1);
+    if (binary) [[likely]]
+      return Fault::none;
+    for (at = 0; x.value[at] == 0 || x.value[at] == 1;) ++at;
+    return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
+  }
+
+  // Scores a row with features beyond the width; their weight is link(0). If link(0) overflows with the present common
+  // factor, the factor of `resize` is used; all other features then vanish beside the new ones in the normaliser.
+  template <class Index, class Value>
+  Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
+    Rule rule = rule_;
+    const bool room = std::isfinite(weight(0));
+    if constexpr (Rule::normalised)
+      if (!room) rule.rescale(0);
+    const auto weigh = [&](float z, float w) { return room ? w : static_cast<float>(rule.link(z)); };
+    std::vector<Plain> w(x.size);
+    std::vector<Index> place(x.size);
+    for (std::size_t k = 0; k < x.size; ++k) {
+      const auto i = static_cast<std::size_t>(x.index[k]);
+      w[k].w = i < settings_.width ? weigh(slots_.data()[i].sum(), slots_.data()[i].w) : weigh(0, weight(0));
+      place[k] = static_cast<Index>(k);
+    }
+    const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_.sum(), bias_.w)) * settings_.bias : 0.0;
+    const Row<Index, Value> row{place.data(), x.value, x.size};
+    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias, raw);
+    reported = normalised(raw);
+    if constexpr (Rule::normalised)
+      if (!room) reported = raw / rule.normaliser(static_cast<double>(x.beyond) * rule.mass(rule.link(0), 0));
+    return checked(x, raw, at);
+  }
+
+  template <bool Learning, class Index, class Value, class Visit>
+  Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
+    for (std::int64_t r = 0; r < batch.rows; ++r) {
+      const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
+      if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
+      const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
+      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), 0, ahead};
+      fetch_stream(x);
+      std::size_t at = 0;
+      bool of_sum = false;
+      Fault fault = repeats(x) ? Fault::irregular : visit(x, r, at);
+      if (fault == Fault::irregular) [[unlikely]]
+        fault = closer_look<Learning>(x, at, of_sum, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
+      if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at), of_sum};
+    }
+    return {batch.rows};
+  }
+
+  double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_.w) * settings_.bias : 0.0; }
+
+  template <class Index, class Value>
+  bool dot(const Row<Index, Value>& x, double extra, double& raw) const {
+    const Weights<Slot> w{slots_.data(), slots_.size()};
+#ifdef MISTAKEBOUND_X86
+    if constexpr (std::is_same_v<Index, std::int32_t>) {
+      if (settings_.avx2) return x.ahead ? dot_avx2<true>(w, x, extra, raw) : dot_avx2<false>(w, x, extra, raw);
+    }
+#endif
+    return x.ahead ? dot_portable<true>(w, x, extra, raw) : dot_portable<false>(w, x, extra, raw);
+  }
+
+  template <class Index, class Value>
+  bool repeats(const Row<Index, Value>& x) const {
+#ifdef MISTAKEBOUND_X86
+    if constexpr (std::is_same_v<Index, std::int32_t>)
+      if (settings_.avx2) return !rises_avx2(x.index, x.size) && repeats_unsorted(x);
+#endif
+    return !rises(x.index, x.size) && repeats_unsorted(x);
+  }
+  template <class Index, class Value>
+  static bool repeats_unsorted(const Row<Index, Value>& x) {
+    const Index* const index = x.index;
+    return has_repeated(
+        x.size, [index](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
+        [index](std::size_t a, std::size_t b) { return index[a] == index[b]; });
+  }
+
+  // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, and
+  // repeated indices are summed, as a dense row would be.
+  template <bool Learning, class Index, class Value, class Visit>
+  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, bool& of_sum, Visit visit) {
+    using Unsigned = std::make_unsigned_t<Index>;
+    std::vector<Index> index, summed;
+    std::vector<double> value;
+    std::vector<std::size_t> place;
+    for (at = 0; at < x.size; ++at) {
+      const auto i = static_cast<std::size_t>(static_cast<Unsigned>(x.index[at]));
+      if (i >= settings_.width && !(settings_.growing && i < widest)) return Fault::index;
+      if (x.value[at] == 0) continue;
+      index.push_back(x.index[at]);
+      value.push_back(static_cast<double>(x.value[at]));
+      place.push_back(at);
+    }
+    const std::size_t size = sum_repeated(
+        0, value.size(), [&](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
+        [&](std::size_t a, std::size_t b) { return index[a] == index[b]; },
+        [&](std::size_t first, std::size_t k) {
+          summed.push_back(index[k]);
+          return value[first] += value[k];
+        },
+        [&](std::size_t k) { return value[k]; },
+        [&](std::size_t from, std::size_t to) {
+          index[to] = index[from];
+          value[to] = value[from];
+          place[to] = place[from];
+        });
+    std::size_t width = settings_.width;
+    for (std::size_t k = 0; k < size; ++k) width = std::max(width, static_cast<std::size_t>(index[k]) + 1);
+    if (Learning) widen(width);
+    at = 0;
+    Row<Index, double> row{index.data(), value.data(), size};
+    row.beyond = width - settings_.width;
+    const Fault fault = visit(row);
+    if (fault == Fault::none || at >= size) return fault;
+    of_sum = std::find(summed.begin(), summed.end(), index[at]) != summed.end();
+    at = place[at];
+    return fault;
+  }
+  static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
+
+  // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.
+  template <class Index, class Value>
+  static void fetch_stream(const Row<Index, Value>& x) {
+    constexpr std::size_t line = 64, ahead = 1024;
+    const auto fetch = [&](const void* from, std::size_t bytes) {
+      const auto start = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(Value);
+      for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(reinterpret_cast<const void*>(start + at));
+    };
+    fetch(x.index, x.size * sizeof(Index));
+    fetch(x.value, x.size * sizeof(Value));
+  }
+
+  // A dense row is the sparse one of its non-zeros, in column order.
+  template <bool Learning, class Value, class Visit>
+  Stop each_row(const Dense<Value>& batch, Visit visit) {
+    std::vector<std::int32_t> index(static_cast<std::size_t>(batch.width));
+    std::vector<Value> value(static_cast<std::size_t>(batch.width));
+    for (std::int64_t r = 0; r < batch.rows; ++r) {
+      const Value* row = batch.value + r * batch.width;
+      std::size_t size = 0;
+      for (std::int32_t i = 0; i < static_cast<std::int32_t>(batch.width); ++i) {
+        index[size] = i;
+        value[size] = row[i];
+        size += row[i] != 0 ? 1 : 0;
+      }
+      const Row<std::int32_t, Value> x{index.data(), value.data(), size};
+      std::size_t at = 0;
+      if (const Fault fault = visit(x, r, at); fault != Fault::none) {
+        const std::int64_t column = at < size ? index[at] : 0;
+        return {r, fault, r * batch.width + column};
+      }
+    }
+    return {batch.rows};
+  }
+
+  Rule rule_;
+  Settings settings_;
+  Table<Slot> slots_;
+  Slot bias_{};
+  Total total_;
+  double peak_ = 0;
+  bool total_fits_ = true;
+  std::vector<float> memo_;
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,114 @@
+// What happened, append-only: counts of everything, and in bounded memory the predictions and the updated examples.
+//
+// Memory is asked for before a round changes anything (`expect`, `make_room`), so that a round for which there is none
+// left leaves the weights and the counts as they were.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "memory/table.hpp"
+#include "play/example.hpp"
+
+namespace mistakebound {
+
+struct Record {
+  std::size_t limit_bytes = 0;  // for each of: kept examples, predictions, rounds of mistakes
+
+  std::int64_t rounds = 0, false_positives = 0, false_negatives = 0, updates = 0;
+  Table<std::uint8_t> predictions;           // 1 = positive; a prefix once the limit is reached
+  std::vector<std::int64_t> mistake_rounds;  // likewise
+
+  // The rounds that were updated or mistaken, as CSR: a prefix of them once the limit is reached.
+  std::int64_t to_keep = 0;  // how many there were
+  std::vector<std::int64_t> kept_round, kept_end;
+  std::vector<std::int8_t> kept_label;      // +1, -1
+  std::vector<std::uint8_t> kept_mistaken;  // 0: updated inside the update margin only
+  Table<std::uint32_t> kept_index;
+  Table<double> kept_value;
+  bool keeping = true;
+
+  // The predictions of this many rounds will be added.
+  void expect(std::size_t more) {
+    const std::size_t wanted = std::min(predictions.size() + more, std::max(limit_bytes, predictions.size()));
+    if (wanted > predictions.capacity()) predictions.reserve(std::max(wanted, 2 * predictions.capacity()));
+  }
+  void add_predictions(const std::uint8_t* made, std::size_t count) {
+    const std::size_t room = limit_bytes > predictions.size() ? limit_bytes - predictions.size() : 0;
+    predictions.append(made, std::min(count, room));
+  }
+
+  // The predictions of a batch are added when it ends, also when it ends for want of memory: the rounds before did happen.
+  class Batch {
+   public:
+    Batch(Record& record, const std::uint8_t* made, std::size_t rounds) : record_(record), made_(made), before_(record.rounds) {
+      record.expect(rounds);
+    }
+    ~Batch() { record_.add_predictions(made_, static_cast<std::size_t>(record_.rounds - before_)); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+   private:
+    Record& record_;
+    const std::uint8_t* made_;
+    std::int64_t before_;
+  };
+
+  void count(bool positive, bool truth, bool updated) {
+    if (positive != truth) {
+      (positive ? false_positives : false_negatives) += 1;
+      if (mistake_rounds.size() * sizeof(std::int64_t) < limit_bytes) mistake_rounds.push_back(rounds);
+    }
+    updates += updated ? 1 : 0;
+    rounds += 1;
+  }
+
+  // Memory for one more mistake with this many non-zeros.
+  void make_room(std::size_t nonzeros) {
+    const std::size_t first = kept_index.size(), last = first + nonzeros;
+    one_more(mistake_rounds);
+    if (!has_room(last)) return;
+    if (last > kept_value.capacity() || last > kept_index.capacity()) {
+      // One generous reservation instead of doubling: memory that is never written is never paged in.
+      const std::size_t all = first > many && limit_bytes <= reservable ? limit_bytes / per_value : 2 * first;
+      kept_index.reserve(std::max(all, last));
+      kept_value.reserve(std::max(all, last));
+    }
+    one_more(kept_round), one_more(kept_end), one_more(kept_label), one_more(kept_mistaken);
+  }
+
+  template <class Index, class Value>
+  void keep(const Row<Index, Value>& x, std::uint32_t first_slot, bool truth, bool mistaken) {
+    const std::size_t first = kept_index.size(), last = first + x.size;
+    ++to_keep;
+    keeping = has_room(last);
+    if (!keeping) return;
+    kept_index.resize(last);
+    kept_value.resize(last);
+    std::uint32_t* const index = kept_index.data() + first;
+    double* const value = kept_value.data() + first;
+    for (std::size_t k = 0; k < x.size; ++k) index[k] = static_cast<std::uint32_t>(x.index[k]) - first_slot;
+    for (std::size_t k = 0; k < x.size; ++k) value[k] = static_cast<double>(x.value[k]);
+    kept_round.push_back(rounds);
+    kept_end.push_back(static_cast<std::int64_t>(last));
+    kept_label.push_back(truth ? 1 : -1);
+    kept_mistaken.push_back(mistaken ? 1 : 0);
+  }
+
+ private:
+  static constexpr std::size_t per_value = sizeof(std::uint32_t) + sizeof(double);
+  static constexpr std::size_t per_row = 2 * sizeof(std::int64_t) + 2;
+  static constexpr std::size_t many = 1 << 14, reservable = std::size_t{64} << 20;
+
+  // What is kept is a prefix, without holes: once something did not fit, nothing is kept any more.
+  bool has_room(std::size_t values) const {
+    return keeping && values * per_value + (kept_round.size() + 1) * per_row <= limit_bytes;
+  }
+
+  template <class T>
+  static void one_more(std::vector<T>& v) {
+    if (v.size() == v.capacity()) v.reserve(std::max<std::size_t>(16, 2 * v.size()));
+  }
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,99 @@
+"""A portable certificate: a JSON document with everything that it takes to derive the certificate from the files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support import schema
+from mistakebound._support.atomic_file import replace
+from mistakebound._support.schema import fields, need, parse
+from mistakebound.certificates.certificate import Certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from os import PathLike
+
+FORMAT = 2
+FIELDS = (
+    *("format", "learner", "parameters", "reading", "skip_bad", "passes", "stream", "labels", "ended"),
+    *("skipped", "counts", "model", "certificate", "seal"),
+)
+COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "updates")
+MOST_PASSES = 10_000
+"""So many passes may be claimed: a replay takes as many."""
+FILE_FIELDS = ("file", "bytes", "sha256", "whole")
+TEXT_OPTIONS = ("format", "label", "positive", "table", "zero_based")
+"""How text is parsed, and nothing else: all that a certificate may contain about reading."""
+
+
+def document(certificate: Certificate, **about: Any) -> dict[str, Any]:
+    """A certificate with everything else about its run (``FIELDS``), sealed."""
+    stream = [{name: each[name] for name in FILE_FIELDS} for each in about["stream"]]
+    own = {"format": FORMAT, **about, "stream": stream, "certificate": json.loads(certificate.to_json())}
+    ordered = {name: own[name] for name in FIELDS if name != "seal"}
+    return {**ordered, "seal": seal(ordered)}
+
+
+def seal(document: dict[str, Any]) -> str:
+    """SHA-256 over all fields but the seal itself. It detects accidents; the replay detects forgery."""
+    sealed = {name: value for name, value in document.items() if name != "seal"}
+    return hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
+
+
+def write(document: dict[str, Any], path: str | PathLike[str]) -> None:
+    """Write a document, whole or not at all."""
+    replace(Path(path).resolve(), [json.dumps(document, indent=2, allow_nan=False).encode(), b"\n"])
+
+
+def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]:
+    """Read a document and check every field of it; ModelError names the one that is wrong. A replay checks its truth.
+
+    Parameters
+    ----------
+    path : path
+        The document.
+    learners : collection of str
+        Names of the learners that it may be about.
+    """
+    said = parse(Path(path).read_bytes(), "the certificate")
+    known = type(said.get("format")) is int and said["format"] == FORMAT
+    what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in said else "it is not one"
+    need(known, f"{what}; verify needs a certificate of format {FORMAT}, which a run writes")
+    fields(said, *FIELDS)
+    schema.text(said["learner"], "learner", learners)
+    need(isinstance(said["parameters"], dict), "parameters should be an object", field="parameters")
+    _check_reading(said["reading"])
+    ended = schema.flag(said["ended"], "ended")
+    schema.whole(said["skip_bad"], "skip_bad")
+    if ended:
+        schema.whole(said["skipped"], "skipped")
+    need(ended or said["skipped"] is None, "skipped should be null for a run that did not end", field="skipped")
+    schema.optional(schema.sha256, said["labels"], "labels")
+    for name in ("model", "seal"):
+        schema.sha256(said[name], name)
+    for place, text in enumerate(schema.items(said["stream"], "stream")):
+        file, length, digest, whole = fields(text, *FILE_FIELDS, path=f"stream[{place}]")
+        schema.text(file, "file")
+        schema.whole(length, "bytes")
+        schema.sha256(digest, "sha256")
+        schema.flag(whole, "whole")
+    fields(said["counts"], *COUNTS, path="counts")
+    for name in COUNTS:
+        schema.whole(said["counts"][name], f"counts.{name}")
+    schema.whole(said["passes"], "passes", 1, min(MOST_PASSES, max(1, said["counts"]["rounds"])))
+    hindsight = Certificate.from_object(said["certificate"]).hindsight
+    need(hindsight, "hindsight should be true: a run chooses its comparator afterwards", field="hindsight")
+    return said
+
+
+def _check_reading(reading: Any) -> None:
+    """How text is parsed: no key beyond that, so that no file is named but by the user."""
+    fields(reading, *TEXT_OPTIONS, path="reading")
+    schema.text(reading["format"], "reading.format")
+    for name in ("label", "positive"):
+        schema.optional(schema.text, reading[name], f"reading.{name}")
+    need(isinstance(reading["table"], dict), "reading.table should be an object", field="reading.table")
+    schema.flag(reading["zero_based"], "reading.zero_based")

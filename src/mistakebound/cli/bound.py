@@ -1,0 +1,118 @@
+"""``mistakebound bound``: what a theorem allows."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from difflib import get_close_matches
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import mistakebound as mb
+from mistakebound.cli.choosing import ALIASES
+from mistakebound.cli.help import Manual
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@click.command(
+    cls=Manual, short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True}
+)
+@click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
+@click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
+def bound(theorem: str | None, values: tuple[str, ...]) -> None:
+    r"""Compute what a theorem allows; without THEOREM, list them with what they need and what must hold.
+
+    Bounds are on mistakes; those of rules that mix forecasts of experts, on the regret to the best of them.
+
+    \b
+    Examples:
+      mistakebound bound
+      mistakebound bound fixed-share
+      mistakebound bound fixed-share --n 10 --eta 0.5 --alpha 0.01 --rounds 1000 --switches 3
+      mistakebound bound littlestone --n 100 --r 2
+      mistakebound bound novikoff --radius 1 --norm 1 --margin 0.1
+    """
+    known = bounds()
+    if theorem is None:
+        for name, function in known.items():
+            click.echo(f"{name:32} {taken_by(function)}")
+            click.echo("".join(f"{'':33}{line}\n" for line in wrap(premises_of(function), 87)), nl=False)
+        return
+    theorem = ALIASES.get(theorem, theorem)
+    if theorem not in known:
+        near = get_close_matches(theorem, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
+        message = f"there is no theorem {theorem!r}; {hint}"
+        raise click.UsageError(message)
+    takes = f"it takes {taken_by(known[theorem])}"
+    if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
+        message = f"what {theorem} needs comes as --name value; {takes}"
+        raise click.UsageError(message)
+    if not values:
+        click.echo(f"{told_of(known[theorem])}\n\nIt takes {taken_by(known[theorem])}")
+        return
+    given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
+    parameters = inspect.signature(known[theorem]).parameters
+    missing = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
+    foreign = [name for name in given if name not in parameters]
+    if missing or foreign:
+        what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
+        message = f"{theorem} {what}; {takes}"
+        raise click.UsageError(message)
+    try:
+        value = known[theorem](**given)
+    except ValueError as error:
+        message = f"{error}; {takes}"
+        raise click.UsageError(message) from None
+    click.echo(value)
+
+
+def options(names: Iterable[str]) -> str:
+    """Parameters, as the command line has them."""
+    return " ".join(f"--{name.replace('_', '-')}" for name in names)
+
+
+def taken_by(function: Any) -> str:
+    """What a formula takes; what it can do without is in brackets."""
+    needed = {name: each.default is each.empty for name, each in inspect.signature(function).parameters.items()}
+    return " ".join(options([name]) if needed[name] else f"[{options([name])}]" for name in needed)
+
+
+def bounds() -> dict[str, Any]:
+    """The formulas of ``mistakebound.bounds`` by the names of their theorems, and what else is computed there."""
+    own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds.mistakes")
+    others = {name.replace("_", "-"): f for name, f in own if inspect.isfunction(f) and not name.startswith("_")}
+    return dict(sorted({**others, **mb.bounds.BOUNDS}.items()))
+
+
+def told_of(function: Any) -> str:
+    """What a formula bounds, the formula, its parameters and what must hold: its docstring before the notes."""
+    text = re.split(r"\n(?:Notes|Examples|References)\n-+\n", inspect.getdoc(function) or "")[0]
+    return re.sub(r"\n-+\n", "\n", text).replace("`", "").strip()
+
+
+def premises_of(function: Any) -> str:
+    """What must hold, in one line; nothing if that is all in what it takes."""
+    found = re.search(r"\nPremises\n-+\n(.*?)(\n\n|$)", inspect.getdoc(function) or "", re.DOTALL)
+    return "" if found is None else " ".join(found[1].replace("`", "").split())
+
+
+def named_like(word: str) -> list[str]:
+    """Theorems whose names begin so, for the Tab key."""
+    return [name for name in bounds() if name.startswith(word)]
+
+
+def number(text: str) -> float | int:
+    """A whole number if it is one, for some formulas want it."""
+    try:
+        return int(text)
+    except ValueError:
+        try:
+            return float(text)
+        except ValueError:
+            message = f"{text!r} is not a number"
+            raise click.UsageError(message) from None

@@ -1,0 +1,46 @@
+"""About the installation: ``mistakebound version``, and ``completion`` for shells."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from click.shell_completion import get_completion_class
+
+import mistakebound as mb
+from mistakebound.cli.help import Manual
+
+PROGRAM, VARIABLE = "mistakebound", "_MISTAKEBOUND_COMPLETE"
+
+
+@click.command(cls=Manual, short_help="Complete commands with the Tab key.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    r"""Write the script that makes a shell complete commands, options and files with the Tab key.
+
+    \b
+    Try it in this shell:
+      source <(mistakebound completion bash)
+    \b
+    Keep it:
+      echo 'source <(mistakebound completion bash)' >> ~/.bashrc
+      echo 'source <(mistakebound completion zsh)' >> ~/.zshrc
+      mistakebound completion fish > ~/.config/fish/completions/mistakebound.fish
+    """
+    from mistakebound.cli import main  # noqa: PLC0415 - which imports this module
+
+    kind = get_completion_class(shell)
+    if kind is None:  # pragma: no cover - click knows all three
+        raise click.UsageError(shell)
+    script = kind(main, {}, PROGRAM, VARIABLE)
+    click.echo(script.source_template % script.source_vars())
+
+
+@click.command(cls=Manual, short_help="Show the version.")
+def version() -> None:
+    """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
+    from mistakebound._core import has_avx2  # noqa: PLC0415
+
+    click.echo(
+        f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})"
+    )

@@ -1,0 +1,198 @@
+"""Where a run is in its files: pass, part and row, and what was read of each file so far."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.signals import uninterrupted
+from mistakebound.data.blocks import opened
+from mistakebound.data.parts import START, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mistakebound.data.parts import Part
+    from mistakebound.data.source import Source
+    from mistakebound.learners.linear import LinearLearner
+
+
+@dataclass
+class FileRead:
+    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if that is kept up.
+
+    A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
+    """
+
+    size: int | None
+    """Bytes of the file itself; None for what cannot be read twice, as standard input and pipes."""
+    bytes: int = 0
+    whole: bool = False
+    columns: bool = False
+    sha: Any = None
+
+    def add(self, part: Part) -> None:
+        """Count what was read for a part."""
+        if part.in_rows:
+            if not self.columns:
+                self.columns, self.bytes, self.sha = True, self.size or 0, None
+            return
+        self.bytes += part.chunk.consumed
+        if self.sha is not None:
+            self.sha.update(memoryview(part.chunk.text)[: part.chunk.consumed])
+
+    def digest(self, file: str) -> str | None:
+        """SHA-256 of what was read; the file is read again if it was not kept up."""
+        if self.sha is None and self.size is not None:
+            found = hashes(file, self.bytes)
+            if not found:
+                message = f"{file} has changed while it was read"
+                raise ValueError(message)
+            self.sha = found[0]
+        return None if self.sha is None else str(self.sha.hexdigest())
+
+
+class Position:
+    """Pass by pass, part by part, row by row.
+
+    Parameters
+    ----------
+    source : Source
+        The files.
+    passes : int
+        How often to go through them.
+    hashing : bool
+        Whether to keep up the SHA-256 of what is read.
+    """
+
+    def __init__(self, source: Source, passes: int, *, hashing: bool) -> None:
+        self.source = source
+        self.passes = passes
+        self.hashing = hashing
+        self.read: list[FileRead] = []
+        """Of the files that the first pass has reached; later passes read the same again."""
+        self.at: tuple[int, Place, int] = (0, START, 0)
+        """Pass, beginning of a part, and how many of its rows are learned: in one tuple, so that they always agree."""
+        self.replaced = False
+        """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
+        if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
+            message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
+            raise ValueError(message)
+
+    @cached_property
+    def labels_digest(self) -> str | None:
+        """SHA-256 of the file of labels, if there is one and it can be read twice."""
+        file = None if self.source.labels is None else os.fspath(self.source.labels)
+        return None if file is None or size_of(file) is None else str(hashes(file)[0].hexdigest())
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing is left to read. A followed file may always grow."""
+        return self.at[0] == self.passes
+
+    def parts(self, learner: LinearLearner) -> Iterator[tuple[Part, int]]:
+        """The parts that are still ahead, each with its first row that is not learned yet.
+
+        The caller calls ``arrive`` with both before it learns from a part, protected from signals.
+        """
+        begun, start, skip = self.at
+        for number in range(begun, self.passes):
+            self.source.needs_text = self.hashing and number == 0  # a cache has it no more
+            for part in learner.parts_of(self.source, start):
+                first = min(skip, part.rows)
+                skip -= first
+                if skip:
+                    with uninterrupted:
+                        self.arrive(part, None)
+                    if part.error:
+                        raise ValueError(part.error)
+                else:
+                    yield part, first
+            if self.source.follow:
+                return
+            if skip:
+                message = f"there are {skip} examples less than were learned"
+                raise ValueError(message)
+            with uninterrupted:
+                if number == 0:
+                    self._reach(len(self.source.files))
+                self.at, start = (number + 1, START, 0), START
+
+    def arrive(self, part: Part, first: int | None) -> None:
+        """Count what was read for a part, and stand at its row ``first``; None if all its rows are learned already."""
+        if self.at[0] == 0:
+            self._read(part)
+        if first is not None:
+            self.at = (self.at[0], part.begin, first)
+
+    def done(self) -> int:
+        """Bytes that were read, of all passes together."""
+        return self.at[0] * (self.source.total or 0) + self.source.done if self.at[0] else self.source.done
+
+    def learned(self, row: int) -> None:
+        """Rows of the present part before this one are learned."""
+        self.at = (*self.at[:2], row)
+
+    def _read(self, part: Part) -> None:
+        self._reach(part.begin.file)
+        read = self.read[-1]
+        if self.source.follow and part.begin.byte == 0 < read.bytes and part.begin.file == len(self.source.files) - 1:
+            self.replaced = True
+            self.read[-1] = read = self._unread(part.file)
+        if part.in_rows and self.hashing and read.size is None:
+            message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not through a pipe"
+            raise ValueError(message)
+        read.add(part)
+
+    def _reach(self, file: int) -> None:
+        """All files before this one are read."""
+        while len(self.read) <= file:
+            if self.read:
+                self.read[-1].whole = True
+            if len(self.read) == len(self.source.files):
+                return
+            self.read.append(self._unread(self.source.files[len(self.read)]))
+
+    def _unread(self, file: str) -> FileRead:
+        return FileRead(size_of(file), sha=sha256() if self.hashing else None)
+
+
+def sha256() -> Any:
+    """A SHA-256 of nothing yet."""
+    from hashlib import sha256 as made  # noqa: PLC0415 - importing it takes a while, and most runs do without
+
+    return made()
+
+
+def size_of(file: str) -> int | None:
+    """Bytes of a file; None for what cannot be read a second time."""
+    if file == "-":
+        return None
+    status = os.stat(file)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def hashes(file: str, *ends: int) -> list[Any]:
+    """SHA-256 of a file's text: of all of it, or of its first bytes, for as many ends (rising) as it has.
+
+    That is what it holds unpacked; of columns it is the file itself.
+    """
+    sha, at, found, pending = sha256(), 0, [], deque(ends)
+    with opened(file) as text:
+        for block, _ in chain([(b"", False)], text.blocks):
+            done = 0
+            while pending and pending[0] <= at + len(block):
+                end = pending.popleft() - at
+                sha.update(bytes(block[done:end]))
+                done = end
+                found.append(sha.copy())
+            if ends and not pending:
+                return found
+            sha.update(bytes(block[done:]))
+            at += len(block)
+    return found if ends else [sha]

@@ -1,0 +1,233 @@
+"""A page about a run that needs nothing but itself: no script, no network; everything from files is escaped."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._support.text import escaped, many, share, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Lines = list[tuple[str, Sequence[tuple[int, float]]]]
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #5b6570; --line: #d5dae0; --page: #ffffff; --ours: #0b62c4;
+  --other: #b3541e; --good: #17753b; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --soft: #9aa5b1; --line: #39414a; --page: #14181c;
+  --ours: #6cb2ff; --other: #f0a468; --good: #6fd08c; --bad: #ff8a80; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 60rem;
+  margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+p, footer { color: var(--soft); } footer { margin-top: 3rem; font-size: .85rem; }
+table { border-collapse: collapse; } td, th { padding: .2rem 1rem .2rem 0; border-bottom: 1px solid var(--line);
+  text-align: left; vertical-align: top; overflow-wrap: anywhere; font-weight: normal; }
+th { color: var(--soft); } .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem; } figure { flex: 1 1 24rem; margin: 0; }
+figcaption { color: var(--soft); font-size: .9rem; } svg { width: 100%; height: auto; }
+svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } .ours { stroke: var(--ours); }
+.other { stroke: var(--other); stroke-dasharray: 6 4; } .bound { stroke: var(--good); stroke-dasharray: 2 3; }
+.ours, .other, .bound { fill: none; stroke-width: 2; } code { font-size: .9em; overflow-wrap: anywhere; }
+.holds { color: var(--good); } .violated { color: var(--bad); }
+"""
+
+
+class CertificateText(NamedTuple):
+    """What is shown of a certificate."""
+
+    status: str
+    scope: str
+    meaning: str
+    """In a sentence."""
+    details: Sequence[str]
+    """A line each."""
+    bound: float
+
+
+def page(
+    facts: Mapping[str, Any],
+    points: Sequence[tuple[int, int]],
+    largest: Sequence[tuple[str, float]],
+    certificate: CertificateText | None = None,
+    version: str = "",
+) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    facts : mapping
+        ``files``, ``stopped`` (why, or empty), ``skipped`` (lines), ``learner`` (in words), ``classes`` (negative,
+        positive), the counts ``rounds``, ``mistakes``, ``false_positives`` and ``false_negatives``, ``majority`` (the
+        more frequent label) and ``majority_mistakes``, ``seconds`` and ``bytes``.
+    points : sequence of (rounds, mistakes)
+        The curve of mistakes, from (0, 0).
+    largest : sequence of (feature, weight)
+        The largest weights.
+    certificate : CertificateText
+        If there is one.
+    version : str
+        Of the program, for the last line.
+    """
+    title = f"{many(facts['mistakes'], 'mistake')} in {many(facts['rounds'], 'round')}"
+    files = ", ".join(text(file) for file in facts["files"])
+    ended = f"<p>Ended before the end: {text(facts['stopped'])}</p>" if facts["stopped"] else ""
+    bound = certificate.bound if certificate is not None and math.isfinite(certificate.bound) else None
+    body = [
+        f"<h1>{title}</h1><p>{share(facts['mistakes'], facts['rounds'])} of {files}</p>{ended}",
+        summary(facts),
+        pictures(points, facts["majority_mistakes"], facts["majority"], bound),
+        "" if certificate is None else certified(certificate),
+        weights(largest),
+        listing("Skipped lines", [text(line) for line in facts["skipped"]]),
+        f"<footer>mistakebound {version}</footer>",
+    ]
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body>\n'
+        + "\n".join(part for part in body if part)
+        + "\n</body></html>\n"
+    )
+
+
+def text(value: Any) -> str:
+    """Something from a file or of the user's, made harmless; its direction of writing stays its own."""
+    return f"<bdi>{escape(escaped(value))}</bdi>"
+
+
+def rows(cells: Iterable[tuple[str, ...]]) -> str:
+    """A table of cells that are HTML already; all but the last are numbers."""
+    lines = []
+    for *numbers, last in cells:
+        lines.append("<tr>" + "".join(f'<td class="n">{each}</td>' for each in numbers) + f"<td>{last}</td></tr>")
+    return "<table>" + "\n".join(lines) + "</table>"
+
+
+def summary(facts: Mapping[str, Any]) -> str:
+    """Mistakes by kind, what guessing would have made, and how it was done."""
+    rounds = facts["rounds"]
+    negative, positive = (text(label) for label in facts["classes"])
+    kinds = [
+        (facts["false_positives"], f"said {positive}, was {negative}"),
+        (facts["false_negatives"], f"said {negative}, was {positive}"),
+        (facts["majority_mistakes"], f"would be those of always saying {text(facts['majority'])}"),
+    ]
+    counts = rows((f"{count:,}", share(count, rounds), words) for count, words in kinds)
+    parameters = rows([(f"<code>{text(facts['learner'])}</code>",)])
+    speed = f", {size(facts['bytes'])} of text" if facts["bytes"] else ""
+    return f"<h2>Mistakes</h2>{counts}<h2>Learner</h2>{parameters}<p>{facts['seconds']:.2f} s{speed}</p>"
+
+
+def certified(certificate: CertificateText) -> str:
+    """The certificate in words, with its premises."""
+    status = certificate.status.replace(" ", "-")
+    verdict = f'<b class="{status}">{escape(certificate.status)}</b> on the {escape(certificate.scope)}'
+    details = "".join(f"<li>{text(line)}</li>" for line in certificate.details)
+    return f"<h2>Certificate</h2><p>{verdict}: {escape(certificate.meaning)}</p><ul>{details}</ul>"
+
+
+def weights(largest: Sequence[tuple[str, float]]) -> str:
+    """The largest weights."""
+    return f"<h2>Largest weights</h2>{rows((f'{weight:.6g}', text(name)) for name, weight in largest)}"
+
+
+def listing(title: str, lines: list[str]) -> str:
+    """Some lines under a title, if there are any."""
+    return f"<h2>{title}</h2>{rows((line,) for line in lines)}" if lines else ""
+
+
+# ---------------------------------------------------------------------- pictures
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP_EDGE, BOTTOM = 480, 300, 60, 10, 10, 40
+
+
+def pictures(points: Sequence[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
+    """Mistakes against rounds on both kinds of paper, beside those of always guessing the same."""
+    rounds, mistakes = points[-1]
+    if not rounds:
+        return ""
+    highest = max(mistakes, guessing, 1)
+    lines: Lines = [("other", [(x, x * guessing / rounds) for x, _ in points]), ("ours", points)]
+    if bound is not None and bound <= 2 * highest:
+        lines.append(("bound", [(0, bound), (1, bound), (rounds, bound)]))
+        highest = max(highest, math.ceil(bound))
+    drawn = "".join(
+        f"<figure>{picture(lines, rounds, highest, paper)}<figcaption>{paper.words}</figcaption></figure>"
+        for paper in ((EVEN, LOGARITHMIC) if rounds >= 10 else (EVEN,))
+    )
+    key = f"Solid: the learner. Dashed: always saying {text(guess)}, as often as it is wrong in the end."
+    key += " Dotted: what the certificate allows." if len(lines) > 2 else ""
+    return f'<h2>As it went</h2><div class="pictures">{drawn}</div><p>{key}</p>'
+
+
+def picture(lines: Lines, right: int, top: int, paper: Paper) -> str:
+    """Lines of (x, y) on one kind of paper, from its lowest number to ``right`` and ``top``."""
+    lowest = paper.lowest
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        along, up = paper.share(x, right), paper.share(y, top)
+        return LEFT + along * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP_EDGE - BOTTOM)
+
+    parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="mistakes against rounds">']
+    for tick in paper.ticks(right):
+        x, y = place(tick, lowest)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP_EDGE}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{brief(tick)}</text>')
+    for tick in paper.ticks(top):
+        x, y = place(lowest, tick)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{brief(tick)}</text>')
+    for kind, points in lines:
+        places = (place(x, y) for x, y in points if min(x, y) >= lowest)
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline class="{kind}" points="{joined}"/>')
+    parts.append(f'<text x="{(WIDTH + LEFT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">rounds</text></svg>')
+    return "".join(parts)
+
+
+def even_ticks(most: int) -> list[int]:
+    """From 0 in even steps of 1, 2 or 5 times a power of ten, about five of them.
+
+    >>> even_ticks(32_561)
+    [0, 10000, 20000, 30000]
+    """
+    power = 10 ** max(0, math.floor(math.log10(most / 5)) if most >= 5 else 0)
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if most / step <= 5)
+    return list(range(0, most + 1, step))
+
+
+def powers_of_ten(most: int) -> list[int]:
+    """Return 1, 10, 100, ... up to ``most``."""
+    return [10**power for power in range(len(str(most)))]
+
+
+def brief(number: int) -> str:
+    """A short number.
+
+    >>> [brief(number) for number in (0, 500, 20_000, 3_000_000)]
+    ['0', '500', '20k', '3M']
+    """
+    for unit, letter in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= unit and number % (unit // 10) == 0:
+            return f"{number / unit:g}{letter}"
+    return str(number)
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a picture is drawn on: where a number lies between the lowest one and the most, and which are marked."""
+
+    words: str
+    lowest: int
+    share: Callable[[float, float], float]
+    ticks: Callable[[int], list[int]]
+
+
+EVEN = Paper("mistakes against rounds", 0, lambda x, most: x / most, even_ticks)
+LOGARITHMIC = Paper(
+    "the same, both axes logarithmic", 1, lambda x, most: math.log(x) / math.log(max(most, 2)), powers_of_ten
+)
