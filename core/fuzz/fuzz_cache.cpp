@@ -19,7 +19,7 @@ using namespace mistakebound::fuzz;
 
 namespace {
 
-struct Parsed {  // that of reading.hpp, without Python
+struct Parsed {  // that of reader.hpp, without spares
   Chunk chunk;
   bool named = false, weighted = false;
   std::size_t consumed = 0;

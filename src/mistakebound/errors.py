@@ -21,7 +21,11 @@ class StreamError(ValueError):
         0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
     ledger : Ledger or None
         What happened before it.
+    skippable : bool
+        Whether reading could go on after it: a bad line of a file.
     """
+
+    skippable = False
 
     def __init__(self, message: str, *, round: int | None = None, ledger: Ledger | None = None) -> None:  # noqa: A002
         super().__init__(f"round {round}: {message}" if round is not None else message)
@@ -160,41 +164,63 @@ class ModelError(ValueError):
         self.field = field
 
 
+class CertificateError(ModelError):
+    """A file is not a portable certificate.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    def __init__(self, message: str, *, path: str, field: str | None = None) -> None:
+        super().__init__(message, field=field)
+        self.path = path
+
+
+class ResumeError(ModelError):
+    """A run cannot go on from a model file.
+
+    Attributes
+    ----------
+    path : str
+        The model file; empty if it is not known yet.
+    reason : str
+        What is wrong, without the file.
+    option : str or None
+        The option that differs from that of the run that wrote the file, if it is one.
+    before, now : object
+        Its value then and now.
+    """
+
+    def __init__(
+        self, reason: str, *, path: str = "", option: str | None = None, before: Any = None, now: Any = None
+    ) -> None:
+        super().__init__(f"cannot resume from {path}: {reason}" if path else reason)
+        self.path, self.reason = path, reason
+        self.option, self.before, self.now = option, before, now
+
+
+class OptionError(ValueError):
+    """An option cannot be used, or not together with another one.
+
+    Attributes
+    ----------
+    template : str
+        The reason, with the name of each option in braces.
+    """
+
+    def __init__(self, template: str) -> None:
+        super().__init__(template.replace("{", "").replace("}", ""))
+        self.template = template
+
+
 LISTED = 20
 """So many names are listed in a message at most."""
 IGNORED = 3
 """So many columns are shown as ignored in an option."""
 LONGEST_LINE = 200
 """So much of a line of a table is shown in a message."""
-
-OF_A_VALUE = (3, 4, 6, 10)
-"""Faults of the core that one value is to blame for (the numbers are those of ``core/example.hpp``)."""
-OF_A_SUM = 16
-"""Added to the fault of a value that is the sum of several, for its feature comes more than once."""
-
-
-def names_a_feature(fault: int) -> bool:
-    """Whether one feature is to blame for a fault of the core."""
-    return fault == 2 or fault % OF_A_SUM in OF_A_VALUE
-
-
-def words_of(fault: int, feature: str, value: object = None) -> str:
-    """Sentence for a fault of the core; ``value`` is that of the feature, if it is known."""
-    if fault > OF_A_SUM:
-        fault, value, feature = fault - OF_A_SUM, None, f"{feature} is given more than once, and the sum of its values"
-    shown = "" if value is None or fault not in OF_A_VALUE else f" {value}"
-    return {
-        1: f"label{shown} is neither of the learner's two labels",
-        2: f"{feature} is out of range",
-        3: f"{feature} is{shown or ' NaN or infinite'}; Input contains NaN or infinity, values must be finite",
-        4: f"{feature} is{shown or ' not binary'}; this rule needs every value to be 0 or 1",
-        6: f"{feature} is{shown or ' too large'}; values above 1e30 in size are too large to learn from: "
-        "scale the feature down",
-        7: "the score overflows; scale the values down",
-        8: "the indptr of the sparse matrix is not valid",
-        10: f"{feature} is{shown or ' too small'}; values below 1e-30 in size, other than 0, are too small to learn "
-        "from: scale the feature up, or make them 0",
-    }[fault]
 
 
 @contextmanager

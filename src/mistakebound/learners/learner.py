@@ -96,8 +96,8 @@ class Learner:
         else:
             rows = read_one(x)
             played = self._start(rows.width).play(rows, np.array([labels.sign(y)], np.int8))
-            if played.words:
-                raise StreamError(played.words)
+            if played.fault:
+                raise StreamError(played.fault.words)
         self._labels = labels
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
@@ -189,7 +189,8 @@ class Learner:
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
             label = part.label(row) if y is None else y[row]
-            words = played.words if not unknown else part.no_label(row) if label is None else labels.objection(label)
+            wrong = played.fault.words if played.fault else ""
+            words = wrong if not unknown else part.no_label(row) if label is None else labels.objection(label)
             return ledger, f"{part.where(row)}: {words}"
         return ledger, part.error if last == part.rows else ""
 
@@ -203,12 +204,12 @@ class Learner:
         self.read_as_before(source, labels_needed=False)
         for part in source.parts():
             life = self._start_with(part.chunk)
-            scores, positive, words = life.score_part(part)
+            scores, positive, fault = life.score_part(part)
             unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
             yield scores, self._the_labels().decode_all(positive), unknown
             rounds += len(scores)
-            if words:
-                message = f"{part.where(len(scores))}: {words}"
+            if fault:
+                message = f"{part.where(len(scores))}: {fault.words}"
                 raise StreamError(message, round=rounds)
             if part.error:
                 raise StreamError(part.error, round=rounds)
@@ -226,11 +227,11 @@ class Learner:
         if played.row > 0:
             self._labels = trial
         ledger = life.ledger(trial.pair, played.before, played.after, played.positive)
-        if played.words:
+        if played.fault:
             if played.row == 0:
                 self._forget(begun)
             unknown = played.row < len(codes) and codes[played.row] == 0
-            words = trial.copy().objection(labels[played.row]) if unknown else played.words
+            words = trial.copy().objection(labels[played.row]) if unknown else played.fault.words
             raise StreamError(words, round=played.row, ledger=ledger)
         return ledger
 
