@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -22,23 +22,37 @@ FLAGS = {"checkpoint": "--save"}
 SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
 
 
+def raise_rendered(error: Exception) -> NoReturn:
+    """Raise an error as one line with exit code 1 (2 for options): no traceback for what the user can mend.
+
+    What it quotes is escaped: names of files and options come from anywhere.
+    """
+    if isinstance(error, click.ClickException):
+        vars(error)["message"] = escaped(error.message)  # which click declares final
+        raise error
+    if isinstance(error, OptionError):
+        raise click.UsageError(reason_of(error)) from None
+    if isinstance(error, OSError):
+        known = error.filename is not None and error.strerror is not None
+        message = f"{error.filename}: {error.strerror}" if known else str(error)
+    elif isinstance(error, ValueError | ImportError):
+        message = reason_of(error)
+    elif isinstance(error, MemoryError):
+        message = str(error).removeprefix("std::bad_alloc") or "there is not enough memory"
+    else:
+        raise error
+    raise click.ClickException(escaped(message)) from None
+
+
 @contextmanager
 def told() -> Iterator[None]:
-    """What went wrong as one line and exit code 1 (2 for options); no traceback for what the user can mend."""
+    """Raise what went wrong as one line."""
     try:
         yield
-    except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
+    except BrokenPipeError:
         raise
-    except OSError as error:
-        known = error.filename is not None and error.strerror is not None
-        raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
-    except OptionError as error:
-        raise click.UsageError(reason_of(error)) from None
-    except (ValueError, ImportError) as error:
-        raise click.ClickException(reason_of(error)) from None
-    except MemoryError as error:
-        words = str(error).removeprefix("std::bad_alloc")
-        raise click.ClickException(words or "there is not enough memory") from None
+    except Exception as error:  # noqa: BLE001 - what is not known is raised again
+        raise_rendered(error)
 
 
 def reason_of(error: BaseException) -> str:

@@ -17,6 +17,7 @@ from mistakebound.errors import OptionConflictError
 
 if TYPE_CHECKING:
     from mistakebound.data.columns import Frame
+    from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
@@ -103,8 +104,10 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
     return frame
 
 
-def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
+def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> Source:
     """Return a Source for the files. Reading options are removed from ``options``; a model supplies missing ones."""
+    from mistakebound.data.source import Source  # noqa: PLC0415 - "--help" needs none of it
+
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -117,7 +120,7 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
         message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
         raise click.UsageError(message)
     try:
-        source = mb.Source(files, table=table, cache=cache, **told)
+        source = Source(files, table=table, cache=cache, **told)
         source.warns = False  # its remarks are shown
         if model is not None:
             model.read_as_before(source)

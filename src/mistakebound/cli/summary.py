@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import flag, reason_of
+from mistakebound.cli.errors import reason_of
 from mistakebound.cli.options import DEFAULTS
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def options_of(rule: Rule) -> str:
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
         if name != "strict" and (value or name in needed):
-            words.append(f"{flag(OPTIONS.get(name, name))} {value:.12g}")
+            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
     # What a rule is made of comes before what every rule has.
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
 
@@ -108,8 +108,9 @@ def in_words(found: dict[str, Any]) -> str:
     negative, positive = (escaped(label) for label in found["classes"])
     guess = f"always saying {escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
+    headline = f"{many(found['mistakes'], 'mistake')} in {many(rounds, 'round')}"
     lines = [
-        click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
+        click.style(headline, bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
         f"{found['false_positives']:>12,}  said {positive}, was {negative}",
         f"{found['false_negatives']:>12,}  said {negative}, was {positive}",
         f"{found['majority_mistakes']:>12,}  would be those of {guess}",
@@ -122,11 +123,6 @@ def in_words(found: dict[str, Any]) -> str:
     files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
     lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
-
-
-def headline(found: dict[str, Any]) -> str:
-    """The most important fact."""
-    return f"{many(found['mistakes'], 'mistake')} in {many(found['rounds'], 'round')}"
 
 
 COLOURS = {"holds": "green", "violated": "red"}
