@@ -42,11 +42,11 @@ class Bar:
         """Begin where an earlier process stopped; the speed is that of this one."""
         self._earlier, self._first = rounds, None
 
-    def update(self, rounds: int, mistakes: int) -> None:
-        """Show these counts, and where the source is."""
+    def update(self, rounds: int, mistakes: int, done: int) -> None:
+        """Show these counts, and how many bytes of the present pass are done."""
         if not self.wanted:
             return
-        seconds, done = time.perf_counter() - self.start, self._before + self.source.done
+        seconds, done = time.perf_counter() - self.start, self._before + done
         if self._first is None:  # what an earlier process has done tells nothing of the time that is left
             self._first = (seconds, done)
         if self._drawn is None and seconds < self.patience:

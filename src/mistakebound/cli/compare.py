@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-import mistakebound as mb
 from mistakebound._support.escaping import escaped
 from mistakebound._support.plural import many
 from mistakebound._support.signals import exit_code, uninterrupted
@@ -20,14 +19,16 @@ from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_o
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import STOPPED, options_of, share, size, stopped_by
-from mistakebound.data.first_labels import both_labels_first
-from mistakebound.data.parts import START
+from mistakebound.errors import as_stream_error
+from mistakebound.learners.stream_loop import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    import mistakebound as mb
+    from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.parts import Part, Place
+    from mistakebound.data.parts import Part
+    from mistakebound.data.report import ReadReport
+    from mistakebound.errors import InputError
 
 VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
     ("perceptron", {}),
@@ -81,8 +82,9 @@ def compare(
     with told():
         draw = picture_maker("curves") if plot else None
         start = time.perf_counter()
-        contenders: list[Contender] = []
-        stopped = play(source, contenders, classes, keep=certify)
+        all_contenders = Contenders(classes, keep=certify)
+        report, stopped = play(source, all_contenders)
+        contenders = all_contenders.each
         seconds = time.perf_counter() - start
         ranked = sorted((each for each in contenders if not each.reason), key=lambda each: each.curve.mistakes)
         if certify:
@@ -91,9 +93,9 @@ def compare(
             message = f"{', '.join(source.files)}: there are no examples"
             raise click.ClickException(message)
         if as_json:
-            click.echo(json_of(as_object(ranked, contenders, source, seconds, stopped)))
+            click.echo(json_of(as_object(ranked, contenders, report, seconds, stopped)))
         elif ranked:
-            click.echo(in_words(ranked, contenders, source, seconds))
+            click.echo(in_words(ranked, contenders, report, seconds))
         if plot and draw:
             draw({each.name: each.curve.to_now() for each in ranked}).savefig(plot, dpi=150)
     if isinstance(stopped, KeyboardInterrupt):
@@ -104,13 +106,11 @@ def compare(
 
 
 def certify_each(contenders: list[Contender], source: mb.Source) -> None:
-    """Certify each learner, and remark on those of which only the mistaken rounds are covered."""
+    """Certify each learner."""
     from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
 
     for each in contenders:
-        each.certificate, reason = certified(each.learner, source)
-        if reason and reason not in source.remarks:
-            source.remarks.append(reason)
+        each.certificate, _ = certified(each.learner, source)
 
 
 class Contender:
@@ -120,13 +120,18 @@ class Contender:
         self.learner = make(learner, parameters, keep=keep)
         self.curve = Curve()
         self.seconds, self.positives = 0.0, 0
-        self.reason = ""
+        self.error: InputError | None = None
         self.certificate: Certificate | None = None
 
     @property
     def name(self) -> str:
         """The learner as ``run`` takes it."""
         return options_of(self.learner.ledger_.rule).removeprefix("--learner ")
+
+    @property
+    def reason(self) -> str:
+        """What it could not take."""
+        return "" if self.error is None else reason_of(self.error)
 
     @property
     def bound(self) -> float | None:
@@ -136,50 +141,64 @@ class Contender:
         ledger = self.learner.ledger_
         return running_bound(self.learner, None, loaded=False)(ledger, ledger.false_negatives)
 
-    def learn(self, part: Part) -> None:
-        """Predict, then learn, the rows of a part."""
-        if self.reason:
+    def learn(self, part: Part, first: int, last: int, y: AnyArray | None) -> None:
+        """Predict, then learn, rows of a part."""
+        if self.error:
             return
         start = time.perf_counter()
         try:
-            for ledger in self.learner.run_parts(OnePart(part)):
-                self.curve.add(ledger)
-                self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
+            ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
+            self.curve.add(ledger)
+            self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
         except ValueError as error:
-            self.reason = reason_of(error)
+            self.error = as_stream_error(error, None)
         self.seconds += time.perf_counter() - start
 
 
-class OnePart(mb.Source):
-    """A part that was read already."""
+class Rows(NamedTuple):
+    """How many rows all have seen."""
 
-    def __init__(self, part: Part) -> None:
-        super().__init__(part.file)
-        self.part = part
-
-    def parts(self, start: Place = START) -> Iterator[Part]:  # noqa: ARG002 - it begins where it begins
-        """Return the one part."""
-        yield self.part
+    rounds: int
 
 
-def play(source: mb.Source, contenders: list[Contender], classes: str | None, *, keep: bool) -> BaseException | None:
-    """Read the source once, for all; return what ended it before its end, if anything did."""
+class Contenders:
+    """All learners on one reading, as one: each goes on until something comes that it cannot take."""
+
+    def __init__(self, classes: str | None, *, keep: bool) -> None:
+        self.classes, self.keep = classes, keep
+        self.each: list[Contender] = []
+
+    @property
+    def labels_settled(self) -> bool:
+        """Whether both labels are known."""
+        return self.classes is not None
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Rows, InputError | None]:
+        """Let all learn the rows of a part; return how many, and what is wrong with the stream."""
+        if part.rows and not self.each:
+            for learner, parameters in VARIANTS:
+                own = {"threshold": threshold(part)} if learner == "winnow" else {}
+                self.each.append(Contender(learner, {"classes": self.classes, **parameters, **own}, keep=self.keep))
+        rows = part.rows if last is None else min(last, part.rows)
+        for each in self.each:
+            each.learn(part, first, rows, y)
+        error = part.error
+        if error is None and self.each and all(each.error for each in self.each):  # then it is the stream's fault
+            error = self.each[0].error
+        return Rows(rows - first), error
+
+
+def play(source: mb.Source, contenders: Contenders) -> tuple[ReadReport, BaseException | None]:
+    """Read the source once, for all; return what was read, and what ended it before its end, if anything did."""
+    reader = source.open(warn=False)
     try:
-        for part in both_labels_first(source.parts()) if classes is None else source.parts():
-            if part.rows and not contenders:
-                for learner, parameters in VARIANTS:
-                    own = {"threshold": threshold(part)} if learner == "winnow" else {}
-                    contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
-            with uninterrupted:  # all have seen the same rounds, also after Ctrl-C
-                for each in contenders:
-                    each.learn(part._replace(error=""))
-            if part.error:
-                raise mb.StreamError(part.error)
-            if contenders and all(each.reason for each in contenders):  # then it is the stream's fault
-                raise mb.StreamError(contenders[0].reason)
+        for _ in steps(contenders, reader, guard=uninterrupted):  # all have seen the same rounds, also after Ctrl-C
+            pass
     except (KeyboardInterrupt, ValueError) as reason:
-        return reason
-    return None
+        return reader.report, reason
+    return reader.report, None
 
 
 def threshold(part: Part) -> float:
@@ -191,7 +210,7 @@ def threshold(part: Part) -> float:
 # ---------------------------------------------------------------------- what is shown
 
 
-def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.Source, seconds: float) -> str:
+def in_words(ranked: list[Contender], contenders: list[Contender], report: ReadReport, seconds: float) -> str:
     """The table, those that are not in it, and what to do next."""
     certified = any(each.certificate for each in ranked)
     status = f" {'status':>15}" if certified else ""
@@ -212,7 +231,7 @@ def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.So
     label, mistakes = majority(best)
     rounds = best.curve.rounds
     guess = f"always saying {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
-    lines += ["", f"{many(rounds, 'round')}, {size(source.bytes)} read once, {seconds:.2f} s; {guess}"]
+    lines += ["", f"{many(rounds, 'round')}, {size(report.bytes)} read once, {seconds:.2f} s; {guess}"]
     lines += [f"fewest mistakes: mistakebound run ... --learner {best.name}"]
     return "\n".join(lines)
 
@@ -229,7 +248,7 @@ def in_digits(bound: float | None) -> str:
 def as_object(
     ranked: list[Contender],
     contenders: list[Contender],
-    source: mb.Source,
+    report: ReadReport,
     seconds: float,
     stopped: BaseException | None,
 ) -> dict[str, Any]:
@@ -237,7 +256,7 @@ def as_object(
     label, mistakes = majority(ranked[0]) if ranked else (None, 0)
     return {
         "rounds": ranked[0].curve.rounds if ranked else 0,
-        "bytes": source.bytes,
+        "bytes": report.bytes,
         "seconds": seconds,
         "majority": label,
         "majority_mistakes": mistakes,
@@ -256,7 +275,7 @@ def as_object(
         "not_counted": [
             {"options": f"--learner {each.name}", "reason": each.reason} for each in contenders if each.reason
         ],
-        "skipped": source.skipped,
+        "skipped": [str(line) for line in report.skipped],
         "stopped": stopped_by(stopped),
     }
 

@@ -44,7 +44,7 @@ def document(model: LinearLearner, certificate: Certificate, journey: Journey) -
         "stream": [{"file": file, **{name: text[name] for name in TEXT[1:]}} for file, text in texts],
         "labels": journey.labels_digest,
         "ended": journey.ended,
-        "skipped": len(source.skipped) if journey.ended else None,
+        "skipped": len(journey.skipped) if journey.ended else None,
         "counts": {name: getattr(ledger, name) for name in COUNTS},
         "model": fingerprint(model),
         "certificate": json.loads(certificate.to_json()),

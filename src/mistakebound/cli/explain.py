@@ -43,13 +43,13 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
     with told():
         learner = mb.load(model)
-        source = source_of((file,), options, learner)
-        found = explanations(learner, source, line)
+        reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
+        found = explanations(learner, reader, line)
         shown_so_far = 0
         for each in islice(found, first if line is None else 1):
             click.echo(as_object(each, top) if as_json else ("\n" if shown_so_far else "") + in_words(each, top))
             shown_so_far += 1
-        for remark in notes_of(source):
+        for remark in notes_of(reader.report):
             note(remark)
         if line is not None and not shown_so_far:
             message = f"{file}: no example begins in line {line}"

@@ -11,15 +11,21 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import uninterrupted
+from mistakebound.cli.flags import as_flag
 from mistakebound.data.blocks import opened
 from mistakebound.data.parts import START, Place
+from mistakebound.learners.stream_loop import parts_of, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.report import ReadReport
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.stream_loop import Step
+    from mistakebound.play.ledger import Ledger
 
 
 @dataclass
@@ -79,6 +85,12 @@ class Journey:
         """Of the files as far as the first pass has come; the others read the same again."""
         self.at: tuple[int, Place, int] = (0, START, 0)
         """Pass, beginning of a part, and how many of its rows are learned: all in one, so that they never disagree."""
+        self.report: ReadReport | None = None
+        """What was read in the present pass, or before the place where an earlier run stopped."""
+        self.reader: StreamReader | None = None
+        self._stopped = False
+        self.bytes = 0
+        """Bytes of text that were parsed in the passes before."""
         self.replaced = False
         """Whether a file that is followed was replaced or cut short: what it held before cannot be read again."""
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
@@ -96,36 +108,59 @@ class Journey:
         """Whether nothing is left to read. A file that is followed may always grow."""
         return self.at[0] == self.passes
 
-    def parts(self, learner: LinearLearner) -> Iterator[tuple[Part, int]]:
-        """The parts that are still ahead, each with its first row that is not learned yet."""
+    @property
+    def remarks(self) -> list[str]:
+        """What was remarked on while reading, in words of the command line."""
+        return [] if self.report is None else [remark.text(as_flag) for remark in self.report.remarks]
+
+    @property
+    def skipped(self) -> list[str]:
+        """The bad lines that were left out."""
+        return [] if self.report is None else [str(line) for line in self.report.skipped]
+
+    def stop(self) -> None:
+        """End a file that is followed, after the lines that are there now."""
+        self._stopped = True
+        if self.reader is not None:
+            self.reader.stop()
+
+    def steps(self, learner: LinearLearner, limit: Callable[[], int | None]) -> Iterator[Step[Ledger]]:
+        """Learn what is still ahead, and yield after each step; Ctrl-C waits until the next one is asked for."""
         begun, start, skip = self.at
+        known = learner.known_for(self.source)
         for number in range(begun, self.passes):
-            self.source.needs_text = self.hashing and number == 0  # a cache has it no more
-            for part in learner.parts_of(self.source, start):
-                first = min(skip, part.rows)
-                skip -= first
-                with uninterrupted:
-                    if number == 0:
-                        self._read(part)
-                    if not skip:
-                        self.at = (number, part.begin, first)
-                if part.error and skip:
-                    raise ValueError(part.error)
-                if not skip:
-                    yield part, first
+            keep_text = self.hashing and number == 0  # a cache has it no more
+            before = self.report if number == begun else None
+            self.bytes += self.report.bytes if self.report else 0
+            reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
+            self.report, self.reader = reader.report, reader
+            if self._stopped:
+                reader.stop()
+            parts = self._noted(number, skip, parts_of(learner, reader))
+            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
+                self.at = (*self.at[:2], step.last)
+                yield step
             if self.source.follow:
                 return
-            if skip:
-                message = f"there are {skip} examples less than were learned"
-                raise ValueError(message)
             with uninterrupted:
                 if number == 0:
                     self._reach(len(self.source.files))
-                self.at, start = (number + 1, START, 0), START
+                self.at, start, skip = (number + 1, START, 0), START, 0
 
-    def learned(self, row: int) -> None:
-        """Rows of the present part before this one are learned."""
-        self.at = (*self.at[:2], row)
+    def _noted(self, number: int, skip: int, parts: Iterator[Part]) -> Iterator[Part]:
+        """The parts of a pass; where each begins, and what was read for it, is noted. ``skip`` rows are learned."""
+        for part in parts:
+            first = min(skip, part.rows)
+            skip -= first
+            with uninterrupted:
+                if number == 0:
+                    self._read(part)
+                if not skip:
+                    self.at = (number, part.begin, first)
+            yield part
+        if skip and not self.source.follow:
+            message = f"there are {skip} examples less than were learned"
+            raise ValueError(message)
 
     def _read(self, part: Part) -> None:
         """Count what was read for a part."""

@@ -36,15 +36,15 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     """
     with told():
         learner = mb.load(model)
-        source = source_of(files, options, learner)
+        reader = learner.open_stream(source_of(files, options, learner), labels_needed=False, warn=False)
         rows = unknown = 0
-        for numbers, labels, unknown_here in learner.scored_parts(source):
+        for numbers, labels, unknown_here in learner.scored_parts(reader):
             rows += len(numbers)
             unknown += unknown_here
             pairs = zip(in_lines(labels.tolist()), numbers.tolist(), strict=True)
             lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
             click.echo("".join(lines), nl=False)
-        for remark in notes_of(source):
+        for remark in notes_of(reader.report):
             note(remark)
         if 2 * unknown > rows:
             note(

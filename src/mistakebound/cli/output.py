@@ -7,15 +7,13 @@ import math
 import os
 import time
 from contextlib import contextmanager
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound._support.escaping import escaped
-from mistakebound.data.labels import BY_CLASSES
-from mistakebound.data.table_header import BY_HEADER
-from mistakebound.errors import IGNORED, MissingColumnsError, naming
+from mistakebound.cli.flags import as_flag
+from mistakebound.errors import InputError, naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -46,8 +44,8 @@ class Table:
         self.bound = self.bound_of(life, self.false_negatives) if self.rounds else None
         self.bar.go_on(self.rounds)
 
-    def add(self, part: Ledger) -> None:
-        """Count the rounds of a part, and show the lines that fall into it."""
+    def add(self, part: Ledger, done: int = 0) -> None:
+        """Count the rounds of a part, and show the lines that fall into it; ``done`` bytes of the pass are read."""
         self.seconds = time.perf_counter() - self.start
         while not self.quiet and self.next <= self.rounds + part.rounds:
             rounds = part.mistake_rounds[part.mistake_rounds < self.next - self.rounds]
@@ -61,7 +59,7 @@ class Table:
         self.false_negatives += part.false_negatives
         self.positives += part.said_positive - part.false_positives + part.false_negatives
         self.bound = self.bound_of(part, self.false_negatives)
-        self.bar.update(self.rounds, self.mistakes)
+        self.bar.update(self.rounds, self.mistakes, done)
 
     def tell(self, remarks: list[str]) -> None:
         """Show those remarks that were not shown yet."""
@@ -153,12 +151,9 @@ def told() -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong. Of files, the line says where, and no round need."""
-    if isinstance(error, MissingColumnsError):
-        names, more = error.ignorable[:IGNORED], " ..." if len(error.ignorable) > IGNORED else ""
-        return escaped(error.words(" ".join(f"--ignore {quote(name)}" for name in names) + more))
-    words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
-    return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE").replace(BY_HEADER, "--header"))
+    """What went wrong. Of files, the line says where, so the round is left out."""
+    words = error.text(as_flag, with_round=False) if isinstance(error, InputError) else str(error)
+    return escaped(words)
 
 
 class OutputFile(click.Path):

@@ -8,11 +8,15 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.escaping import escaped
-from mistakebound.data.option_checks import TABLE
+from mistakebound.cli.flags import as_flag
+from mistakebound.data.options import TABLE
 from mistakebound.errors import OptionConflictError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mistakebound.data.columns import Frame
+    from mistakebound.data.report import ReadReport
     from mistakebound.learners.linear import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
@@ -99,14 +103,16 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
     return frame
 
 
-def tell_skipped(lines: list[str]) -> None:
+def tell_skipped(lines: Iterable[object]) -> None:
     """List bad lines that were left out."""
     for line in lines:
         click.echo(f"skipped: {escaped(line)}", err=True)
 
 
-def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
-    """Return a Source for the files. Reading options are removed from ``options``; a model supplies missing ones."""
+def source_of(
+    files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None, **more: Any
+) -> mb.Source:
+    """Return a Source for the files. Reading options are removed from ``options``; they must not contradict a model."""
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -119,10 +125,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
         message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
         raise click.UsageError(message)
     try:
-        source = mb.Source(files, table=table, cache=cache, **told)
-        source.warns = False  # its remarks are shown
+        source = mb.Source(files, table=table, cache=cache, **told, **more)
         if model is not None:
-            model.read_as_before(source)
+            source.settings(model.known_reading())
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
         message = f"{given} contradicts the model, which was trained with {known}; remove {option(error.option, True)}"
@@ -146,8 +151,6 @@ def option(name: str, value: Any) -> str:
     return word if value is True else f"{word} {value}"
 
 
-def notes_of(source: mb.Source) -> list[str]:
+def notes_of(report: ReadReport) -> list[str]:
     """What should be known of files to be predicted: whether lines count once or more often does not matter there."""
-    from mistakebound.data.source import IGNORED  # noqa: PLC0415 - what most commands do without
-
-    return [remark for remark in source.remarks if remark != IGNORED]
+    return [remark.text(as_flag) for remark in report.remarks if remark.kind != "weights ignored"]

@@ -11,6 +11,7 @@ from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.cli.journey import Text, hashes, size_of
 from mistakebound.cli.reading import option
 from mistakebound.data.parts import START, Place
+from mistakebound.data.report import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.models.model_file import describe_parameters
 
@@ -39,8 +40,8 @@ def said_of(journey: Journey) -> dict[str, Any]:
         "pass": number,
         "place": place._asdict(),
         "rows": rows,
-        "skipped": list(source.skipped),
-        "remarks": list(source.remarks),
+        "skipped": journey.skipped,
+        "remarks": journey.remarks,
         "replaced": journey.replaced,
     }
 
@@ -74,7 +75,7 @@ def take_up(journey: Journey, said: Any) -> None:
     """Go on where another run stopped; ModelError if that was another one, or its files have changed."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(said, *SAID)
     source = journey.source
-    need(files == source.files, f"its files were {listed(files)}, not {listed(source.files)}")
+    need(files == list(source.files), f"its files were {listed(files)}, not {listed(list(source.files))}")
     need(passes == journey.passes, f"it had --passes {passes}, not {journey.passes}")
     now = reading_of(source)
     need(isinstance(reading, dict) and set(reading) == set(now), "how it read its files is not told")
@@ -98,7 +99,7 @@ def take_up(journey: Journey, said: Any) -> None:
     ends = [start.byte if first_pass and index == start.file else 0 for index in range(len(texts))]
     growing = [source.follow and index == len(files) - 1 for index in range(len(texts))]
     journey.texts = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
-    source.skipped[:], source.remarks[:] = skipped, remarks
+    journey.report = ReadReport.of_words(skipped, remarks)
     journey.at, journey.replaced = (number, start, rows), replaced
 
 

@@ -24,7 +24,7 @@ from mistakebound.cli.output import OutputFile, Table, in_lines, json_of, told, 
 from mistakebound.cli.reading import FILES, reading, source_of
 from mistakebound.cli.running import running_bound
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
-from mistakebound.errors import naming
+from mistakebound.errors import InputError, naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,8 +164,7 @@ def run(
     refuse_what_a_model_has_settled(options, load_from)
     with told():
         loaded_model = mb.load(load_from) if load_from else None
-    source = source_of(files, options, loaded_model)
-    source.follow = follow
+    source = source_of(files, options, loaded_model, follow=follow)
     if follow and passes > 1:
         message = "a file that is followed has no end, and so no second pass: leave out --passes"
         raise click.UsageError(message)
@@ -181,7 +180,8 @@ def run(
         journey = Journey(source, passes, hashing=bool(checkpoint_every or resume or certificate_to))
         keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
         model, at = keeper.resume(model, predictions) if resume else (model, 0)
-        with written(predictions, at) as out, ended_by_signals(source):
+        remarks: list[str] = []
+        with written(predictions, at) as out, ended_by_signals(journey):
             stopped = learn(model, keeper, curve, out) or no_model(keeper, loaded_model)
             nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
             kept = keeps_what_is_there(keeper, stopped)
@@ -189,14 +189,16 @@ def run(
                 if not kept:
                     keeper.save(model, out)
         certificate, interrupted = (
-            certified_run(model, journey, loaded=load_from is not None) if wanted and table.rounds else (None, None)
+            certified_run(model, journey, remarks, loaded=load_from is not None)
+            if wanted and table.rounds
+            else (None, None)
         )
         stopped = stopped or interrupted
         if certificate_to:
             stopped = stopped_or_written(model, certificate, journey, certificate_to, stopped)
         if not nothing:
-            remark_on_the_end(keeper, kept=kept)
-        found = facts(model, source, table, stopped)
+            remark_on_the_end(keeper, remarks, kept=kept)
+        found = facts(model, journey, table, remarks, stopped)
         if save_to and not kept:
             found["saved"] = save_to
         if report and curve:
@@ -212,7 +214,7 @@ def run(
 
 
 def certified_run(
-    model: LinearLearner, journey: Journey, *, loaded: bool
+    model: LinearLearner, journey: Journey, remarks: list[str], *, loaded: bool
 ) -> tuple[mb.Certificate | None, KeyboardInterrupt | None]:
     """Certify over the whole stream if its files can be read again; otherwise a remark says why not."""
     from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
@@ -220,10 +222,10 @@ def certified_run(
     try:
         certificate, reason = certified(model, journey.source, loaded=loaded)
     except KeyboardInterrupt as interrupt:
-        journey.source.remarks.append("no certificate: the second pass was interrupted")
+        remarks.append("no certificate: the second pass was interrupted")
         return None, interrupt
     if reason:
-        journey.source.remarks.append(reason)
+        remarks.append(reason)
     return certificate, None
 
 
@@ -280,15 +282,15 @@ def keeps_what_is_there(keeper: Keeper, stopped: BaseException | None) -> bool:
     return not keeper.table.rounds or (isinstance(stopped, ValueError) and keeper.would_replace())
 
 
-def remark_on_the_end(keeper: Keeper, *, kept: bool) -> None:
+def remark_on_the_end(keeper: Keeper, remarks: list[str], *, kept: bool) -> None:
     """Say what a person may not expect."""
     table, source = keeper.table, keeper.journey.source
     if keeper.path is not None and kept:
         what = "the run was stopped by an error" if table.rounds else "nothing was learned"
-        source.remarks.append(f"{what}: {keeper.path} is not written")
+        remarks.append(f"{what}: {keeper.path} is not written")
     if source.positive is not None and table.rounds and not table.positives:
-        source.remarks.append(f"no line has the label {source.positive!r}: --positive takes it as it is written there")
-    table.tell(source.remarks)
+        remarks.append(f"no line has the label {source.positive!r}: --positive takes it as it is written there")
+    table.tell([*keeper.journey.remarks, *remarks])
 
 
 def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: str | None) -> None:
@@ -336,44 +338,33 @@ def stopped_or_written(
 
 def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -> BaseException | None:
     """Learn what is still ahead, and return what ended it before its end, if anything did."""
-    table, source = keeper.table, keeper.journey.source
+    table, journey = keeper.table, keeper.journey
     try:
-        for part, start in keeper.journey.parts(model):
-            table.bar.passed(keeper.journey.at[0])
-            first = start
-            while True:
-                with uninterrupted:
-                    left = keeper.left()
-                    ledger, wrong = model.run_part(part, first, None if left is None else first + left)
-                    first += ledger.rounds
-                    keeper.journey.learned(first)
-                    table.add(ledger)
-                    if curve:
-                        curve.add(ledger)
-                    table.tell(source.remarks)
-                    if out:
-                        with naming(out.name):
-                            out.writelines(f"{label}\n" for label in in_lines(ledger.predictions.tolist()))
-                            out.flush()
-                    keeper.learned(model, ledger.rounds, out)
-                if wrong:
-                    del source.skipped[part.skipped_before(first) :]  # nobody came to those after it
-                    hint = SKIPPING if wrong == part.error and wrong.startswith(f"{part.file}:") else ""
-                    return mb.StreamError(wrong + hint, round=table.rounds)
-                if first >= part.rows:
-                    break
+        for step in journey.steps(model, keeper.left):
+            table.bar.passed(journey.at[0])
+            table.add(step.ledger, journey.report.done if journey.report else 0)
+            if curve:
+                curve.add(step.ledger)
+            table.tell(journey.remarks)
+            if out:
+                with naming(out.name):
+                    out.writelines(f"{label}\n" for label in in_lines(step.ledger.predictions.tolist()))
+                    out.flush()
+            keeper.learned(model, step.ledger.rounds, out)
     except (KeyboardInterrupt, ValueError) as reason:
+        if isinstance(reason, InputError) and reason.kind == "bad line":
+            reason.args = (*reason.args, SKIPPING)
         return reason
     finally:
         table.end()
-        table.tell(source.remarks)
+        table.tell(journey.remarks)
     return None
 
 
 @contextmanager
-def ended_by_signals(source: mb.Source) -> Iterator[None]:
+def ended_by_signals(journey: Journey) -> Iterator[None]:
     """While a file is followed, Ctrl-C (or the end of a service) is how it ends, and not how it breaks off."""
-    if not source.follow:
+    if not journey.source.follow:
         yield
         return
 
@@ -387,7 +378,7 @@ def ended_by_signals(source: mb.Source) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         ending = True
-        source.stop()
+        journey.stop()
 
     heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in heeded}

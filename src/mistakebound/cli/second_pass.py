@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import mistakebound as mb
 from mistakebound.cli.journey import size_of
-from mistakebound.cli.resuming import text_options
 
 if TYPE_CHECKING:
+    import mistakebound as mb
     from mistakebound.learners.linear import LinearLearner
 
 
@@ -29,22 +28,10 @@ def certified(model: LinearLearner, source: mb.Source, *, loaded: bool = False) 
     reason = saved if loaded else _cannot_be_read(source)
     if not reason:
         try:
-            return model.certify(X=again(source)), ""
+            return model.certify(X=source), ""
         except (OSError, ValueError) as error:
             reason = f"the second pass failed ({error})"
     return model.certify(), f"the certificate covers the mistaken rounds only: {reason}"
-
-
-def again(source: mb.Source) -> mb.Source:
-    """The same files, to be read in the same way once more."""
-    return mb.Source(
-        source.files,
-        labels=source.labels,
-        skip_bad=source.skip_bad,
-        threads=source.threads,
-        cache=source.cache if source.cache and os.path.isfile(source.cache) else None,
-        **text_options(source),
-    )
 
 
 def _cannot_be_read(source: mb.Source) -> str:

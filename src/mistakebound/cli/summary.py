@@ -15,9 +15,10 @@ from mistakebound.cli.making import DEFAULTS
 from mistakebound.cli.output import reason_of
 
 if TYPE_CHECKING:
-    import mistakebound as mb
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.cli.journey import Journey
     from mistakebound.cli.output import Table
+    from mistakebound.data.reader import StreamReader
     from mistakebound.learners.linear import LinearLearner
     from mistakebound.rules import Rule
 
@@ -29,8 +30,11 @@ FEW, MANY = 20, 200_000
 STOPPED = "by Ctrl-C or SIGTERM, before the end"
 
 
-def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseException | None) -> dict[str, Any]:
+def facts(
+    model: LinearLearner, journey: Journey, table: Table, remarks: list[str], stopped: BaseException | None
+) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
+    source = journey.source
     ledger, counted = model.ledger_, table.totals()
     negatives = counted["rounds"] - counted["positives"]
     return (
@@ -43,11 +47,11 @@ def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseEx
             "classes": list(ledger.classes),
             "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
             "majority_mistakes": min(counted["positives"], negatives),
-            "files": source.files,
-            "bytes": source.bytes,
-            "skipped": source.skipped,
-            "remarks": source.remarks,
-            "advice": advice(model, source, counted),
+            "files": list(source.files),
+            "bytes": journey.bytes + (journey.report.bytes if journey.report else 0),
+            "skipped": journey.skipped,
+            "remarks": [*journey.remarks, *remarks],
+            "advice": advice(model, journey.reader, counted),
             "stopped": stopped_by(stopped),
         }
         | ({"cache": source.cache} if source.cache and os.path.isfile(source.cache) else {})
@@ -59,25 +63,26 @@ def stopped_by(reason: BaseException | None) -> str:
     return INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason_of(reason) if reason else ""
 
 
-def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> list[str]:
+def advice(model: LinearLearner, reader: StreamReader | None, counted: dict[str, Any]) -> list[str]:
     """What to try, of a table: how a column might be read better, by what was learned of it."""
-    if not source.columns or model.ledger_.n > MANY:
+    columns = reader.report.columns if reader else ()
+    if reader is None or not columns or model.ledger_.n > MANY:
         return []
     names = model.ledger_.names
-    numbers = set(source.columns).intersection(names)  # a category's name goes on after its column
-    categories, sentences = dict.fromkeys(source.columns, 0), dict.fromkeys(source.columns, 0)
+    numbers = set(columns).intersection(names)  # a category's name goes on after its column
+    categories, sentences = dict.fromkeys(columns, 0), dict.fromkeys(columns, 0)
     for name in names:
         column, equals, value = name.partition("=")
         if equals and column in categories:
             categories[column] += 1
             sentences[column] += " " in value
-    mixed = [column for column in source.columns if column in numbers and categories[column] >= FEW]
+    mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
-    table = source.how.table
+    table = reader.settings.how.table
     guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
     if counted["mistakes"] > guessing:
         once = max(FEW, model.ledger_.updates // 2)  # then most were learned once, and will never come again
-        texts = [column for column in source.columns if sentences[column] >= once and "text" not in table]
+        texts = [column for column in columns if sentences[column] >= once and "text" not in table]
         found += [f"column {column} has sentences? try --text {column}" for column in texts]
         if numbers.difference(mixed) and "bins" not in table:
             found.append("numbers of very different sizes? try --bins 4")

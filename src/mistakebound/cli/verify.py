@@ -239,8 +239,9 @@ def replay(
     whole = said["certificate"]["scope"] == "whole stream"
     rounds = said["counts"]["rounds"]
     # One round more than there should be shows that there are more.
-    replay_files(learner, source, rounds + said["ended"], *([recorder] if whole else []), passes=said["passes"])
-    return learner, recorder.ledger_, len(source.skipped)
+    recorders = [recorder] if whole else []
+    report = replay_files(learner, source.open, rounds + said["ended"], *recorders, passes=said["passes"])
+    return learner, recorder.ledger_, len(report.skipped) if report else 0
 
 
 def check_certificate(said: dict[str, Any], ledger: mb.Ledger, stream: mb.Ledger, answer: Answer) -> str:
