@@ -5,12 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
 
-.PHONY: demo test lint sanitize fuzz fuzz-a-little bench clean
+.PHONY: demo test lint sanitize core-tests fuzz fuzz-a-little bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.ready lint fuzz-a-little
+test: $(VENV)/.ready lint core-tests fuzz-a-little
 	$(BIN)/python -m pytest -n auto
 	$(BIN)/python -m pytest -q --doctest-modules --pyargs mistakebound
 
@@ -29,11 +29,18 @@ sanitize: .venv-sanitize/.ready
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc MISTAKEBOUND_SANITIZED=1 .venv-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZED)
 
-# Mutated files fed to every parser, under the sanitizers.
-FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
-build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/*) core/cache.hpp core/fuzz/mutate.hpp
+# The core without Python, under the sanitizers: its own tests, and mutated files fed to every parser.
+CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
+build/test_%: core/tests/test_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
 	@mkdir -p build
-	$(CXX) -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore $< -o $@
+	$(CHECKED) $< -o $@
+core-tests: build/test_engine
+	build/test_engine
+
+FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
+build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/*) core/fuzz/mutate.hpp
+	@mkdir -p build
+	$(CHECKED) $< -o $@
 fuzz: $(FUZZERS)
 	build/fuzz_lines $${SEED:-1} 2000000
 	build/fuzz_tables $${SEED:-1} 2000000

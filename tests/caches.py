@@ -24,7 +24,7 @@ MASK = 2**64 - 1
 
 
 def checksum(payload: bytes) -> int:
-    """The written one (core/cache.hpp), so that a forger's bytes get past it."""
+    """The written one (core/read/cache.hpp), so that a forger's bytes get past it."""
     sums = [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, len(payload)]
     words = struct.unpack(f"<{len(payload) // 8}Q", payload)
     whole = len(words) // 4 * 4

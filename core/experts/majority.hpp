@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include "sum.hpp"
+#include "play/sum.hpp"
 
 namespace mistakebound {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cache.hpp"
 #include "fuzz/mutate.hpp"
+#include "read/cache.hpp"
 #include "read/svmlight.hpp"
 #include "read/vw.hpp"
 
@@ -19,7 +19,7 @@ using namespace mistakebound::fuzz;
 
 namespace {
 
-struct Parsed {  // that of reading.hpp, without Python
+struct Parsed {  // that of reader.hpp, without spares
   Chunk chunk;
   bool named = false, weighted = false;
   std::size_t consumed = 0;

@@ -6,8 +6,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "../sum.hpp"
-#include "numbers.hpp"
+#include "play/sum.hpp"
+#include "read/numbers.hpp"
 
 #ifdef MISTAKEBOUND_X86
 

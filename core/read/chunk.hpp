@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "../names.hpp"
-#include "../repeats.hpp"
-#include "buffer.hpp"
+#include "names/names.hpp"
+#include "play/repeats.hpp"
+#include "read/buffer.hpp"
 
 namespace mistakebound {
 

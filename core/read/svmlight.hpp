@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "chunk.hpp"
-#include "numbers.hpp"
-#include "svmlight_avx2.hpp"
+#include "read/chunk.hpp"
+#include "read/numbers.hpp"
+#include "read/svmlight_avx2.hpp"
 
 namespace mistakebound {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "avx2.hpp"
-#include "chunk.hpp"
+#include "read/avx2.hpp"
+#include "read/chunk.hpp"
 
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {

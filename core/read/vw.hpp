@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "chunk.hpp"
-#include "numbers.hpp"
-#include "utf8.hpp"
-#include "vw_avx2.hpp"
+#include "read/chunk.hpp"
+#include "read/numbers.hpp"
+#include "read/utf8.hpp"
+#include "read/vw_avx2.hpp"
 
 namespace mistakebound {
 

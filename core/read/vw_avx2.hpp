@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "avx2.hpp"
-#include "chunk.hpp"
+#include "read/avx2.hpp"
+#include "read/chunk.hpp"
 
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound::quick {

@@ -1,5 +1,6 @@
 """The compiled twin of mistakebound.rules.reference: one loop, every linear rule."""
 
+import enum
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -10,8 +11,34 @@ Counts: TypeAlias = tuple[int, int, int, int, int]
 Complaint: TypeAlias = tuple[int, int, str]
 """round, expert, kind"""
 
-class Fault(ValueError):
-    """Bad input in a named example: (number of the fault, feature)."""
+class FaultKind(enum.Enum):
+    """What is wrong with a row."""
+
+    LABEL = 1
+    INDEX = 2
+    NOT_FINITE = 3
+    NOT_BINARY = 4
+    TOO_LARGE = 5
+    TOO_SMALL = 6
+    OVERFLOW = 7
+    MALFORMED = 8
+
+class Fault:
+    """What is wrong with a row of a batch, and where."""
+
+    @property
+    def kind(self) -> FaultKind: ...
+    @property
+    def row(self) -> int: ...
+    # of the offending non-zero in the batch
+    @property
+    def position(self) -> int: ...
+    # whether its value is the sum of several, for its feature comes more than once in the row
+    @property
+    def of_sum(self) -> bool: ...
+
+class NamedFault(ValueError):
+    """Bad input in a named example: (kind, feature, whether its value is the sum of several)."""
 
 class Engine:
     """One rule's play: weights, names, and the record of what happened."""
@@ -29,22 +56,24 @@ class Engine:
         limit_bytes: int,
         growing: bool = False,
     ) -> None: ...
-    # (row, fault, position, counts before, counts after): all rows before `row` were played
+    # (row, fault, counts before, counts after): all rows before `row` were played
     def play_csr(
         self, indptr: IntArray, index: AnyArray, value: AnyArray, y: SignArray, predictions: AnyArray
-    ) -> tuple[int, int, int, Counts, Counts]: ...
-    def play_dense(self, x: AnyArray, y: SignArray, predictions: AnyArray) -> tuple[int, int, int, Counts, Counts]: ...
+    ) -> tuple[int, Fault | None, Counts, Counts]: ...
+    def play_dense(
+        self, x: AnyArray, y: SignArray, predictions: AnyArray
+    ) -> tuple[int, Fault | None, Counts, Counts]: ...
     def score_csr(
         self, indptr: IntArray, index: AnyArray, value: AnyArray, out: FloatArray, predictions: AnyArray
-    ) -> tuple[int, int, int]: ...
-    def score_dense(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, int, int]: ...
+    ) -> tuple[int, Fault | None]: ...
+    def score_dense(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def learn_named(self, x: Any, label: int) -> bool: ...
     def score_named(self, x: Any) -> tuple[float, bool]: ...
     # rows of a chunk from `first` on, as many as there are labels; the last result are the predictions, a byte each
     def play_chunk(
         self, chunk: Chunk, labels: bytes, first: int = 0
-    ) -> tuple[int, int, int, Counts, Counts, bytes]: ...
-    def score_chunk(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, int, int]: ...
+    ) -> tuple[int, Fault | None, Counts, Counts, bytes]: ...
+    def score_chunk(self, chunk: Chunk, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def unknown_rows(self, chunk: Chunk, rows: int) -> int: ...
     def counts(self) -> Counts: ...
     def predictions(self, first: int, last: int) -> AnyArray: ...

@@ -122,7 +122,7 @@ class InputError(ValueError):
     def at_round(self, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
         """The same error, of this round of a stream."""
         kind = type(self) if isinstance(self, StreamError) else StreamError
-        error = kind(*self.words)
+        error = kind.__new__(kind, *self.words)  # subclasses have other parameters
         vars(error).update(vars(self))
         error.round, error.ledger = round, ledger
         return error
@@ -146,6 +146,23 @@ def as_stream_error(error: ValueError, round: int | None, ledger: Ledger | None 
     """An error of this round, whatever raised it."""
     found = error if isinstance(error, InputError) else InputError(str(error))
     return found.at_round(round, ledger)
+
+
+class TicketError(StreamError):
+    """What was passed to ``tell`` is not a prediction of this learner that waits for its outcome.
+
+    Attributes
+    ----------
+    reason : str
+        ``not a ticket``; ``unknown``: it was not asked of this learner; ``used``: its outcome was told before, or it
+        was asked of a copy of this learner.
+    learner : str
+        The class of the learner.
+    """
+
+    def __init__(self, message: str, *, reason: str, learner: str, round: int) -> None:  # noqa: A002
+        super().__init__(message, round=round)
+        self.reason, self.learner = reason, learner
 
 
 class CellError(StreamError, TypeError):
@@ -274,35 +291,6 @@ IGNORED = 3
 """So many columns are shown as ignored in an option."""
 LONGEST_LINE = 200
 """So much of a line of a table is shown in a message."""
-
-OF_A_VALUE = (3, 4, 6, 10)
-"""Faults of the core that one value is to blame for (the numbers are those of ``core/example.hpp``)."""
-OF_A_SUM = 16
-"""Added to the fault of a value that is the sum of several, for its feature comes more than once."""
-
-
-def names_a_feature(fault: int) -> bool:
-    """Whether one feature is to blame for a fault of the core."""
-    return fault == 2 or fault % OF_A_SUM in OF_A_VALUE
-
-
-def words_of(fault: int, feature: str, value: object = None) -> str:
-    """Sentence for a fault of the core; ``value`` is that of the feature, if it is known."""
-    if fault > OF_A_SUM:
-        fault, value, feature = fault - OF_A_SUM, None, f"{feature} is given more than once, and the sum of its values"
-    shown = "" if value is None or fault not in OF_A_VALUE else f" {value}"
-    return {
-        1: f"label{shown} is neither of the learner's two labels",
-        2: f"{feature} is out of range",
-        3: f"{feature} is{shown or ' NaN or infinite'}; Input contains NaN or infinity, values must be finite",
-        4: f"{feature} is{shown or ' not binary'}; this rule needs every value to be 0 or 1",
-        6: f"{feature} is{shown or ' too large'}; values above 1e30 in size are too large to learn from: "
-        "scale the feature down",
-        7: "the score overflows; scale the values down",
-        8: "the indptr of the sparse matrix is not valid",
-        10: f"{feature} is{shown or ' too small'}; values below 1e-30 in size, other than 0, are too small to learn "
-        "from: scale the feature up, or make them 0",
-    }[fault]
 
 
 @contextmanager

@@ -308,7 +308,7 @@ def test_a_loss_of_ones_own_that_raises_leaves_what_came_before() -> None:
         learner = experts.AdaHedge(loss=(loss, lambda f, y: 2 * (f - y)))
         with pytest.raises(ZeroDivisionError):
             learner.run([[0.0, 1.0]] * 4, [1, 1, 3, 1], keep_weights=keep_weights)
-        assert learner.ledger_.rounds == 2 == learner._engine.sums["rounds"][0]
+        assert learner.ledger_.rounds == 2 == learner._play.engine.sums["rounds"][0]
 
 
 def test_losses_that_were_refused_begin_nothing() -> None:
@@ -329,7 +329,7 @@ def test_threads_share_a_learner() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert learner.ledger_.rounds == 1200 == learner._engine.sums["rounds"][0]
+    assert learner.ledger_.rounds == 1200 == learner._play.engine.sums["rounds"][0]
     assert learner.certify().status in {"holds", "vacuous"}
 
 

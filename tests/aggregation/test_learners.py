@@ -168,7 +168,7 @@ def test_a_rate_that_is_given_is_used() -> None:
     learner, fixed = experts.FixedShare(eta=0.5), experts.FixedShare(eta=0.5, alpha=0.01)
     learner.run(A, y)
     fixed.run(A, y)
-    grid: Any = learner._engine.forecaster
+    grid: Any = learner._play.engine.forecaster
     assert grid.values == [0.5]
     assert grid.rows == grid.outcomes == []  # nothing to take anybody through
     for alpha, member in zip([1e-4, 1e-3, 1e-2, 1e-1], grid.members[0], strict=True):
@@ -187,7 +187,7 @@ def test_calibrated_follows_the_best_of_its_grid() -> None:
     known: list[float] = []
     for row, outcome in zip(A, y, strict=True):
         learner.learn_one(row, outcome)
-        grid: Any = learner._engine.forecaster
+        grid: Any = learner._play.engine.forecaster
         totals = dict(zip(grid.values, grid.totals[:, 0].tolist(), strict=True))
         followed = grid.values[grid.best[0]] if grid.values else None
         assert followed == min(known or grid.values[grid.best[0] :][:1], key=totals.__getitem__, default=None)
@@ -216,7 +216,7 @@ def test_a_grid_ends_where_its_members_are_much_the_same() -> None:
     """Whoever led last is wrong next, so the slower the better: but not for ever."""
     learner = experts.ExponentiallyWeightedAverage()
     learner.run([[2.0, 0.0], [0.0, 2.0]] * 50, [0.0] * 100)
-    grid: Any = learner._engine.forecaster
+    grid: Any = learner._play.engine.forecaster
     slowest, next_one = grid.totals[:2, 0]
     assert grid.best[0] == 0
     assert 6 < len(grid.values) < 30
@@ -229,12 +229,12 @@ def test_a_member_that_cannot_go_on_is_out() -> None:
     loss = (lambda f, y: np.where(np.abs(f - hole[0]) < 1e-9, np.inf, (f - y) ** 2), lambda f, y: 2 * (f - y))
     learner = experts.ExponentiallyWeightedAverage(loss=loss)
     learner.run([[0.5, 0.1], [0.9, 0.2]] * 6, [1.0] * 12)
-    grid: Any = learner._engine.forecaster
+    grid: Any = learner._play.engine.forecaster
     row = np.array([0.3, 0.8])
     hole[0] = float(grid.members[0][0].serve(row).forecast)
     assert abs(learner.predict_one(row) - hole[0]) > 1e-9
     learner.learn_one(row, 1.0)
-    grid = learner._engine.forecaster
+    grid = learner._play.engine.forecaster
     others = [value for value, total in zip(grid.values, grid.totals[:, 0], strict=True) if np.isfinite(total)]
     assert len(others) == len(grid.values) - 1
     learner.learn_one([0.1, 0.2], 1.0)

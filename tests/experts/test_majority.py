@@ -125,7 +125,7 @@ def test_bytes_that_are_no_bools() -> None:
     with pytest.raises(mb.StreamError, match="round 2: advice is neither of two values") as error:
         learner.run(odd, np.ones(3, bool))
     assert error.value.ledger.rounds == learner.ledger_.rounds == 2
-    assert learner.ledger_.expert_mistakes.tolist() == [0, 2] == learner._core.losses().tolist()
+    assert learner.ledger_.expert_mistakes.tolist() == [0, 2] == learner._play.core.losses().tolist()
 
 
 def test_threads_and_copies() -> None:

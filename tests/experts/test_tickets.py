@@ -82,5 +82,5 @@ def test_what_is_kept_grows_with_what_waits() -> None:
         learner.predict_one([0.1, 0.4])
         learner.learn_one([0.1, 0.4], 0.2)
         learner.tell(learner.ask(np.array([0.1, 0.4])), 0.2)
-        sizes.append(len(pickle.dumps(learner._open)))
+        sizes.append(len(pickle.dumps(learner._tickets)))
     assert sizes == sizes[:1] * 50

@@ -25,7 +25,7 @@ from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theo
 from mistakebound.theorems.sequences import Turns, against_sequences
 
 if TYPE_CHECKING:
-    from mistakebound.play.mixture_ledger import AggregationLedger
+    from mistakebound.play.expert_ledger import AggregationLedger
 
 
 LATER = "they are those of a later run: the learner's own certify() is of all"

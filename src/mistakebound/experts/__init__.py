@@ -22,7 +22,7 @@ from mistakebound.experts.mixtures import (
     MLProd,
     Squint,
 )
-from mistakebound.experts.tickets import Asked
+from mistakebound.play.tickets import Asked
 
 __all__ = [
     "BOA",

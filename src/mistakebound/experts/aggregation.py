@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound._support.locks import guarded
-from mistakebound.experts.playing import Playing
-from mistakebound.experts.showing import shown, told
+from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound.aggregation.mixture import Mixture
+from mistakebound.aggregation.reference import Engine
+from mistakebound.experts.mixture_play import MixturePlay
+from mistakebound.learners import parameters
+from mistakebound.losses import loss_named
+from mistakebound.play.expert_ledger import count
+from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from typing_extensions import Self
 
     from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.base import Rule
     from mistakebound.certificates.regret_certificate import RegretCertificate
-    from mistakebound.experts.tickets import Asked
     from mistakebound.losses import LossLike
-    from mistakebound.play.mixture_ledger import AggregationLedger
+    from mistakebound.play.expert_ledger import AggregationLedger
 
 KEEP_BYTES = 16 * 2**20
 
 
-class Aggregation(Playing):
+class Aggregation:
     """Mix the forecasts of experts, and prove how little is lost to the best of them.
 
     Losses must be at most 1e150 in absolute value, and the largest of a round must be 0 or at least 1e-135; other
@@ -45,6 +55,9 @@ class Aggregation(Playing):
         Memory for advice and outcomes, from which a certificate is derived.
     """
 
+    id: ClassVar[str]
+    _play: MixturePlay | None = None
+
     def __init__(
         self,
         loss: LossLike = "square",
@@ -53,50 +66,80 @@ class Aggregation(Playing):
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
-        super().__init__(loss, prior, keep_bytes)
+        self._loss = loss_named(loss)
+        self._lock = Lock()
+        self._tickets = Tickets()
+        MixturePlay(self)  # it refuses a prior that is none
+
+    # ------------------------------------------------------------------ the rule
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the rule, for a ledger."""
+        return {}
+
+    def _rule(self, prior: FloatArray) -> Rule:
+        """The rule on regrets, if the learner is one."""
+        raise NotImplementedError
+
+    def _make(self, prior: FloatArray) -> Engine:
+        """The rule at work."""
+        return Engine(Mixture(self._rule(prior), self._loss, gradient=self.uses_gradient), self._loss, prior)
+
+    @property
+    def uses_gradient(self) -> bool:
+        """Whether losses are made linear."""
+        return self._loss.convex if self.gradient is None else self.gradient
+
+    # ------------------------------------------------------------------ parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
+        """Return the constructor's parameters."""
+        return parameters.get_params(self)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. After the first round this has no effect on the play."""
+        return parameters.set_params(self, params)
 
     def __repr__(self) -> str:
-        return shown(self, told(self._as_played, keep_bytes=KEEP_BYTES), len(self._losses), self._roster.n)
+        play = self._play
+        said = parameters.in_a_line(parameters.changed_params(self if play is None else play.built_with))
+        rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
+        return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+    # ------------------------------------------------------------------ one round
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
         """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
-        self._unless_begun()
-        roster, engine = self._roster, self._engine
-        try:
-            return self._serve(advice).prediction
-        finally:
-            self._roster, self._engine = roster, engine
+        with self._at_work(learns=False) as play, play.undone():
+            return play.serve(advice).prediction
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:
         """Weights that this advice would be mixed with: 0 for who sleeps, and who is new comes last."""
-        self._unless_begun()
-        roster, engine = self._roster, self._engine
-        try:
-            return self._serve(advice).served.p.copy()
-        finally:
-            self._roster, self._engine = roster, engine
+        with self._at_work(learns=False) as play, play.undone():
+            return play.serve(advice).served.p.copy()
 
     @guarded
     def ask(self, advice: Any) -> Asked:
         """Mix what the experts say, for an outcome that comes later: `tell` it, once."""
-        self._unless_begun()
-        return self._open.add(self._serve(advice))
+        with self._at_work(learns=False) as play:
+            served = play.serve(advice)
+        return self._tickets.add(Asked(served.prediction, served.number, served))
 
     @guarded
     def tell(self, asked: Asked, outcome: Any) -> None:
         """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
-        number = len(self._losses)
-        self._open.refuse(asked, type(self).__name__, number)
-        self._learn(asked, outcome, number)
-        self._open.close(asked)
+        play = self._begun()
+        self._tickets.check(asked, type(self).__name__, play.rounds)
+        play.learn(asked.held, outcome)
+        self._tickets.close(asked)
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
         """Mix, be told the outcome, and learn."""
-        self._on_forecasts()
-        self._one(advice, outcome)
+        with self._at_work() as play:
+            play.one(advice, outcome)
 
     @guarded
     def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
@@ -126,37 +169,90 @@ class Aggregation(Playing):
         >>> ledger.weights.tolist(), ledger.predictions.tolist()
         ([[0.5, 0.5], [1.0, 0.0]], [22.5, 21.0])
         """
-        self._on_forecasts()
-        return self._stream(A, y, keep_weights=keep_weights)
+        with self._at_work() as play:
+            return play.run(A, y, keep_weights=keep_weights)
 
     @guarded
     def learn_losses(self, losses: Any) -> None:
         """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
-        self._on_losses()
-        self._one(losses, 0.0)
+        with self._at_work(losses_alone=True) as play:
+            play.one(losses, 0.0)
 
     @guarded
     def run_losses(self, L: Any) -> FloatArray:
         """Play rounds × experts of losses (NaN asleep); return what the learner loses in each."""
-        self._on_losses()
         L = L if hasattr(L, "__len__") else list(L)
         rounds = len(next(iter(L.values()), ())) if isinstance(L, Mapping) else len(L)
-        return self._stream(L, np.zeros(rounds)).losses
+        with self._at_work(losses_alone=True) as play:
+            return play.run(L, np.zeros(rounds)).losses
+
+    # ------------------------------------------------------------------ what is known
 
     @property
     def weights_(self) -> FloatArray:
         """Weights of the experts, if all are awake."""
         with self._lock:
-            return np.zeros(0) if self._engine is None else self._engine.weights()
+            engine = self._begun().engine
+            return np.zeros(0) if engine is None else engine.weights()
+
+    @property
+    def names_(self) -> list[str]:
+        """What the experts are called; their numbers, if they have no names."""
+        with self._lock:
+            return self._begun().roster.all_names()
 
     @property
     def ledger_(self) -> AggregationLedger:
         """What happened so far."""
         with self._lock:
-            return self._since(0)
+            return self._begun().ledger()
 
     def certify(self) -> RegretCertificate:
         """Regret beside what the rule's theorem allows, derived anew from the advice and the outcomes."""
         from mistakebound.certificates.regret_certificate import certify_regret  # noqa: PLC0415 - seldom needed
 
         return certify_regret(self.ledger_)
+
+    # ------------------------------------------------------------------ inside
+
+    @contextmanager
+    def _at_work(self, *, learns: bool = True, losses_alone: bool = False) -> Iterator[MixturePlay]:
+        """The play, or a new one, which is kept if a round begins it."""
+        play = self._play or self._new_play(losses_alone=losses_alone)
+        given = play.loss.id == "given"
+        if losses_alone and not given:
+            message = f"this learner mixes forecasts under the {play.loss.name}; losses alone cannot be mixed in"
+            raise ValueError(message)
+        if given and learns and not losses_alone and loss_named(self.loss).id != "given":
+            message = "this learner was told losses alone; forecasts cannot be mixed in"
+            raise ValueError(message)
+        try:
+            yield play
+        finally:
+            if play.engine is not None:
+                self._play = play
+
+    def _new_play(self, *, losses_alone: bool = False) -> MixturePlay:
+        """A play with the parameters as they are now."""
+        built_with = parameters.rebuilt(self)
+        self._loss = built_with._loss  # noqa: SLF001 - it is of the same class
+        if losses_alone:
+            built_with._loss = loss_named("given")  # noqa: SLF001
+        return MixturePlay(built_with)
+
+    def _begun(self) -> MixturePlay:
+        """The play, or one of no rounds that is not kept."""
+        return self._play or MixturePlay(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: the play at one moment."""
+        with self._lock:
+            return snapshot(self) | {"_play": copy(self._play)}
+
+
+def positive(name: str, value: Any) -> Any:
+    """A number above 0, or None."""
+    if value is not None and not 0 < value < math.inf:
+        message = f"{name} must be a positive number, got {value!r}"
+        raise ValueError(message)
+    return value.item() if isinstance(value, np.generic) else value  # numpy's have no JSON

@@ -13,8 +13,7 @@ from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.mixture import Mixture, regrets
 from mistakebound.aggregation.reference import Engine
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
-from mistakebound.experts.aggregation import Aggregation
-from mistakebound.experts.reading import positive
+from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation, positive
 from mistakebound.losses import Square
 from mistakebound.play.calibrated_engine import Calibrated
 
@@ -90,9 +89,9 @@ class ExponentiallyWeightedAverage(Aggregation):
         loss: LossLike = "square",
         gradient: bool | None = None,  # noqa: FBT001
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(loss, gradient, prior, **more)
+        super().__init__(loss, gradient, prior, keep_bytes)
         if eta is None and self._loss.id == "log":
             eta = "theorem"
         if isinstance(eta, str) and (eta != "theorem" or self._loss.exp_concave is None):
@@ -111,7 +110,7 @@ class ExponentiallyWeightedAverage(Aggregation):
         return self._loss.exp_concave if self.eta == "theorem" else self.eta  # type: ignore[return-value]
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         return {"eta": "calibrated" if self.rate is None else self.rate}
 
     def _make(self, prior: FloatArray) -> Engine:
@@ -143,16 +142,16 @@ class FixedShare(Aggregation):
         loss: LossLike = "square",
         gradient: bool | None = None,  # noqa: FBT001
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.eta, self.alpha = positive("eta", eta), alpha
         if alpha is not None and not 0 <= alpha < 1:
             message = f"alpha must be at least 0 and below 1, got {alpha!r}"
             raise ValueError(message)
-        super().__init__(loss, gradient, prior, **more)
+        super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         known = {"eta": self.eta, "alpha": self.alpha}
         return {name: "calibrated" if value is None else value for name, value in known.items()}
 
@@ -183,13 +182,13 @@ class Ridge(Aggregation):
         self,
         penalty: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.penalty = positive("penalty", penalty)
-        super().__init__("square", False, prior, **more)
+        super().__init__("square", False, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         return {"penalty": "calibrated" if self.penalty is None else self.penalty}
 
     def _make(self, prior: FloatArray) -> Engine:

@@ -10,36 +10,35 @@ stays true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expe
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import replace
+from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mistakebound._support.locks import guarded
-from mistakebound.errors import StreamError
-from mistakebound.experts.counting import Counting, Totals
-from mistakebound.experts.reading import words_of
-from mistakebound.experts.roster import names_of
-from mistakebound.experts.showing import rebuilt, shown, told
-from mistakebound.experts.votes import is_bit, rows_of, two_sided
-from mistakebound.losses.base import is_missing
-from mistakebound.play.weights_by_round import stacked
+from mistakebound._core import Majority
+from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound.experts.vote_play import Totals, VotePlay
+from mistakebound.experts.votes import Draws, Heaviest, is_bit
+from mistakebound.learners import parameters
+from mistakebound.play.expert_ledger import count
+from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Self
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.experts.votes import Chooser
     from mistakebound.play.expert_ledger import ExpertLedger
 
 HALF = 0.5
-"""β, unless it is told."""
+"""β, unless it is given."""
 
 
-class WeightedMajority(Counting):
+class WeightedMajority:
     """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
 
     At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
@@ -66,6 +65,9 @@ class WeightedMajority(Counting):
     """
 
     id: ClassVar[str] = "weighted-majority"
+    engine: ClassVar[Any] = Majority
+    """What plays: the core, or its specification in ``mistakebound.aggregation.majority``."""
+    _play: VotePlay | None = None
 
     def __init__(
         self,
@@ -84,33 +86,53 @@ class WeightedMajority(Counting):
         if prior is not None and self.beta == 0:
             message = "halving counts mistakes alone: it has no prior"
             raise ValueError(message)
-        super().__init__(float(self.beta), prior)
+        self._lock = Lock()
+        self._tickets = Tickets()
+        self._chooser = self._new_chooser()
+        VotePlay(self, self._chooser)  # it refuses a prior that is none
+
+    def _new_chooser(self) -> Chooser:
+        """How a prediction follows from the weights."""
+        return Heaviest()
+
+    # ------------------------------------------------------------------ parameters
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
+        """Return the constructor's parameters; beta is None if eta sets it."""
+        found = parameters.get_params(self)
+        if "beta" in found and self.eta is not None and self.beta == 1 - self.eta:
+            found["beta"] = None
+        return found
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters. After the first round this has no effect on the play."""
+        parameters.set_params(self, params)
+        if self.eta is not None and params.get("eta") is not None and "beta" not in params:
+            self.beta = 1 - self.eta
+        return self
 
     def __repr__(self) -> str:
-        played: Any = self._as_played
-        parameters = told(played)
-        if played.eta is not None or played.beta == HALF:
-            parameters.pop("beta", None)
-        return shown(self, parameters, self._rounds, self._roster.n)
+        play = self._play
+        params = parameters.changed_params(self if play is None else play.built_with)
+        if params.get("beta") == HALF:
+            del params["beta"]
+        rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
+        said = parameters.in_a_line(params)
+        return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
 
-    def _rebuilt(self) -> Self:
-        takes_beta = "beta" in inspect.signature(type(self)).parameters
-        said_by_eta = takes_beta and self.eta is not None and self.beta == 1 - self.eta
-        return rebuilt(self, **({"beta": None} if said_by_eta else {}))
+    # ------------------------------------------------------------------ one round
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
         """Return the outcome with the most weight behind it; who is new joins when the outcome is told."""
-        said, names = self._read(advice)
-        with self._visitors(len(said), names):
-            return self._predict(said)
+        with self._at_work() as play:
+            return play.predict(advice)
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:
         """Weights that these votes would have, which sum to 1: 0 for who sleeps, and who is new comes last."""
-        said, names = self._read(advice)
-        with self._visitors(len(said), names):
-            return self._weights_among(np.array([not is_missing(each) for each in said]))
+        with self._at_work() as play:
+            return play.weights_for(advice)
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
@@ -118,7 +140,34 @@ class WeightedMajority(Counting):
 
         A number such as 0.9 is no vote while all outcomes are 0 and 1: it is refused, for it is a probability.
         """
-        self._one(advice, outcome, bits=self._bits and is_bit(outcome))
+        with self._at_work() as play:
+            play.one(advice, outcome, bits=play.bits and is_bit(outcome))
+
+    @guarded
+    def ask(self, advice: Any) -> Asked:
+        """Predict, for an outcome that comes later: pass both to `tell`, once.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> voter = mb.experts.WeightedMajority()
+        >>> monday, tuesday = voter.ask(["sun", "rain", "rain"]), voter.ask(["sun", "sun", "rain"])
+        >>> voter.tell(tuesday, "rain"), voter.tell(monday, "sun")
+        (None, None)
+        >>> voter.ledger_.mistakes, voter.ledger_.late
+        (2, 1)
+        """
+        with self._at_work() as play:
+            served = play.serve(advice)
+        return self._tickets.add(Asked(served.prediction, served.number, served))
+
+    @guarded
+    def tell(self, asked: Asked, outcome: Any) -> None:
+        """Charge the experts of a round that was asked, and count a mistake if what was predicted then was wrong."""
+        with self._at_work() as play:
+            self._tickets.check(asked, type(self).__name__, play.rounds)
+            play.learn(asked.held, outcome)
+            self._tickets.close(asked)
 
     @guarded
     def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> ExpertLedger:
@@ -147,59 +196,58 @@ class WeightedMajority(Counting):
         >>> ledger.weights.round(3).tolist()
         [[0.5, 0.5], [0.667, 0.333]]
         """
-        before, names = self._now(), names_of(A)
-        ledger: Any
-        table = None if keep_weights else two_sided(A, y)
-        if table is not None:
-            said, outcome, sides = table
-            if names is None:
-                self._roster.positional(said.shape[1])
-            if names is None or self._roster.columns(names) == list(range(max(self._roster.n, said.shape[1]))):
-                self._join(said.shape[1], names)
-                self._bits = self._bits and all(map(is_bit, sides))
-                self._all_awake(said, outcome, sides)
-                ledger = self._since(before)
-                if ledger.rounds < len(outcome):
-                    message = "advice is neither of two values"
-                    raise StreamError(message, round=ledger.rounds, ledger=ledger)
-                return ledger  # type: ignore[no-any-return]
-        rows, outcomes = rows_of(A), list(y)
-        if len(rows) != len(outcomes):
-            message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
-            raise ValueError(message)
-        bits = self._bits and all(map(is_bit, outcomes))
-        weights: list[FloatArray] | None = [] if keep_weights else None
-        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
-            try:
-                self._one(advice, outcome, bits=bits, weights=weights)
-            except StreamError as error:  # noqa: PERF203 - the round is that of the batch
-                ledger = self._since(before)
-                raise StreamError(words_of(error), round=number, ledger=ledger) from None
-        whole = self._since(before)
-        return whole if weights is None else replace(whole, weights=stacked(weights, self._roster.n))
+        with self._at_work() as play:
+            return play.run(A, y, keep_weights=keep_weights)
+
+    # ------------------------------------------------------------------ what is known
 
     @property
     def weights_(self) -> FloatArray:
         """Weights of the experts, normalised to sum to 1."""
-        w = self._core.weights()
-        return np.asarray(w / w.sum()) if len(w) else w
+        with self._lock:
+            if self._play is None:
+                return np.zeros(0)
+            w = self._play.core.weights()
+            return np.asarray(w / w.sum())
 
     @property
     def names_(self) -> list[str]:
         """What the experts are called; their numbers, if they have no names."""
-        return self._roster.all_names()
+        with self._lock:
+            return self._begun().roster.all_names()
 
     @property
     def ledger_(self) -> ExpertLedger:
         """What happened so far."""
         with self._lock:
-            return self._since(Totals())
+            return self._begun().ledger(Totals())
 
     def certify(self) -> Certificate:
         """Mistakes beside what the rule's theorem allows."""
         from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
+
+    # ------------------------------------------------------------------ inside
+
+    def _begun(self) -> VotePlay:
+        """The play, or one of no rounds that is not kept."""
+        return self._play or VotePlay(self, self._chooser)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[VotePlay]:
+        """The play, or a new one with the parameters as they are now, which is kept if experts join it."""
+        play = self._play or VotePlay(parameters.rebuilt(self), self._chooser)
+        try:
+            yield play
+        finally:
+            if play.roster.n:
+                self._play = play
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: the play at one moment."""
+        with self._lock:
+            return snapshot(self) | {"_play": copy(self._play)}
 
 
 class Halving(WeightedMajority):
@@ -250,36 +298,14 @@ class RandomizedWeightedMajority(WeightedMajority):
         eta: float | None = None,
         prior: Sequence[float] | Mapping[str, float] | None = None,
     ) -> None:
-        super().__init__(beta, eta, prior)
         self.seed = seed
-        self._draws = np.random.default_rng(seed)
-        self._drawn: float | None = None  # for the next round: what is predicted is what is counted
+        super().__init__(beta, eta, prior)
 
-    def _draw(self, rounds: int) -> FloatArray:
-        """The draws of rounds that are learned."""
-        begun = [] if self._drawn is None else [self._drawn]
-        self._drawn = None
-        return np.concatenate([begun, self._draws.random(rounds - len(begun))])
+    def _new_chooser(self) -> Chooser:
+        return Draws(self.seed)
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
         """Return an outcome drawn by weight; the same again, until a round is learned."""
-        if self._drawn is None:
-            self._drawn = float(self._draws.random())
-        kept = self._drawn
-        try:
+        with self._chooser.again(self._chooser.next_draw()):
             return super().predict_one(advice)
-        finally:
-            self._drawn = kept
-
-    def _choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
-        """Draw one by weight."""
-        at = float(self._draw(1)[0]) * float(shares.sum())
-        for outcome, share in zip(reversed(outcomes), shares[::-1], strict=True):
-            at -= share
-            if at < 0:
-                return outcome
-        return outcomes[0]
-
-    def _choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
-        return self._draw(len(lean)) * total < (total + lean) / 2

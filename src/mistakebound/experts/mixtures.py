@@ -9,15 +9,12 @@ from mistakebound.aggregation.exponential import AdaHedge as AdaHedgeRule
 from mistakebound.aggregation.exponential import Anytime, Exponential
 from mistakebound.aggregation.exponential import MLEwa as MLEwaRule
 from mistakebound.aggregation.gradient import OGD as OGDRule  # noqa: N811
-from mistakebound.aggregation.mixture import Mixture
 from mistakebound.aggregation.polynomial import MLPoly as MLPolyRule
-from mistakebound.aggregation.reference import Engine
 from mistakebound.aggregation.second_order import BOA as BOARule  # noqa: N811
 from mistakebound.aggregation.second_order import FixedBOA, ObservedBOA, ObservedMLProd
 from mistakebound.aggregation.second_order import MLProd as MLProdRule
 from mistakebound.aggregation.second_order import Squint as SquintRule
-from mistakebound.experts.aggregation import Aggregation
-from mistakebound.experts.reading import positive
+from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation, positive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,17 +24,7 @@ if TYPE_CHECKING:
     from mistakebound.losses import LossLike
 
 
-class _OneRule(Aggregation):
-    """A rule on regrets that needs nothing but a prior."""
-
-    def _rule(self, prior: FloatArray) -> Rule:
-        raise NotImplementedError
-
-    def _make(self, prior: FloatArray) -> Engine:
-        return Engine(Mixture(self._rule(prior), self._loss, gradient=self.uses_gradient), self._loss, prior)
-
-
-class MLPoly(_OneRule):
+class MLPoly(Aggregation):
     """Weights proportional to regrets, a rate for each expert, no unit and no knob: opera's default, and ours.
 
     ``w_k ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``: R_k is the regret to expert k so far, the sum of ``r_k``, what the
@@ -75,7 +62,7 @@ class MLPoly(_OneRule):
         return MLPolyRule(prior)
 
 
-class MLEwa(_OneRule):
+class MLEwa(Aggregation):
     """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``; steady, but no theorem is known to us.
 
     Parameters
@@ -90,7 +77,7 @@ class MLEwa(_OneRule):
         return MLEwaRule(prior)
 
 
-class AdaHedge(_OneRule):
+class AdaHedge(Aggregation):
     """Hedge that finds its rate from how hard the stream has been: any range of losses, any horizon.
 
     Parameters
@@ -105,7 +92,7 @@ class AdaHedge(_OneRule):
         return AdaHedgeRule(prior)
 
 
-class Squint(_OneRule):
+class Squint(Aggregation):
     """All rates at once, weighed by their evidence.
 
     Parameters
@@ -120,7 +107,7 @@ class Squint(_OneRule):
         return SquintRule(prior)
 
 
-class OGD(_OneRule):
+class OGD(Aggregation):
     """Projected online gradient descent on the simplex.
 
     Parameters
@@ -135,7 +122,7 @@ class OGD(_OneRule):
         return OGDRule(prior)
 
 
-class BOA(_OneRule):
+class BOA(Aggregation):
     """Bernstein online aggregation.
 
     Parameters
@@ -159,23 +146,23 @@ class BOA(_OneRule):
         loss: LossLike = "square",
         gradient: bool | None = None,  # noqa: FBT001
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         if rates not in self.adaptive:
             message = f"rates must be 'observed' or 'proved', got {rates!r}"
             raise ValueError(message)
         self.eta, self.rates = positive("eta", eta), rates
-        super().__init__(loss, gradient, prior, **more)
+        super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         return {"rates": self.rates} if self.eta is None else {"eta": self.eta}
 
     def _rule(self, prior: FloatArray) -> Rule:
         return self.adaptive[self.rates](prior) if self.eta is None else FixedBOA(prior, self.eta)
 
 
-class MLProd(_OneRule):
+class MLProd(Aggregation):
     """Multiplicative weights with a rate for each expert.
 
     Parameters
@@ -195,23 +182,23 @@ class MLProd(_OneRule):
         loss: LossLike = "square",
         gradient: bool | None = None,  # noqa: FBT001
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         if rates not in self.adaptive:
             message = f"rates must be 'observed' or 'proved', got {rates!r}"
             raise ValueError(message)
         self.rates = rates
-        super().__init__(loss, gradient, prior, **more)
+        super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         return {"rates": self.rates}
 
     def _rule(self, prior: FloatArray) -> Rule:
         return self.adaptive[self.rates](prior)
 
 
-class Hedge(_OneRule):
+class Hedge(Aggregation):
     """Exponential weights.
 
     Parameters
@@ -243,17 +230,17 @@ class Hedge(_OneRule):
         loss: LossLike = "square",
         gradient: bool | None = None,  # noqa: FBT001
         prior: Sequence[float] | Mapping[str, float] | None = None,
-        **more: Any,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         if eta is not None and horizon is not None:
             message = "eta and horizon both set the rate: give one of them"
             raise ValueError(message)
         self.eta, self.horizon = positive("eta", eta), positive("horizon", horizon)
         self.loss_range = positive("loss_range", loss_range)
-        super().__init__(loss, gradient, prior, **more)
+        super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """As told."""
+        """The parameters of the rule, for a ledger."""
         known = {"eta": self.eta, "horizon": self.horizon}
         return {name: value for name, value in known.items() if value is not None}
 

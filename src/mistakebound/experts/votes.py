@@ -1,20 +1,23 @@
-"""What a learner that counts votes is given: rounds of labels, as they are or as 0 and 1."""
+"""Votes: rounds of labels, as they are or as 0 and 1, and how a prediction follows from their weights."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from mistakebound.aggregation.majority import TIE
 from mistakebound.errors import StreamError
 from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-    from mistakebound._support.arrays import AnyArray
+    from mistakebound._support.arrays import AnyArray, FloatArray
 
 
 def named_outcomes(said: Sequence[Any]) -> list[Any]:
@@ -81,3 +84,81 @@ def refuse_probabilities(said: Sequence[Any], called: Callable[[int], str]) -> N
             "a vote; compare it with 0.5 first, or mix probabilities by a rule with a loss, as MLPoly(loss='log')"
         )
         raise StreamError(message)
+
+
+class Chooser(Protocol):
+    """How a prediction follows from weights: the heaviest outcome, or a draw."""
+
+    def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
+        """One of several outcomes, by the weight behind each."""
+
+    def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
+        """Whether the greater of two outcomes is predicted, by the weight behind it less that against it."""
+
+    def next_draw(self) -> float | None:
+        """The random number that the next prediction will use, if it uses one."""
+
+    def again(self, drawn: float | None) -> AbstractContextManager[None]:
+        """Use this number for the prediction of one round."""
+
+
+class Heaviest:
+    """Predict the outcome with the most weight behind it; of equals, the greatest."""
+
+    def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
+        """The heaviest of several."""
+        heaviest = shares >= shares.max() - TIE * shares.sum()
+        return outcomes[int(np.flatnonzero(heaviest)[-1])]
+
+    def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - a draw needs it
+        """The heavier of two."""
+        return lean >= 0
+
+    def next_draw(self) -> None:
+        """None: it draws nothing."""
+
+    @contextmanager
+    def again(self, drawn: float | None) -> Iterator[None]:  # noqa: ARG002
+        """Nothing changes."""
+        yield
+
+
+class Draws:
+    """Predict an outcome with the probability that is its share of the weight."""
+
+    def __init__(self, seed: int | None) -> None:
+        self.random = np.random.default_rng(seed)
+        self.held: float | None = None  # for the next round: what is predicted is what is counted
+
+    def next_draw(self) -> float:
+        """The number that the next prediction will use."""
+        if self.held is None:
+            self.held = float(self.random.random())
+        return self.held
+
+    @contextmanager
+    def again(self, drawn: float | None) -> Iterator[None]:
+        """Use this number for one prediction, and afterwards that which was held."""
+        kept, self.held = self.held, drawn
+        try:
+            yield
+        finally:
+            self.held = kept
+
+    def _draw(self, rounds: int) -> FloatArray:
+        begun = [] if self.held is None else [self.held]
+        self.held = None
+        return np.concatenate([begun, self.random.random(rounds - len(begun))])
+
+    def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
+        """Draw one of several."""
+        at = float(self._draw(1)[0]) * float(shares.sum())
+        for outcome, share in zip(reversed(outcomes), shares[::-1], strict=True):
+            at -= share
+            if at < 0:
+                return outcome
+        return outcomes[0]
+
+    def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
+        """Draw one of two, in each round."""
+        return self._draw(len(lean)) * total < (total + lean) / 2

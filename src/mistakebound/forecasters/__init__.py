@@ -2,8 +2,8 @@
 
 >>> import mistakebound as mb
 >>> report = mb.forecasters.compare({"Alice": [0.7, 0.2], "Bob": [0.8, 0.4]}, [1, 0])
->>> report.forecasters[0].name
-'Alice'
+>>> list(report.scores)
+['Alice', 'Bob']
 """
 
 from mistakebound.forecasters.calibration import Decomposition, Reliability, brier, decompose, log_score, reliability

@@ -153,7 +153,7 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
     features = Features(learner)
     life, labels = features.life, learner._the_labels()
     for part in learner.open_stream(stream, labels_needed=False):
-        scores, positive, words = learner._start_with(part.chunk).score_part(part)
+        scores, positive, fault = learner._start_with(part.chunk).score_part(part)
         for row, score in enumerate(scores.tolist()):
             its_line = part.line(row)
             if line not in (None, its_line):
@@ -167,5 +167,5 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
                 part.label(row),
                 features.explain(part, row),
             )
-        if error := part.error_at(len(scores), words) if words else part.error:
+        if error := part.error_at(len(scores), fault.error()) if fault else part.error:
             raise error.at_round(None)

@@ -100,8 +100,8 @@ class Learner:
         else:
             rows = read_one(x)
             played = self._start(rows.width).play(rows, np.array([labels.sign(y)], np.int8))
-            if played.words:
-                raise StreamError(played.words)
+            if played.fault:
+                raise played.fault.error()
         self._labels = labels
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
@@ -221,7 +221,8 @@ class Learner:
             label = part.label(row) if y is None else y[row]
             if unknown and label is None:
                 return ledger, part.no_label(row)
-            return ledger, part.error_at(row, labels.objection(label) if unknown else played.words)
+            fault = None if unknown else played.fault
+            return ledger, part.error_at(row, fault.error() if fault else labels.objection(label))
         return ledger, part.error if last == part.rows else None
 
     def score_parts(self, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
@@ -234,11 +235,11 @@ class Learner:
         rounds = 0
         for part in reader:
             life = self._start_with(part.chunk)
-            scores, positive, words = life.score_part(part)
+            scores, positive, fault = life.score_part(part)
             unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
             yield scores, self._the_labels().decode_all(positive), unknown
             rounds += len(scores)
-            if error := part.error_at(len(scores), words) if words else part.error:
+            if error := part.error_at(len(scores), fault.error()) if fault else part.error:
                 raise error.at_round(rounds)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
@@ -254,11 +255,11 @@ class Learner:
         if played.row > 0:
             self._labels = trial
         ledger = life.ledger(trial.pair, played.before, played.after, played.positive)
-        if played.words:
+        if played.fault:
             if played.row == 0:
                 self._forget(begun)
             unknown = played.row < len(codes) and codes[played.row] == 0
-            bad = trial.copy().objection(labels[played.row]) if unknown else StreamError(played.words)
+            bad = trial.copy().objection(labels[played.row]) if unknown else played.fault.error()
             raise bad.at_round(played.row, ledger)
         return ledger
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mistakebound.aggregation.mixture import mean_of, regrets
 from mistakebound.aggregation.reference import Engine
-from mistakebound.play.choose_engine import quickest
+from mistakebound.play.expert_engine import quickest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

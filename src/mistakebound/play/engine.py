@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mistakebound._core import Engine, Fault
+from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
-from mistakebound.errors import StreamError, names_a_feature, words_of
+from mistakebound.errors import StreamError
+from mistakebound.play.faults import OF_A_FEATURE, RowFault, row_fault
 from mistakebound.play.inputs import Csr, Dense, complemented, densified
 from mistakebound.play.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
+    from mistakebound._core import Fault
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.data.parts import Part
     from mistakebound.play.inputs import Positional
@@ -45,7 +47,7 @@ class Played(NamedTuple):
 
     positive: BoolArray
     row: int
-    words: str
+    fault: RowFault | None
     before: Counts
     after: Counts
 
@@ -55,7 +57,7 @@ class PlayedPart(NamedTuple):
 
     positive: bytes
     row: int
-    words: str
+    fault: RowFault | None
     before: Counts
     after: Counts
 
@@ -114,20 +116,20 @@ class Life:
         chunk = part.chunk
         if self.reduction != Reduction():
             played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
-            return PlayedPart(played.positive.tobytes(), played.row, played.words, played.before, played.after)
+            return PlayedPart(played.positive.tobytes(), played.row, played.fault, played.before, played.after)
         try:
-            row, fault, position, before, after, positive = self.engine.play_chunk(chunk, codes, first)
+            row, fault, before, after, positive = self.engine.play_chunk(chunk, codes, first)
         except MemoryError:
             raise MemoryError(_too_large(part)) from None
-        return PlayedPart(positive[:row], row, _part_words(part, fault, position), Counts(*before), Counts(*after))
+        return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts(*before), Counts(*after))
 
-    def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, str]:
+    def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
         """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
         if not self.named:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
-        row, fault, position = self.engine.score_chunk(part.chunk, out, positive)
-        return out[:row], positive[:row].view(np.bool_), _part_words(part, fault, position)
+        row, fault = self.engine.score_chunk(part.chunk, out, positive)
+        return out[:row], positive[:row].view(np.bool_), _part_fault(part, fault)
 
     def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
         """Some rows of a part with features by position."""
@@ -142,43 +144,42 @@ class Life:
         told = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
         out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, position, before, after = self.engine.play_dense(seen.x, told, out)
+            row, fault, before, after = self.engine.play_dense(seen.x, told, out)
         else:
-            row, fault, position, before, after = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
-        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
-        return Played(out[:row].view(np.bool_) ^ flip, row, words or rows.broken, Counts(*before), Counts(*after))
+            row, fault, before, after = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
+        wrong = self._fault(rows, seen, fault)
+        return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts(*before), Counts(*after))
 
     def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
         """Score and prediction of each row, without learning."""
-        out, positive, words = self._scores(rows)
-        if words:
-            raise StreamError(words, round=len(out))
+        out, positive, fault = self._scores(rows)
+        if fault:
+            raise fault.error().at_round(len(out))
         return out, positive
 
-    def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, str]:
+    def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
         """Score and prediction of each row, up to one that is bad, and what is wrong with that."""
         seen = self.reduction.rows(rows)
         out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, position = self.engine.score_dense(seen.x, out, positive)
+            row, fault = self.engine.score_dense(seen.x, out, positive)
         else:
-            row, fault, position = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
-        words = self._words(rows, seen, fault, position) if fault else self._unsound(rows, seen)
-        return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, words or rows.broken
+            row, fault = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
+        return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, self._fault(rows, seen, fault)
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """One round with a named example."""
         try:
             return self.engine.learn_named(x, sign)
-        except Fault as fault:
-            raise _in_words(fault) from None
+        except NamedFault as fault:
+            raise _stream_error(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Score and prediction of a named example, without learning."""
         try:
             return self.engine.score_named(x)
-        except Fault as fault:
-            raise _in_words(fault) from None
+        except NamedFault as fault:
+            raise _stream_error(fault) from None
 
     def weights(self) -> FloatArray:
         """Normalised weights of every slot, and last that of the constant feature if there is one."""
@@ -220,36 +221,39 @@ class Life:
             ),
         )
 
-    def _unsound(self, rows: Positional, seen: Positional) -> str:
-        """Return what is wrong with the first row that a reduction could not make dense, if there is one."""
-        if not isinstance(rows, Csr) or len(seen) == len(rows):
-            return ""
-        begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
-        if not 0 <= begin <= end <= len(rows.index):
-            return words_of(8, "")
-        outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
-        return words_of(2, f"feature {rows.feature_at(begin + int(np.argmax(outside)))[0]}")
-
-    def _words(self, rows: Positional, seen: Positional, fault: int, position: int) -> str:
-        if seen is not rows and isinstance(seen, Dense) and position >= 0:
-            row, column = divmod(position, seen.width)
+    def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
+        """What is wrong with the row after those that were played, if anything is."""
+        if fault is None:
+            return self._unsound(rows, seen) or (RowFault("broken", rows.broken) if rows.broken else None)
+        if fault.kind not in OF_A_FEATURE:
+            return row_fault(fault.kind)
+        if seen is not rows and isinstance(seen, Dense):
+            row, column = divmod(fault.position, seen.width)
             column %= rows.width
             value = seen.x[row, column]
             column += rows.first if isinstance(rows, Csr) else 0
         else:
-            column, value = rows.feature_at(position)
-        return words_of(fault, f"feature {column}", value)
+            column, value = rows.feature_at(fault.position)
+        return row_fault(fault.kind, str(column), value, of_sum=fault.of_sum)
+
+    def _unsound(self, rows: Positional, seen: Positional) -> RowFault | None:
+        """What is wrong with the first row that a reduction could not make dense, if there is one."""
+        if not isinstance(rows, Csr) or len(seen) == len(rows):
+            return None
+        begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
+        if not 0 <= begin <= end <= len(rows.index):
+            return row_fault(FaultKind.MALFORMED)
+        outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
+        return row_fault(FaultKind.INDEX, str(rows.feature_at(begin + int(np.argmax(outside)))[0]))
 
 
-def _part_words(part: Part, fault: int, position: int) -> str:
+def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
     """What is wrong with a row of a file, if anything is."""
-    if not fault:
-        return ""
-    chunk, feature = part.chunk, ""
-    if names_a_feature(fault):  # otherwise the row may have none
-        name = chunk.name(position).decode(errors="replace") if chunk.named else ""
-        feature = repr(name) if chunk.named else str(chunk.index[position] + part.first)
-    return words_of(fault, f"feature {feature}", chunk.value[position] if feature else None)
+    if fault is None or fault.kind not in OF_A_FEATURE:  # then the row may have no feature
+        return None if fault is None else row_fault(fault.kind)
+    chunk, at = part.chunk, fault.position
+    feature = repr(chunk.name(at).decode(errors="replace")) if chunk.named else str(chunk.index[at] + part.first)
+    return row_fault(fault.kind, feature, chunk.value[at], of_sum=fault.of_sum)
 
 
 def _too_large(part: Part) -> str:
@@ -263,9 +267,9 @@ def _too_large(part: Part) -> str:
     return f"{part.where(row)}: index {index} takes more memory than there is, for a weight is kept for all up to it"
 
 
-def _in_words(fault: Fault) -> StreamError:
-    number, name = fault.args
-    return StreamError(words_of(number, f"feature {name!r}"))
+def _stream_error(fault: NamedFault) -> StreamError:
+    kind, name, of_sum = fault.args
+    return row_fault(kind, repr(name), of_sum=of_sum).error()
 
 
 def flipped(counts: Counts) -> Counts:

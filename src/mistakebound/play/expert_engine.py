@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._core import Mixture as CoreMixture
-from mistakebound.aggregation.exponential import AdaHedge, Anytime, Exponential, FixedShare, MLEwa
+from mistakebound.aggregation.exponential import AdaHedge, Anytime, ExpConcave, Exponential, FixedShare, MLEwa
 from mistakebound.aggregation.gradient import OGD
 from mistakebound.aggregation.mixture import (
     LARGEST,
@@ -51,6 +51,8 @@ RULES: dict[str, type[Rule]] = {
 }
 """Rules on regrets, by the names that `engine_for` takes."""
 COMPILED = frozenset(RULES) - {"squint"}
+NAMES = {rule: name for name, rule in RULES.items()} | {ExpConcave: "hedge"}
+PARAMETERS = {"hedge": ("eta",), "fixed-share": ("eta", "alpha"), "boa": ("eta",)}
 COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log", "given"})
 
 
@@ -193,6 +195,42 @@ def engine_for(
         return CompiledEngine(rule, parameters, loss, prior, gradient=gradient)
     made: Any = RULES[rule]
     return LossEngine(Mixture(made(prior, **parameters), loss, gradient=gradient), loss, prior)
+
+
+def quickest(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
+    """The core's engine for numbers, at its beginning; or the given one, if the core has none like it."""
+    mixture, loss = specified.forecaster, specified.loss
+    if not isinstance(mixture, Mixture) or loss.id.partition(":")[0] not in COMPILED_LOSSES:
+        return specified
+    name = NAMES.get(type(mixture.rule))
+    if name not in COMPILED or getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may be below float64
+        return specified
+    parameters = {each: float(getattr(mixture.rule, each)) for each in PARAMETERS.get(name, ())}
+    return CompiledEngine(name, parameters, loss, prior, gradient=mixture.gradient)
+
+
+def run_keeping_weights(
+    engine: Engine | CompiledEngine, A: FloatArray, y: FloatArray
+) -> tuple[list[Any], list[float], Exception | None, list[FloatArray]]:
+    """What ``engine.run`` returns, and the weights that each round was mixed with; one round at a time."""
+    forecasts: list[Any] = []
+    losses: list[float] = []
+    weights: list[FloatArray] = []
+    for number in range(len(A)):
+        try:
+            before = engine.serve(A[number]).p.copy()
+        except StreamError:
+            before = np.zeros(0)  # playing the round says what is wrong with it
+        forecast, loss, fault = engine.run(A[number : number + 1], y[number : number + 1])
+        if fault is not None and not isinstance(fault, StreamError):
+            return forecasts, losses, fault, weights
+        if fault is not None:
+            words = str(fault).removeprefix("round 0: ")
+            return forecasts, losses, StreamError(words, round=number), weights
+        forecasts.extend(forecast)
+        losses.extend(loss)
+        weights.append(before)
+    return forecasts, losses, None, weights
 
 
 def loss_error(row: FloatArray, number: int, kind: str = "") -> StreamError:

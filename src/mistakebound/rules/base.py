@@ -1,7 +1,7 @@
 """What every linear rule shares: the sum ``z``, a link from ``z`` to weights, and when to move.
 
 All mistake-driven linear rules keep one vector ``z``, start at ``z = 0``, predict with ``w = link(z)`` and on a
-mistake do ``z ← z + y·x`` (THEORY §1). A rule is a few lines here; ``core/rules.hpp`` holds its compiled twin.
+mistake do ``z ← z + y·x`` (THEORY §1). A rule is a few lines here; ``core/rules/rules.hpp`` holds its compiled twin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
 
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Sizes between which a float32 sum learns without loss (core/example.hpp says the same of values)."""
+"""Sizes between which a float32 sum learns without loss (core/play/example.hpp says the same of values)."""
 
 
 class Range(NamedTuple):

@@ -18,7 +18,7 @@ def sinh(x: float) -> float:
     """Sinh of x ≥ 0, to eleven digits (weights keep seven), infinite beyond 700.
 
     With x = k·ln 2 + r, e^x − 1 = 2^k·(e^r − 1) + (2^k − 1), and e^r − 1 is a polynomial in r. Starting from e^x − 1
-    loses nothing where x is small. ``core/rules.hpp`` does the same operations in the same order.
+    loses nothing where x is small. ``core/rules/rules.hpp`` does the same operations in the same order.
 
     >>> abs(sinh(0.5) / math.sinh(0.5) - 1) < 1e-10, sinh(0.0), sinh(1e-9) == 1e-9, sinh(701.0)
     (True, 0.0, True, inf)

@@ -1,6 +1,6 @@
 """The one loop, as the lecture has it: the specification that the compiled core is held equal to, bit for bit.
 
-Numbers: z is a float32 sum, w = float32(link(z)), scores are float64 sums in one written order (``core/sum.hpp``).
+Numbers: z is a float32 sum, w = float32(link(z)), scores are float64 sums in one written order (``core/play/sum.hpp``).
 """
 
 from __future__ import annotations

@@ -220,7 +220,7 @@ class Evidence:
         else:
             rows = Csr(kept.indptr, kept.index, kept.value, self.ledger.n)
             played = life.play(rows, kept.labels)
-            wrong = [] if played.words else played.positive != (kept.labels > 0)
+            wrong = [] if played.fault else played.positive != (kept.labels > 0)
         counts = life.counts
         return bool(
             len(wrong) == len(kept)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.reference import Engine
-    from mistakebound.play.mixture_ledger import AggregationLedger
+    from mistakebound.play.expert_ledger import AggregationLedger
 
 AGREES = 1e-6
 """Relative difference of a replay in float64 that is only rounding."""

@@ -1,9 +1,9 @@
-// The readers of files, shown to Python for its tests.
+// The engine of the linear rules, shown to Python.
 #pragma once
 #include <nanobind/nanobind.h>
 
 namespace mistakebound {
 
-void bind_tables(nanobind::module_& m);
+void bind_engine(nanobind::module_& m);
 
 }  // namespace mistakebound

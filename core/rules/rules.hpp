@@ -1,37 +1,49 @@
 // A struct per rule: the twin of src/mistakebound/rules/*.py, which is the specification.
 //
+//   id             the name by which Python and model files know it
 //   link(z)        weight of a feature, up to a positive factor common to all
 //   mass(w, z)     its share of the normaliser (only where `normalised`)
 //   normaliser(t)  what link(z)·x is divided by, from the total mass t
 //   rescale(top)   choose the common factor anew, so that the largest weight is 1; top = largest z (or |z|)
+//   moves(y, mistaken)   whether a round is learned; without it, a mistaken one and one inside the update margin are
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 namespace mistakebound {
 
 struct Perceptron {
+  static constexpr std::string_view id = "perceptron";
   static constexpr bool identity = true, normalised = false, binary = false, top_is_absolute = true;
+  explicit Perceptron(double /*parameter*/) {}
   double link(double z) const { return z; }
 };
 
 struct Winnow {
+  static constexpr std::string_view id = "winnow";
   static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
+  explicit Winnow(double its_alpha) : alpha(its_alpha) {}
   double alpha;
   double link(double z) const { return std::pow(alpha, z); }
 };
 
 struct Elimination {
+  static constexpr std::string_view id = "elimination";
   static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
+  explicit Elimination(double /*parameter*/) {}
   double link(double z) const { return z < 0 ? 0.0 : 1.0; }
+  static bool moves(int y, bool mistaken) { return mistaken && y < 0; }  // no variable ever comes back
 };
 
 // e^{eta z - shift}; at eta = infinity its limit, uniform over the leaders: shift is then the largest z.
 struct NormalizedWinnow {
+  static constexpr std::string_view id = "normalized-winnow";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = false;
+  explicit NormalizedWinnow(double its_eta) : eta(its_eta) {}
   double eta, shift = 0;
   double link(double z) const {
     if (std::isinf(eta)) return z < shift ? 0.0 : z == shift ? 1.0 : std::numeric_limits<double>::infinity();
@@ -68,7 +80,9 @@ inline double sinh_of(double x) {
 
 // sinh(eta z)·e^{-shift}; its mass is cosh(eta z)·e^{-shift} = sqrt(e^{-2 shift} + w^2).
 struct BalancedWinnow {
+  static constexpr std::string_view id = "balanced-winnow";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
+  explicit BalancedWinnow(double its_eta) : eta(its_eta) {}
   double eta, shift = 0, floor = 1;  // floor = e^{-shift}: the mass of a feature at z = 0
   double link(double z) const {
     const double size = std::fabs(z);
@@ -98,7 +112,9 @@ struct BalancedWinnow {
 
 // sign(z)·(|z|/scale)^{p-1}; the normalised link divides |z|^{p-1} by ||z||_p^{p-2}.
 struct PNorm {
+  static constexpr std::string_view id = "pnorm";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
+  explicit PNorm(double its_p) : p(its_p) {}
   double p, scale = 1;
   double link(double z) const {
     const double w = std::pow(std::fabs(z) / scale, p - 1);
@@ -108,5 +124,10 @@ struct PNorm {
   double normaliser(double total) const { return std::pow(total, (p - 2) / p) / scale; }
   void rescale(double top) { scale = top > 0 ? top : 1; }
 };
+
+template <class... Rule>
+struct RuleList {};
+// Every rule, once: engines are made from this list by a rule's id.
+using Rules = RuleList<Perceptron, Winnow, NormalizedWinnow, BalancedWinnow, PNorm, Elimination>;
 
 }  // namespace mistakebound

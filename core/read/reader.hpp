@@ -1,8 +1,5 @@
-// Text from Python, parsed into chunks: which format it is, where records end, and which of two labels each row has.
+// Text parsed into chunks: which format it is, where records end, and which of two labels each row has.
 #pragma once
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,8 +25,6 @@
 #include "read/vw.hpp"
 
 namespace mistakebound {
-
-namespace nb = nanobind;
 
 // Chunks that were read and learned: their memory is there already, while new memory is paged in bit by bit. Each goes back
 // to the thread that filled it, if that asks: what nobody else has read is still in the cache of its processor.
@@ -60,9 +56,7 @@ class Spares {
   std::vector<Spare> spares_;
 };
 
-using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// Some whole records of a text, and the text itself, which the names point into.
+// Some whole records of a text. Names point into that text: chunk.text, or the caller's, who must keep it.
 struct Parsed {
   explicit Parsed(std::shared_ptr<Spares> from) : chunk(from->take()), spares(std::move(from)) {}
   ~Parsed() { spares->give(std::move(chunk), filled_by); }
@@ -72,7 +66,6 @@ struct Parsed {
   Chunk chunk;
   std::shared_ptr<Spares> spares;
   const std::thread::id filled_by = Spares::here();
-  nb::object given;  // the text, if somebody else holds it
   bool named = false, weighted = false;  // whether features have names, and some row an importance other than 1
   std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
   std::int64_t lines = 0;    // in what was consumed
@@ -122,14 +115,11 @@ inline int read_at(int descriptor, std::int64_t begin, char* to, std::size_t siz
   }
   return 0;
 }
-// In words, for Python, whose lock must be held.
-inline void raise(int error) {
-  if (error == 0) return;
-  if (error == too_short) throw nb::value_error("it was cut short while it was read");
-  errno = error;
-  PyErr_SetFromErrno(PyExc_OSError);
-  throw nb::python_error();
-}
+// A file could not be read: `error` is what read_at returned.
+struct ReadError : std::runtime_error {
+  explicit ReadError(int its_error) : std::runtime_error("a file could not be read"), error(its_error) {}
+  int error;
+};
 
 // Of a file of `size` bytes: after the last newline between `begin` and `middle`; if there is none, after the first one that
 // follows, or at the end.
@@ -137,7 +127,7 @@ inline std::int64_t end_of_line(int descriptor, std::int64_t begin, std::int64_t
   char text[2048];
   constexpr auto look = static_cast<std::int64_t>(sizeof text);
   const auto read = [&](std::int64_t from, std::int64_t to) {
-    raise(read_at(descriptor, from, text, static_cast<std::size_t>(to - from)));
+    if (const int error = read_at(descriptor, from, text, static_cast<std::size_t>(to - from))) throw ReadError(error);
     return std::string_view(text, static_cast<std::size_t>(to - from));
   };
   for (std::int64_t to = middle; to > begin;) {
@@ -160,19 +150,18 @@ class Reader {
     else if (kind == "vw")
       format_ = VwText{};
     else
-      throw nb::value_error(("unknown format " + kind + ": svmlight, vw, table or json").c_str());
+      throw std::invalid_argument("unknown format " + kind + ": svmlight, vw, table or json");
   }
 
   // A table; what is not told is found by its beginning, which holds at least the first record.
-  static Reader table(nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
+  static Reader table(std::string_view start, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
                       bool zeros) {
-    std::string_view start(beginning.c_str(), beginning.size());
     formats::TableOptions options = formats::Table::sniff(start);
     tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
          std::move(interact), std::move(missing), zeros);
-    if (separator && separator->size() != 1) throw nb::value_error("a separator is one character");
+    if (separator && separator->size() != 1) throw std::invalid_argument("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
     const bool has_header = options.header;
@@ -198,41 +187,32 @@ class Reader {
     return table == nullptr ? Strings() : table->table->columns();
   }
 
+  // Memory for a new chunk: that of one which is not needed any more, if there is one.
+  const std::shared_ptr<Spares>& spares() const { return spares_; }
+
   // Parses all records that are whole; with `last`, also one that ends without a newline. Rows before a bad record and
   // after it are kept: the caller decides what a bad one means, and wants no more than `most_bad` of them. `first`: a
-  // header may come. Several threads may parse with one reader. (Python owns what is returned.)
-  Parsed* parse(nb::handle buffer, bool last, std::size_t most_bad, bool first) const {
-    auto parsed = std::make_unique<Parsed>(spares_);
-    const auto bytes = nb::cast<Bytes>(buffer);
-    parsed->given = nb::borrow(buffer);
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    nb::gil_scoped_release release;
+  // header may come. Several threads may parse with one reader.
+  void parse(std::string_view text, bool last, std::size_t most_bad, bool first, Parsed& parsed) const {
     std::visit(
         [&](const auto& format) {
-          make_room(format, text.size(), parsed->chunk);
-          parsed->consumed = each_record(format, text, last, most_bad, first, *parsed);
+          make_room(format, text.size(), parsed.chunk);
+          parsed.consumed = each_record(format, text, last, most_bad, first, parsed);
         },
         format_);
-    finish(*parsed);
-    return parsed.release();
+    finish(parsed);
   }
 
   // The same of some bytes of a file, which are read here: to map them costs more than to copy them. Without `keep_text` they
   // are read bit by bit to one place where they stay in the processor's own cache; what all processors share is then left to
-  // the weights.
-  Parsed* read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad, bool keep_text) const {
-    auto parsed = std::make_unique<Parsed>(spares_);
-    int error = 0;
-    {
-      nb::gil_scoped_release release;
-      const auto read = [&](const auto& format) {
-        return read_records(format, descriptor, begin, size, last, most_bad, keep_text, *parsed);
-      };
-      error = std::visit(read, format_);
-      finish(*parsed);
-    }
-    raise(error);
-    return parsed.release();
+  // the weights. Throws ReadError.
+  void read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad, bool keep_text,
+            Parsed& parsed) const {
+    const auto read = [&](const auto& format) {
+      return read_records(format, descriptor, begin, size, last, most_bad, keep_text, parsed);
+    };
+    if (const int error = std::visit(read, format_)) throw ReadError(error);
+    finish(parsed);
   }
 
  private:

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "rules.hpp"
-#include "slot.hpp"
-#include "sum.hpp"
+#include "play/sum.hpp"
+#include "rules/rules.hpp"
+#include "rules/slot.hpp"
 
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {

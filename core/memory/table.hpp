@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "memory.hpp"
+#include "memory/memory.hpp"
 
 namespace mistakebound {
 

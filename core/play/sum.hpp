@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "example.hpp"
+#include "play/example.hpp"
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define MISTAKEBOUND_X86 1

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "example.hpp"
-#include "sum.hpp"
+#include "play/example.hpp"
+#include "play/sum.hpp"
 
 namespace mistakebound {
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 namespace mistakebound {
 
@@ -12,24 +13,31 @@ inline int forks = 0;  // how many there were between the start of the process a
 
 class Lock {
  public:
+  explicit Lock(const char* of_what = "object") : of_what_(of_what) {}
+
   // Never wait while holding the GIL: who is inside may be about to ask for it. After a fork the mutex may belong to a
   // thread that the child does not have: it gets a new one. What that thread was doing is then half done.
-  std::unique_lock<std::mutex> take() {
+  // `before_waiting` is called, with the GIL, if another thread is inside.
+  template <class BeforeWaiting>
+  std::unique_lock<std::mutex> take(BeforeWaiting before_waiting) {
     if (forks_seen_ != forks) {
       new (&mutex_) std::mutex;
       forks_seen_ = forks;
       torn_ = working_;
     }
     if (torn_)
-      throw std::runtime_error(
-          "this process was forked while another thread was inside run of this object: it stopped half-way here and cannot be "
-          "used");
+      throw std::runtime_error(std::string("this process was forked while another thread was inside run of this ") + of_what_ +
+                               ": it stopped half-way here and cannot be used");
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
+      before_waiting();
       nanobind::gil_scoped_release release;
       lock.lock();
     }
     return lock;
+  }
+  std::unique_lock<std::mutex> take() {
+    return take([] {});
   }
   // Changes, without the GIL; the lock must be held.
   template <class Work>
@@ -46,6 +54,7 @@ class Lock {
   }
 
  private:
+  const char* of_what_;
   std::mutex mutex_;
   int forks_seen_ = forks;
   bool working_ = false, torn_ = false;

@@ -1,30 +1,21 @@
-// One example whose features have names, read from a dict, or from a set, list or tuple of names.
+// One example whose features have names, read from Python's dict, set, list or tuple.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "names.hpp"
-#include "repeats.hpp"
+#include "names/named_row.hpp"
 
 namespace mistakebound {
 
 namespace nb = nanobind;
 
-class NamedExample {
+class NamedExample : public NamedRow {  // its names lie in Python's own strings, which `held_` or the caller keeps alive
  public:
-  std::vector<std::string_view> name;  // into Python's own strings, which `held_` or the caller keeps alive
-  std::vector<Key> key;                // of the names, once they were looked for (find_slots)
-  std::vector<std::int32_t> slot;
-  std::vector<double> value;
-  std::size_t size = 0;  // of the non-zeros; the vectors only ever grow
-
   // May run Python code (a value's __float__), so nothing may be locked meanwhile.
   void read(nb::handle x) {
     clear();
@@ -34,20 +25,12 @@ class NamedExample {
       held_ = nb::module_::import_("builtins").attr("dict")(x);
       read_dict(held_);
     } else {
-      may_repeat_ = !PyAnySet_Check(x.ptr());
+      may_repeat = !PyAnySet_Check(x.ptr());
       held_ = nb::module_::import_("builtins").attr(PyTuple_CheckExact(x.ptr()) ? "tuple" : "list")(x);
       grow(static_cast<std::size_t>(nb::len(held_)));
       for (nb::handle item : held_) add(text(item), 1.0);
     }
   }
-
-  void find_slots(const Names& names) {
-    names.find_all(name.data(), size, key.data(), slot.data());
-    if (may_repeat_) sum_repeated_names();
-  }
-
-  // Whether the value of a feature is the sum of several.
-  bool is_sum(std::size_t at) const { return std::find(summed_.begin(), summed_.end(), name[at]) != summed_.end(); }
 
   // From now on the names need neither the example nor the GIL.
   void own_names() {
@@ -55,11 +38,9 @@ class NamedExample {
   }
 
   void clear() {
-    size = 0;
+    NamedRow::clear();
     if (!built_.empty()) built_.clear();
-    if (!summed_.empty()) summed_.clear();
     held_.reset();
-    may_repeat_ = false;
   }
 
  private:
@@ -69,39 +50,6 @@ class NamedExample {
     PyObject *key = nullptr, *value = nullptr;
   };
   std::vector<Item> item_;
-  bool may_repeat_ = false;
-  std::vector<std::string_view> summed_;  // names that were given more than once
-
-  void sum_repeated_names() {
-    size = sum_repeated(
-        0, size, [&](std::size_t k) { return key[k].hash; },
-        [&](std::size_t a, std::size_t b) { return key[a] == key[b] && name[a] == name[b]; },
-        [&](std::size_t first, std::size_t k) {
-          summed_.push_back(name[k]);
-          return value[first] += value[k];
-        },
-        [&](std::size_t k) { return value[k]; },
-        [&](std::size_t from, std::size_t to) {
-          name[to] = name[from];
-          key[to] = key[from];
-          slot[to] = slot[from];
-          value[to] = value[from];
-        });
-  }
-
-  void grow(std::size_t count) {
-    if (name.size() >= count) return;
-    name.resize(count);
-    key.resize(count);
-    slot.resize(count);
-    value.resize(count);
-  }
-
-  [[gnu::always_inline]] void add(std::string_view text, double number) {
-    name[size] = text;
-    value[size] = number;
-    ++size;
-  }
 
   // First where everything lies, so that the cache can fetch it all at once; then what it is. (A name takes more
   // instructions than the processor looks ahead, so one after the other each would wait for its memory alone.)
@@ -172,7 +120,7 @@ class NamedExample {
     } else if (PyUnicode_Check(v)) {
       built_.push_back(std::string(k) + "=" + std::string(text(v)));
       add(built_.back(), 1.0);
-      may_repeat_ = true;  // {"a": "b", "a=b": 1} says it twice
+      may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
       return;
     } else {
       nb::object as_float = nb::steal(PyNumber_Check(v) ? PyNumber_Float(v) : nullptr);

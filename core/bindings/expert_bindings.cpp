@@ -1,5 +1,5 @@
 // Prediction with expert advice, shown to Python: arrays are checked here, and the GIL is left while rounds are played.
-#include "expert_bindings.hpp"
+#include "bindings/expert_bindings.hpp"
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/lock.hpp"
 #include "experts/majority.hpp"
 #include "experts/mixture.hpp"
-#include "lock.hpp"
 
 namespace nb = nanobind;
 using namespace nanobind::literals;

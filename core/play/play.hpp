@@ -1,4 +1,4 @@
-// The one loop: see x, predict, see y, learn. Twin of src/mistakebound/reference.py.
+// The one loop: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
 //
 // Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z, which learning moves.
 #pragma once
@@ -10,14 +10,14 @@
 #include <type_traits>
 #include <vector>
 
-#include "balanced_avx2.hpp"
-#include "example.hpp"
-#include "record.hpp"
-#include "repeats.hpp"
-#include "rules.hpp"
-#include "slot.hpp"
-#include "sum.hpp"
-#include "table.hpp"
+#include "memory/table.hpp"
+#include "play/example.hpp"
+#include "play/record.hpp"
+#include "play/repeats.hpp"
+#include "play/sum.hpp"
+#include "rules/balanced_avx2.hpp"
+#include "rules/rules.hpp"
+#include "rules/slot.hpp"
 
 namespace mistakebound {
 
@@ -26,18 +26,10 @@ struct Settings {
   bool strict = false;                   // predict positive if score > threshold, instead of >=
   double update_margin = 0;              // > 0: also update when y·score <= update_margin
   double bias = 0;                       // value of the constant feature, 0 = none
-  bool only_false_positives = false;     // Elimination never adds a variable
   bool named = false;                    // slot 0 then stands for every feature not named yet
   std::size_t width = 0;                 // positional: the number of features
   bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
   bool avx2 = cpu_has_avx2();
-};
-
-// Where a batch stopped: all rows before `row` were played; fault none means all of them.
-struct Stop {
-  std::int64_t row;
-  Fault fault = Fault::none;
-  std::int64_t position = -1;  // of the offending non-zero in the batch
 };
 
 template <class Index, class Value>
@@ -110,7 +102,7 @@ class Play {
     const bool truth = label == 1;
     positive = is_positive(raw);
     const bool mistaken = positive != truth;
-    const bool update = mistaken ? !(settings_.only_false_positives && truth) : inside_margin(raw, label);
+    const bool update = moves(raw, label, mistaken);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
@@ -246,7 +238,10 @@ class Play {
     return static_cast<float>(rule_.link(z));
   }
 
-  bool inside_margin(double raw, std::int8_t label) const {
+  // Whether the round is learned.
+  bool moves(double raw, std::int8_t label, bool mistaken) const {
+    if constexpr (requires { rule_.moves(label, mistaken); }) return rule_.moves(label, mistaken);
+    if (mistaken) return true;
     if (settings_.update_margin <= 0) return false;
     double limit = settings_.update_margin;
     if constexpr (Rule::normalised) limit *= rule_.normaliser(total_.value());
@@ -398,10 +393,11 @@ class Play {
       const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), 0, ahead};
       fetch_stream(x);
       std::size_t at = 0;
+      bool of_sum = false;
       Fault fault = repeats(x) ? Fault::irregular : visit(x, r, at);
       if (fault == Fault::irregular) [[unlikely]]
-        fault = closer_look<Learning>(x, at, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
-      if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at)};
+        fault = closer_look<Learning>(x, at, of_sum, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
+      if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at), of_sum};
     }
     return {batch.rows};
   }
@@ -438,7 +434,7 @@ class Play {
   // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, and
   // repeated indices are summed, as a dense row would be.
   template <bool Learning, class Index, class Value, class Visit>
-  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, Visit visit) {
+  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, bool& of_sum, Visit visit) {
     using Unsigned = std::make_unsigned_t<Index>;
     std::vector<Index> index, summed;
     std::vector<double> value;
@@ -472,9 +468,9 @@ class Play {
     row.beyond = width - settings_.width;
     const Fault fault = visit(row);
     if (fault == Fault::none || at >= size) return fault;
-    const bool of_sum = std::find(summed.begin(), summed.end(), index[at]) != summed.end();
+    of_sum = std::find(summed.begin(), summed.end(), index[at]) != summed.end();
     at = place[at];
-    return of_sum ? of_a_sum(fault) : fault;
+    return fault;
   }
   static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sum.hpp"
-#include "table.hpp"
+#include "memory/table.hpp"
+#include "play/sum.hpp"
 
 #ifdef __SSE2__
 #include <immintrin.h>

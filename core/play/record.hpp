@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "example.hpp"
-#include "table.hpp"
+#include "memory/table.hpp"
+#include "play/example.hpp"
 
 namespace mistakebound {
 

@@ -16,22 +16,27 @@ struct Row {
 
 inline constexpr std::size_t look_ahead = 64;  // non-zeros
 
-// Python turns a fault into a ValueError that names the round and the feature (errors.py holds the words).
-enum class Fault : int {
-  none = 0,
-  label = 1,        // neither of the two labels
-  index = 2,        // negative, or beyond the width
-  not_finite = 3,   // NaN or infinite
-  not_binary = 4,   // outside {0, 1}, for a rule that needs it
-  too_large = 6,    // |x| above what a float32 sum can learn from
-  overflow = 7,     // the score itself is not finite
-  malformed = 8,    // indptr falls, or runs beyond the data
-  irregular = 9,    // internal, never reported: index out of range, stored zero, repeated index (Play::closer_look)
-  too_small = 10,   // |x| below what a float32 sum can learn from, and not 0
+// What may be wrong with a row. Front ends turn it into words.
+enum class Fault {
+  none,
+  label,       // neither of the two labels
+  index,       // negative, or beyond the width
+  not_finite,  // NaN or infinite
+  not_binary,  // outside {0, 1}, for a rule that needs it
+  too_large,   // |x| above what a float32 sum can learn from
+  too_small,   // |x| below what a float32 sum can learn from, and not 0
+  overflow,    // the score itself is not finite
+  malformed,   // indptr falls, or runs beyond the data
+  irregular,   // internal, never reported: index out of range, stored zero, repeated index (Play::closer_look)
 };
 
-// The same fault of a value that is the sum of several: its feature comes more than once in the row (repeats.hpp).
-inline constexpr Fault of_a_sum(Fault fault) { return static_cast<Fault>(static_cast<int>(fault) + 16); }
+// Where a batch stopped: all rows before `row` were played; fault none means all of them.
+struct Stop {
+  std::int64_t row = 0;
+  Fault fault = Fault::none;
+  std::int64_t position = -1;  // of the offending non-zero in the batch
+  bool of_sum = false;         // its value is the sum of several: its feature comes more than once in the row (repeats.hpp)
+};
 
 // The sizes of the values that are learned. Up to 1e30 they cannot drive a float32 sum to infinity: adding 1e30 stops having
 // an effect near 1e37. From 1e-30 on a sum of them has all its digits: float32 has fewer below 1e-38, and what is below

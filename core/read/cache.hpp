@@ -89,7 +89,7 @@ class Source {
   std::string_view rest_;
 };
 
-// `Parsed` is that of reading.hpp; the fuzzer has one without Python.
+// `Parsed` is that of reader.hpp; the fuzzer has one of its own.
 template <class Parsed>
 std::string pack(const Parsed& parsed) {
   const Chunk& chunk = parsed.chunk;

@@ -1,0 +1,358 @@
+// The engine, shown to Python: arrays are checked here, one thread at a time is inside, and the GIL is left while rounds are
+// played.
+#include "bindings/engine_bindings.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "bindings/lock.hpp"
+#include "bindings/named_example.hpp"
+#include "bindings/read_bindings.hpp"
+#include "play/engine.hpp"
+
+using namespace nanobind::literals;
+
+namespace mistakebound {
+namespace {
+
+PyObject* named_fault_type = nullptr;  // _core.NamedFault(kind, name, of_sum): bad input in a named example
+
+// What is wrong with a row of a batch; None if nothing is.
+nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::none() : nb::cast(stop); }
+
+class LockedEngine {
+ public:
+  LockedEngine(const std::string& rule, double parameter, double threshold, bool strict, double update_margin, double bias,
+               bool named, std::size_t width, std::size_t limit_bytes, bool growing)
+      : engine_(rule, parameter, Settings{threshold, strict, update_margin, bias, named, width, growing}, limit_bytes) {}
+
+  template <class Batch>
+  nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
+    if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
+      throw nb::value_error("y and predictions need one entry a row");
+    return play_locked([&] { return engine_.play(batch, y.data(), predictions.data()); });
+  }
+
+  // Rounds played under the lock and without the GIL: (row, fault, counts before, counts after, more).
+  template <class Rounds, class... More>
+  nb::tuple play_locked(Rounds rounds, const More&... more) {
+    Stop stop;
+    const auto lock = lock_.take();
+    nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
+    lock_.away([&] { stop = rounds(); });
+    return nb::make_tuple(stop.row, fault_of(stop), before, counts_now(), more...);
+  }
+
+  // (row, fault)
+  template <class Batch>
+  nb::tuple score_batch(const Batch& batch, Output<double>& out, Output<std::uint8_t>& predictions) {
+    if (out.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != out.size())
+      throw nb::value_error("scores and predictions need one entry a row");
+    return score_locked([&] { return engine_.scores(batch, out.data(), predictions.data()); });
+  }
+  template <class Scores>
+  nb::tuple score_locked(Scores scores) {
+    Stop stop;
+    const auto lock = lock_.take();
+    {
+      nb::gil_scoped_release release;
+      stop = scores();
+    }
+    return nb::make_tuple(stop.row, fault_of(stop));
+  }
+
+  template <class Index, class Value>
+  Csr<Index, Value> csr(const Array<std::int64_t>& indptr, const Array<Index>& index, const Array<Value>& value) const {
+    if (indptr.size() == 0 || index.size() != value.size()) throw nb::value_error("indptr, indices and data disagree");
+    return {indptr.data(), static_cast<std::int64_t>(indptr.size()) - 1, index.data(), value.data(),
+            static_cast<std::int64_t>(value.size())};
+  }
+  template <class Value>
+  Dense<Value> dense(const Matrix<Value>& x) {
+    if (x.shape(1) != width()) throw nb::value_error("wrong width");
+    return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
+  }
+
+  // Rows of a chunk from `first` on, as many as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which
+  // nobody needs numpy.
+  nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first) {
+    const std::size_t rows = labels.size();
+    if (parsed.named != engine_.settings().named || first > parsed.chunk.rows() || rows > parsed.chunk.rows() - first)
+      throw nb::value_error("a chunk has at least one row a label");
+    const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
+    nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
+    if (!made.is_valid()) throw nb::python_error();
+    auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
+    return play_locked([&] { return engine_.play(parsed.chunk, first, rows, y, predictions); }, made);
+  }
+
+  nb::tuple score_chunk(const HeldParsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
+    if (!parsed.named || out.size() > parsed.chunk.rows() || predictions.size() != out.size())
+      throw nb::value_error("a chunk of named examples needs one score and one prediction a row");
+    return score_locked([&] { return engine_.scores(parsed.chunk, out.size(), out.data(), predictions.data()); });
+  }
+
+  std::size_t unknown_rows(const HeldParsed& parsed, std::size_t rows) {
+    if (!parsed.named || rows > parsed.chunk.rows()) throw nb::value_error("a chunk of named examples has names");
+    const auto lock = lock_.take();
+    return engine_.unknown_rows(parsed.chunk, rows);
+  }
+
+  // Whether the positive label was predicted, before learning.
+  bool learn_named(nb::handle x, int label) {
+    const Borrowed example(*this, x);
+    const auto lock = lock_.take([&] { example->own_names(); });  // others may change x meanwhile
+    bool positive = false;
+    std::size_t at = 0;
+    const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
+    if (fault != Fault::none) blame(fault, *example, at);
+    return positive;
+  }
+
+  // (score, positive), without learning.
+  nb::tuple score_named(nb::handle x) {
+    const Borrowed example(*this, x);
+    const auto lock = lock_.take([&] { example->own_names(); });  // others may change x meanwhile
+    double score = 0;
+    bool positive = false;
+    std::size_t at = 0;
+    const Fault fault = engine_.score(*example, score, positive, at);
+    if (fault != Fault::none) blame(fault, *example, at);
+    return nb::make_tuple(score, positive);
+  }
+
+  nb::tuple counts() {
+    const auto lock = lock_.take();
+    return counts_now();
+  }
+  nb::object predictions(std::size_t first, std::size_t last) {
+    const auto lock = lock_.take();
+    return to_numpy(engine_.record().predictions, first, last);
+  }
+  nb::object mistake_rounds(std::size_t first, std::size_t last) {
+    const auto lock = lock_.take();
+    return to_numpy(engine_.record().mistake_rounds, first, last);
+  }
+  // (round, label, mistaken, indptr, index, value) of the kept examples first..last, as far as they were kept.
+  nb::tuple kept(std::size_t first, std::size_t last) {
+    const auto lock = lock_.take();
+    return kept_now(first, last);
+  }
+  std::vector<std::string> names() {
+    const auto lock = lock_.take();
+    const Names& names = engine_.names();
+    std::vector<std::string> all;
+    for (std::size_t id = 0; id < names.size(); ++id) all.emplace_back(names.name(id));
+    return all;
+  }
+  std::size_t slots() {
+    const auto lock = lock_.take();
+    return engine_.slots();
+  }
+  // (z of every slot, z of the constant feature)
+  nb::tuple z() {
+    const auto lock = lock_.take();
+    auto copy = std::make_unique<float[]>(engine_.slots());
+    engine_.copy_z(copy.get());
+    return nb::make_tuple(owned(std::move(copy), engine_.slots()), static_cast<double>(engine_.bias_z()));
+  }
+  std::size_t width() {
+    const auto lock = lock_.take();
+    return engine_.settings().width;
+  }
+  void use_simd(bool avx2) {
+    const auto lock = lock_.take();
+    engine_.use_avx2(avx2);
+  }
+
+  nb::tuple state() {
+    const auto lock = lock_.take();
+    const Record& r = engine_.record();
+    const Settings& s = engine_.settings();
+    const Snapshot it = engine_.snapshot();
+    const nb::tuple settings = nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias,
+                                              s.named, s.width, r.limit_bytes, s.growing);
+    return nb::make_tuple(settings, it.names, to_numpy(it.z, 0, it.z.size()), it.bias_z, it.factor, it.total.sum, it.total.rest,
+                          it.peak, counts_now(), to_numpy(r.predictions, 0, r.predictions.size()),
+                          to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()), r.keeping);
+  }
+
+  void restore(nb::tuple state) {
+    Snapshot it;
+    it.names = nb::cast<std::vector<std::string>>(state[1]);
+    assign(it.z, state[2]);
+    it.bias_z = nb::cast<float>(state[3]);
+    it.factor = nb::cast<double>(state[4]);
+    it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
+    it.peak = nb::cast<double>(state[7]);
+    engine_.restore(it);
+    Record& r = engine_.record();
+    const auto counts = nb::cast<nb::tuple>(state[8]);
+    r.rounds = nb::cast<std::int64_t>(counts[0]);
+    r.false_positives = nb::cast<std::int64_t>(counts[1]);
+    r.false_negatives = nb::cast<std::int64_t>(counts[2]);
+    r.updates = nb::cast<std::int64_t>(counts[3]);
+    r.to_keep = nb::cast<std::int64_t>(counts[4]);
+    assign(r.predictions, state[9]);
+    assign(r.mistake_rounds, state[10]);
+    const auto kept = nb::cast<nb::tuple>(state[11]);
+    assign(r.kept_round, kept[0]);
+    assign(r.kept_label, kept[1]);
+    assign(r.kept_mistaken, kept[2]);
+    assign(r.kept_end, kept[3]);
+    r.kept_end.erase(r.kept_end.begin());
+    assign(r.kept_index, kept[4]);
+    assign(r.kept_value, kept[5]);
+    r.keeping = nb::cast<bool>(state[12]);
+  }
+
+ private:
+  nb::tuple counts_now() const {
+    const Record& r = engine_.record();
+    return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  }
+
+  nb::tuple kept_now(std::size_t first, std::size_t last) const {
+    const Record& r = engine_.record();
+    last = std::min(last, r.kept_round.size());
+    first = std::min(first, last);
+    const auto end_of = [&](std::size_t k) { return k == 0 ? std::int64_t{0} : r.kept_end[k - 1]; };
+    std::vector<std::int64_t> indptr;
+    for (std::size_t k = first; k <= last; ++k) indptr.push_back(end_of(k) - end_of(first));
+    const auto from = static_cast<std::size_t>(end_of(first)), to = static_cast<std::size_t>(end_of(last));
+    return nb::make_tuple(to_numpy(r.kept_round, first, last), to_numpy(r.kept_label, first, last),
+                          to_numpy(r.kept_mistaken, first, last), to_numpy(indptr, 0, indptr.size()),
+                          to_numpy(r.kept_index, from, to), to_numpy(r.kept_value, from, to));
+  }
+
+  // A named example in memory that is used again and again. Reading it may call back into this engine, which then
+  // borrows another one. The GIL guards the spare.
+  class Borrowed {
+   public:
+    Borrowed(LockedEngine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
+      if (!example_) example_ = std::make_unique<NamedExample>();
+      example_->read(x);
+    }
+    ~Borrowed() {
+      example_->clear();
+      engine_.spare_ = std::move(example_);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+    NamedExample& operator*() const { return *example_; }
+    NamedExample* operator->() const { return example_.get(); }
+
+   private:
+    LockedEngine& engine_;
+    std::unique_ptr<NamedExample> example_;
+  };
+
+  [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
+    const bool known = at < example.size;
+    const std::string_view name = known ? example.name[at] : std::string_view();
+    PyErr_SetObject(named_fault_type,
+                    nb::make_tuple(fault, nb::str(name.data(), name.size()), known && example.is_sum(at)).ptr());
+    throw nb::python_error();
+  }
+
+  Engine engine_;
+  std::unique_ptr<NamedExample> spare_;
+  Lock lock_{"learner"};
+};
+
+template <class Index, class Value>
+void add_csr(nb::class_<LockedEngine>& engine) {
+  engine.def(
+      "play_csr",
+      [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Array<std::int8_t> y,
+         Output<std::uint8_t> predictions) { return self.play_batch(self.csr(indptr, index, value), y, predictions); },
+      "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert());
+  engine.def(
+      "score_csr",
+      [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Output<double> out,
+         Output<std::uint8_t> predictions) { return self.score_batch(self.csr(indptr, index, value), out, predictions); },
+      "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "out"_a.noconvert(), "predictions"_a.noconvert());
+}
+
+template <class Value>
+void add_dense(nb::class_<LockedEngine>& engine) {
+  engine.def(
+      "play_dense",
+      [](LockedEngine& self, Matrix<Value> x, Array<std::int8_t> y, Output<std::uint8_t> predictions) {
+        return self.play_batch(self.dense(x), y, predictions);
+      },
+      "x"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert());
+  engine.def(
+      "score_dense",
+      [](LockedEngine& self, Matrix<Value> x, Output<double> out, Output<std::uint8_t> predictions) {
+        return self.score_batch(self.dense(x), out, predictions);
+      },
+      "x"_a.noconvert(), "out"_a.noconvert(), "predictions"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  nb::enum_<Fault>(m, "FaultKind", "What is wrong with a row.")
+      .value("LABEL", Fault::label)
+      .value("INDEX", Fault::index)
+      .value("NOT_FINITE", Fault::not_finite)
+      .value("NOT_BINARY", Fault::not_binary)
+      .value("TOO_LARGE", Fault::too_large)
+      .value("TOO_SMALL", Fault::too_small)
+      .value("OVERFLOW", Fault::overflow)
+      .value("MALFORMED", Fault::malformed);
+  nb::class_<Stop>(m, "Fault", "What is wrong with a row of a batch, and where.")
+      .def_ro("kind", &Stop::fault)
+      .def_ro("row", &Stop::row)
+      .def_ro("position", &Stop::position)
+      .def_ro("of_sum", &Stop::of_sum);
+  named_fault_type = PyErr_NewException("mistakebound._core.NamedFault", PyExc_ValueError, nullptr);
+  m.attr("NamedFault") = nb::handle(named_fault_type);
+  nb::class_<LockedEngine> engine(m, "Engine", "One rule's play: weights, names, and the record of what happened.");
+  engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool>(),
+             "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
+             "limit_bytes"_a, "growing"_a = false);
+  add_csr<std::int32_t, float>(engine);
+  add_csr<std::int32_t, double>(engine);
+  add_csr<std::int64_t, float>(engine);
+  add_csr<std::int64_t, double>(engine);
+  add_dense<float>(engine);
+  add_dense<double>(engine);
+  engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
+      .def("score_named", &LockedEngine::score_named, "x"_a)
+      .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
+      .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
+      .def("unknown_rows", &LockedEngine::unknown_rows, "chunk"_a, "rows"_a)
+      .def("counts", &LockedEngine::counts)
+      .def("predictions", &LockedEngine::predictions, "first"_a, "last"_a)
+      .def("mistake_rounds", &LockedEngine::mistake_rounds, "first"_a, "last"_a)
+      .def("kept", &LockedEngine::kept, "first"_a, "last"_a)
+      .def("names", &LockedEngine::names)
+      .def("slots", &LockedEngine::slots)
+      .def("width", &LockedEngine::width)
+      .def("z", &LockedEngine::z)
+      .def("use_simd", &LockedEngine::use_simd, "avx2"_a)
+      .def("__getstate__", &LockedEngine::state)
+      .def("__setstate__", [](LockedEngine& self, nb::tuple state) {
+        const auto s = nb::cast<nb::tuple>(state[0]);
+        new (&self) LockedEngine(nb::cast<std::string>(s[0]), nb::cast<double>(s[1]), nb::cast<double>(s[2]), nb::cast<bool>(s[3]),
+                           nb::cast<double>(s[4]), nb::cast<double>(s[5]), nb::cast<bool>(s[6]),
+                           nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]));
+        try {
+          self.restore(state);
+        } catch (...) {
+          self.~LockedEngine();  // Python will not: for it, there is none yet
+          throw;
+        }
+      });
+}
+
+}  // namespace mistakebound

@@ -1,0 +1,287 @@
+// One rule's play, by the rule's id, with the names of its features. One thread at a time may be inside.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "names/named_row.hpp"
+#include "names/names.hpp"
+#include "play/play.hpp"
+#include "play/record.hpp"
+#include "play/repeats.hpp"
+#include "read/chunk.hpp"
+#include "rules/rules.hpp"
+
+namespace mistakebound {
+
+// What the rule knows: all that predicting and learning depend on. What happened is the record's.
+struct Snapshot {
+  std::vector<std::string> names;
+  std::vector<float> z;
+  float bias_z = 0;
+  double factor = 0;
+  Total total;
+  double peak = 0;
+};
+
+class Engine {
+  // Before the rest, for their return types are deduced.
+  template <class Do>
+  auto visit(Do work) {
+    return std::visit(work, *play_);
+  }
+  template <class Do>
+  auto visit(Do work) const {
+    return std::visit(work, *play_);
+  }
+
+ public:
+  // Throws std::invalid_argument if no rule has this id. `limit_bytes`: see Record.
+  Engine(std::string_view rule, double parameter, const Settings& settings, std::size_t limit_bytes)
+      : rule_(rule), parameter_(parameter) {
+    make(Rules{}, settings);
+    record().limit_bytes = limit_bytes;
+  }
+
+  const std::string& rule() const { return rule_; }
+  double parameter() const { return parameter_; }
+  const Settings& settings() const {
+    return *visit([](const auto& play) { return &play.settings(); });
+  }
+  Record& record() {
+    return *visit([](auto& play) { return &play.record; });
+  }
+  const Record& record() const {
+    return *visit([](const auto& play) { return &play.record; });
+  }
+  const Names& names() const { return names_; }
+  std::size_t slots() const {
+    return visit([](const auto& play) { return play.slots(); });
+  }
+  void copy_z(float* to) const {
+    visit([to](const auto& play) { play.copy_z(to); });
+  }
+  float bias_z() const {
+    return visit([](const auto& play) { return play.bias_z(); });
+  }
+  void use_avx2(bool avx2) {
+    visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
+  }
+
+  // Predict, then learn, each row of a batch (Csr or Dense); labels are +1 and -1.
+  template <class Batch>
+  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    return visit([&](auto& play) { return play.play(batch, y, predictions); });
+  }
+  template <class Batch>
+  Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
+    return visit([&](auto& play) { return play.scores(batch, out, predictions); });
+  }
+
+  // Rows of a chunk from `first` on. Names are looked up row by row, for learning one row may give ids that the next one needs.
+  Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions) {
+    if (!settings().named)
+      return play(Csr<std::int32_t, double>{chunk.indptr.data() + first, static_cast<std::int64_t>(rows), chunk.index.data(),
+                                            chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())},
+                  y, predictions);
+    const Record::Batch kept(record(), predictions, rows);
+    SummedOnes summed;
+    return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto& name_of, const auto* keys,
+                                             auto* slots, auto& at) {
+      bool positive = false;
+      const auto settle = [&] {
+        give_slots(play, name_of, keys, slots, x.size);
+        return is_of_ones(chunk, first + r) ? summed(x) : x;
+      };
+      const Fault fault = play.round(x, y[r], positive, at, settle);
+      predictions[r] = positive ? 1 : 0;
+      return fault;
+    });
+  }
+  // The first rows of a chunk of named examples.
+  Stop scores(const Chunk& chunk, std::size_t rows, double* out, std::uint8_t* predictions) {
+    return each_named(chunk, 0, rows, [&](auto& play, std::size_t r, const auto& x, const auto&, const auto*, auto*, auto& at) {
+      double raw = 0;
+      const Fault fault = play.score(x, raw, at);
+      out[r] = play.normalised(raw);
+      predictions[r] = play.is_positive(raw) ? 1 : 0;
+      return fault;
+    });
+  }
+  // How many of the first rows of a chunk have no feature with a name that is known.
+  std::size_t unknown_rows(const Chunk& chunk, std::size_t rows) const {
+    std::size_t unknown = 0;
+    for (std::size_t r = 0; r < rows; ++r) {
+      const auto end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+      auto k = static_cast<std::size_t>(chunk.indptr[r]);
+      while (k < end && find(chunk, k) == 0) ++k;
+      unknown += k == end ? 1 : 0;
+    }
+    return unknown;
+  }
+
+  // One round with a named example; `at` is its feature that is at fault.
+  Fault learn(NamedRow& example, std::int8_t label, bool& positive, std::size_t& at) {
+    example.find_slots(names_);
+    return visit([&](auto& play) {
+      const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
+      const auto settle = [&] {
+        give_slots(play, [&](std::size_t k) { return example.name[k]; }, example.key.data(), example.slot.data(), example.size);
+        return row;
+      };
+      play.record.expect(1);
+      const Fault fault = play.round(row, label, positive, at, settle);
+      const std::uint8_t prediction = positive ? 1 : 0;
+      if (fault == Fault::none) play.record.add_predictions(&prediction, 1);
+      return fault;
+    });
+  }
+  Fault score(NamedRow& example, double& score, bool& positive, std::size_t& at) {
+    example.find_slots(names_);
+    return visit([&](auto& play) {
+      const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
+      double raw = 0;
+      const Fault fault = play.score(row, raw, at);
+      score = play.normalised(raw);
+      positive = play.is_positive(raw);
+      return fault;
+    });
+  }
+
+  Snapshot snapshot() const {
+    Snapshot it;
+    for (std::size_t id = 0; id < names_.size(); ++id) it.names.emplace_back(names_.name(id));
+    it.z.resize(slots());
+    visit([&](const auto& play) {
+      play.copy_z(it.z.data());
+      it.bias_z = play.bias_z();
+      it.factor = play.factor();
+      it.total = play.total();
+      it.peak = play.peak();
+    });
+    return it;
+  }
+  // Into a new engine. Throws std::invalid_argument if the total of the weights is not their sum.
+  void restore(const Snapshot& it) {
+    for (const std::string& name : it.names) names_.insert(name);
+    visit([&](auto& play) {
+      play.restore(it.z.data(), it.z.size(), it.bias_z, it.factor, it.total, it.peak);
+      if (!play.total_fits()) throw std::invalid_argument("the stored total of the weights is not the sum of the weights");
+    });
+  }
+
+ private:
+  template <class... Rule>
+  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>...>;
+  using AnyPlay = decltype(any_play(Rules{}));
+
+  template <class... Rule>
+  void make(RuleList<Rule...>, const Settings& settings) {
+    const bool found = ((rule_ == Rule::id && (play_.emplace(std::in_place_type<Play<Rule>>, Rule(parameter_), settings), true)) || ...);
+    if (!found) throw std::invalid_argument("unknown rule " + rule_);
+  }
+
+  template <class Game, class NameOf>
+  void give_slots(Game& play, NameOf name_of, const Key* keys, std::int32_t* slots, std::size_t size) {
+    std::size_t unknown = 0;
+    for (std::size_t k = 0; k < size; ++k) unknown += slots[k] == 0 ? 1 : 0;
+    if (unknown == 0) return;
+    play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
+    for (std::size_t k = 0; k < size; ++k) {
+      if (slots[k] != 0) continue;
+      slots[k] = static_cast<std::int32_t>(names_.insert(name_of(k), keys[k]) + 1);
+      play.resize(names_.size() + 1);
+    }
+  }
+
+  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, name_of, keys, slots, at)` until
+  // one is at fault. The slots of a row are found while the row before is waiting for its weights.
+  template <class Round>
+  Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
+    return visit([&](auto& play) -> Stop {
+      std::vector<std::int32_t> slots, next;
+      std::vector<double> ones;
+      find_row(play, chunk, first, first + rows, next);
+      for (std::size_t r = 0; r < rows; ++r) {
+        slots.swap(next);
+        const std::size_t known = names_.size();
+        find_row(play, chunk, first + r + 1, first + rows, next);
+        const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
+        const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
+        const auto name_of = [&](std::size_t k) { return chunk.name_of(begin + k); };
+        if (chunk.all_ones && ones.size() < end - begin) ones.resize(end - begin, 1);
+        const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
+        const Row<std::int32_t, double> x{slots.data(), values, end - begin};
+        std::size_t at = 0;
+        if constexpr (std::remove_cvref_t<decltype(play)>::binary)
+          if ((at = chunk.repeated_name(begin, end) - begin) != x.size)
+            return {static_cast<std::int64_t>(r), Fault::not_binary, static_cast<std::int64_t>(begin + at), true};
+        const Fault fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
+        if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
+        if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
+      }
+      return {static_cast<std::int64_t>(rows)};
+    });
+  }
+  static bool is_of_ones(const Chunk& chunk, std::size_t r) {
+    return chunk.is_of_ones(static_cast<std::size_t>(chunk.indptr[r]), static_cast<std::size_t>(chunk.indptr[r + 1]));
+  }
+  template <class Game>
+  void find_row(const Game& play, const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
+    if (r >= last) return;
+    if (play.settings().avx2)
+      look_up_avx2(play, chunk, r, slots);
+    else
+      look_up<false>(play, chunk, r, slots);
+  }
+  template <class Game>
+#ifdef MISTAKEBOUND_X86
+  MISTAKEBOUND_AVX2
+#endif
+  void look_up_avx2(const Game& play, const Chunk& chunk, std::size_t r, std::vector<std::int32_t>& slots) const {
+    look_up<true>(play, chunk, r, slots);
+  }
+  template <bool Avx2, class Game>
+  [[gnu::always_inline]] void look_up(const Game& play, const Chunk& chunk, std::size_t r, std::vector<std::int32_t>& slots) const {
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    if (slots.size() < end - begin) slots.resize(end - begin);
+    const Key* const keys = chunk.key.data();
+    std::int32_t* slot = slots.data();
+    const bool far = play.large();
+    std::size_t k = begin;
+    for (const std::size_t stop = std::min(end, std::max(begin + look_ahead, chunk.key.size()) - look_ahead); k < stop; ++k) {
+      __builtin_prefetch(keys + k + 4 * look_ahead);  // the keys themselves: another thread has written them
+      names_.fetch(keys[k + look_ahead]);
+      *slot = find<Avx2>(chunk, k);
+      if (far) play.fetch(*slot);
+      ++slot;
+    }
+    for (; k < end; ++k) *slot++ = find<Avx2>(chunk, k);
+  }
+  // Learning has given ids to some names: look again for those of the next row that had none.
+  void find_unknown(const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
+    if (r >= last) return;
+    const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);
+    for (std::size_t k = begin; k < end; ++k)
+      if (slots[k - begin] == 0) slots[k - begin] = find(chunk, k);
+  }
+  template <bool Avx2 = false>
+  [[gnu::always_inline]] std::int32_t find(const Chunk& chunk, std::size_t k) const {
+    return names_.find<Avx2>(chunk.key[k], [&] { return chunk.name_of(k); });
+  }
+
+  std::optional<AnyPlay> play_;
+  std::string rule_;
+  double parameter_;
+  Names names_;
+};
+
+}  // namespace mistakebound

@@ -1,0 +1,219 @@
+// The engine without Python: hand-worked streams of a few rules, faults, growth, names, and a snapshot restored.
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "play/engine.hpp"
+
+using namespace mistakebound;
+
+namespace {
+
+void check_that(bool so, const char* what, int line) {
+  if (so) return;
+  std::fprintf(stderr, "core/tests/test_engine.cpp:%d: %s\n", line, what);
+  std::exit(1);
+}
+#define CHECK(what) check_that((what), #what, __LINE__)
+
+Settings positional(std::size_t width) {
+  Settings settings;
+  settings.width = width;
+  return settings;
+}
+Settings with_names() {
+  Settings settings;
+  settings.named = true;
+  return settings;
+}
+
+std::vector<float> z_of(const Engine& engine) {
+  std::vector<float> z(engine.slots());
+  engine.copy_z(z.data());
+  return z;
+}
+
+// Rows of (index, value), played with their labels.
+struct Rows {
+  std::vector<std::int64_t> indptr{0};
+  std::vector<std::int32_t> index;
+  std::vector<double> value;
+  std::vector<std::int8_t> y;
+  std::vector<std::uint8_t> predictions;
+
+  Rows& row(const std::vector<std::pair<std::int32_t, double>>& x, std::int8_t label) {
+    for (const auto& [i, v] : x) index.push_back(i), value.push_back(v);
+    indptr.push_back(static_cast<std::int64_t>(index.size()));
+    y.push_back(label);
+    return *this;
+  }
+  Csr<std::int32_t, double> csr() const {
+    return {indptr.data(), static_cast<std::int64_t>(y.size()), index.data(), value.data(), static_cast<std::int64_t>(value.size())};
+  }
+  Stop play(Engine& engine) {
+    predictions.assign(y.size(), 9);
+    return engine.play(csr(), y.data(), predictions.data());
+  }
+};
+
+// Both at 0 predict positive; the first round is a mistake, which the second sees; the third adds both features.
+void perceptron() {
+  for (const bool avx2 : {false, true}) {
+    Engine engine("perceptron", 0, positional(2), 1 << 20);
+    engine.use_avx2(avx2);
+    Rows rows;
+    rows.row({{0, 1}}, -1).row({{0, 1}, {1, 1}}, -1).row({{0, 2}, {1, 0.5}}, 1);
+    const Stop stop = rows.play(engine);
+    CHECK(stop.fault == Fault::none && stop.row == 3);
+    CHECK((rows.predictions == std::vector<std::uint8_t>{1, 0, 0}));
+    CHECK((z_of(engine) == std::vector<float>{1, 0.5}));
+    const Record& record = engine.record();
+    CHECK(record.rounds == 3 && record.false_positives == 1 && record.false_negatives == 1 && record.updates == 2);
+    CHECK((record.mistake_rounds == std::vector<std::int64_t>{0, 2}));
+  }
+}
+
+// alpha = 2, threshold 2: weights 1 1 1. {0, 1} reaches the threshold and is wrong, so both are halved; {0} is then too
+// little and doubled; a tie predicts positive.
+void winnow() {
+  Settings settings = positional(3);
+  settings.threshold = 2;
+  Engine engine("winnow", 2, settings, 1 << 20);
+  Rows rows;
+  rows.row({{0, 1}, {1, 1}}, -1).row({{0, 1}}, 1).row({{0, 1}, {2, 1}}, 1);
+  CHECK(rows.play(engine).fault == Fault::none);
+  CHECK((rows.predictions == std::vector<std::uint8_t>{1, 0, 1}));
+  CHECK((z_of(engine) == std::vector<float>{0, -1, 0}));
+}
+
+// Only a mistake on a negative example is learned; one on a positive example is counted and kept.
+void elimination() {
+  Settings settings = positional(2);
+  settings.threshold = 1;
+  Engine engine("elimination", 0, settings, 1 << 20);
+  Rows rows;
+  rows.row({{0, 1}}, -1).row({{0, 1}}, 1);
+  CHECK(rows.play(engine).fault == Fault::none);
+  CHECK((z_of(engine) == std::vector<float>{-1, 0}));
+  CHECK(engine.record().updates == 1 && engine.record().to_keep == 2 && engine.record().false_negatives == 1);
+}
+
+// Rounds before a bad row stay learned, the bad one changes nothing.
+void faults() {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const auto after_one = [](const char* rule, std::vector<std::pair<std::int32_t, double>> x, std::int8_t label) {
+    Settings settings = positional(2);
+    settings.threshold = std::string(rule) == "winnow" ? 1 : 0;
+    Engine engine(rule, 2, settings, 1 << 20);
+    Rows rows;
+    rows.row({{0, 1}}, -1).row(x, label);
+    const Stop stop = rows.play(engine);
+    CHECK(stop.row == 1 && engine.record().rounds == 1);
+    CHECK((z_of(engine) == std::vector<float>{-1, 0}));
+    return stop;
+  };
+  CHECK(after_one("perceptron", {{0, 1}}, 3).fault == Fault::label);
+  Stop stop = after_one("perceptron", {{0, 1}, {7, 1}}, -1);
+  CHECK(stop.fault == Fault::index && stop.position == 2 && !stop.of_sum);
+  CHECK(after_one("perceptron", {{-1, 1}}, -1).fault == Fault::index);
+  CHECK(after_one("perceptron", {{1, infinite}}, -1).fault == Fault::not_finite);
+  CHECK(after_one("perceptron", {{1, 1e31}}, -1).fault == Fault::too_large);
+  CHECK(after_one("perceptron", {{1, 1e-31}}, -1).fault == Fault::too_small);
+  CHECK(after_one("winnow", {{1, 0.5}}, -1).fault == Fault::not_binary);
+  stop = after_one("winnow", {{0, 1}, {1, 1}, {1, 1}}, -1);
+  CHECK(stop.fault == Fault::not_binary && stop.position == 2 && stop.of_sum);
+
+  Engine engine("perceptron", 0, positional(2), 0);
+  Rows rows;
+  rows.row({{0, 1}}, -1);
+  rows.indptr[1] = 5;
+  CHECK(rows.play(engine).fault == Fault::malformed);
+  bool refused = false;
+  try {
+    Engine("no-such-rule", 0, positional(1), 0);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
+// A larger index makes a growing learner wider, and a round that was only scored does not.
+void growth() {
+  Settings settings = positional(0);
+  settings.growing = true;
+  Engine engine("normalized-winnow", 1, settings, 1 << 20);
+  Rows rows;
+  rows.row({{0, 1}}, -1).row({{4, 1}}, 1);
+  CHECK(rows.play(engine).fault == Fault::none);
+  CHECK(engine.slots() == 5 && engine.settings().width == 5);
+  double score = 0;
+  std::uint8_t prediction = 0;
+  Rows wider;
+  wider.row({{9, 1}}, 1);
+  CHECK(engine.scores(wider.csr(), &score, &prediction).fault == Fault::none);
+  CHECK(engine.slots() == 5 && score > 0 && prediction == 1);
+}
+
+NamedRow example(const std::vector<std::string>& names) {
+  NamedRow row;
+  row.grow(names.size());
+  row.may_repeat = true;
+  for (const std::string& name : names) row.add(name, 1);
+  return row;
+}
+
+// Only names of updated rounds get ids; repeated ones are summed. A restored engine goes on as the first does.
+void names_and_snapshot() {
+  const std::vector<std::string> first{"a", "b", "a"}, second{"c"}, third{"b", "a much longer name"};
+  Engine engine("balanced-winnow", 0.5, with_names(), 1 << 20);
+  bool positive = false;
+  std::size_t at = 0;
+  NamedRow x = example(first);
+  CHECK(engine.learn(x, -1, positive, at) == Fault::none && positive);
+  NamedRow unseen = example(second);
+  CHECK(engine.learn(unseen, 1, positive, at) == Fault::none && positive);
+  CHECK(engine.names().size() == 2 && engine.names().name(0) == "a" && engine.names().name(1) == "b");
+  CHECK((z_of(engine) == std::vector<float>{0, -2, -1}));
+
+  Engine other("balanced-winnow", 0.5, with_names(), 1 << 20);
+  other.restore(engine.snapshot());
+  double scores[2] = {0, 1};
+  bool answers[2] = {false, true};
+  Engine* const both[2] = {&engine, &other};
+  for (int k = 0; k < 2; ++k) {
+    NamedRow last = example(third);
+    CHECK(both[k]->learn(last, 1, positive, at) == Fault::none);
+    NamedRow again = example(first);
+    CHECK(both[k]->score(again, scores[k], answers[k], at) == Fault::none);
+  }
+  CHECK(scores[0] == scores[1] && answers[0] == answers[1] && !answers[0]);
+  CHECK(z_of(engine) == z_of(other) && other.names().name(2) == "a much longer name");
+
+  Snapshot forged = engine.snapshot();
+  forged.total.sum += 1;
+  bool refused = false;
+  try {
+    Engine("balanced-winnow", 0.5, with_names(), 0).restore(forged);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
+}  // namespace
+
+int main() {
+  perceptron();
+  winnow();
+  elimination();
+  faults();
+  growth();
+  names_and_snapshot();
+  std::puts("engine: all checks passed");
+}

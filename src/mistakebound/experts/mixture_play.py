@@ -1,0 +1,246 @@
+"""A rule at work on forecasts, round by round: state that a refused round leaves as it was."""
+
+from __future__ import annotations
+
+import copy
+import math
+from array import array
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mistakebound.aggregation.mixture import widened
+from mistakebound.errors import StreamError
+from mistakebound.experts.advice import (
+    Roster,
+    floats_of,
+    names_of,
+    read_row,
+    read_table,
+    refuse_parts,
+    refuse_shapes,
+    words_of,
+)
+from mistakebound.losses.base import by_name
+from mistakebound.play.expert_engine import CompiledEngine, quickest, run_keeping_weights
+from mistakebound.play.expert_ledger import AggregationLedger, KeptAdvice, stacked_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.mixture import Served
+    from mistakebound.aggregation.reference import Engine
+    from mistakebound.experts.aggregation import Aggregation
+
+
+class ServedRow(NamedTuple):
+    """A forecast, what it was made from, and how many rounds were learned before it."""
+
+    served: Served
+    row: FloatArray
+    number: int
+
+    @property
+    def prediction(self) -> Any:
+        """A number, or an array of one for each class."""
+        forecast = self.served.forecast
+        return forecast if forecast.ndim else float(forecast)
+
+
+class MixturePlay:
+    """Who the experts are, the rule at work on them, and what happened.
+
+    ``built_with`` is a learner that holds the parameters of the play: nothing changes them later.
+    """
+
+    def __init__(self, built_with: Aggregation) -> None:
+        self.built_with = built_with
+        self.loss = built_with._loss  # noqa: SLF001 - a play is a part of its learner
+        self.roster = Roster(built_with.prior)
+        self.engine: Engine | CompiledEngine | None = None
+        self.forecasts = array("d")  # of all classes, one round after the other
+        self.losses = array("d")
+        self.kept = KeptAdvice(built_with.keep_bytes)
+        self.late = 0
+        self.shape: tuple[int, ...] | None = None  # of a forecast: (), or the number of classes
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that were learned."""
+        return len(self.losses)
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Forget who came meanwhile."""
+        roster, engine = self.roster, self.engine
+        try:
+            yield
+        finally:
+            self.roster, self.engine = roster, engine
+
+    def serve(self, advice: Any) -> ServedRow:
+        """Mix forecasts; newcomers join."""
+        roster, engine = self.roster, self.engine
+        row = read_row(roster, advice, self.shape)
+        try:
+            served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
+        except StreamError as error:
+            self.roster, self.engine = roster, engine
+            raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
+        except ValueError:
+            self.roster, self.engine = roster, engine
+            raise
+        return ServedRow(served, row, self.rounds)
+
+    def learn(self, asked: ServedRow, outcome: Any) -> None:
+        """Learn from the outcome of a forecast; who has come since then slept."""
+        new = self.roster.n - len(asked.row)
+        served = widened(asked.served, new) if new else asked.served
+        row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
+        try:
+            truth = floats_of(outcome)
+            refuse_shapes(row.shape[1:], truth.shape, self.shape)
+            self.loss.check(row[None], truth[None])
+            loss = self.engine.learn(served, truth)  # type: ignore[union-attr]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise StreamError(by_name(words_of(error), self.roster.known(None)), round=self.rounds) from None
+        self.late += asked.number != self.rounds
+        self.shape = row.shape[1:]
+        self.forecasts.extend(served.forecast.ravel().tolist())
+        self.losses.append(loss)
+        self.kept.add(row[None], truth[None], self.roster.prior)
+
+    def one(self, advice: Any, outcome: Any) -> ServedRow:
+        """Forecast and learn one round."""
+        roster, engine, number = self.roster, self.engine, self.rounds
+        try:
+            asked = self.serve(advice)
+            self.learn(asked, outcome)
+        except ValueError as error:
+            raise StreamError(words_of(error), round=number) from None
+        finally:
+            if self.rounds == number:  # who came with a refused round has not come
+                self.roster, self.engine = roster, engine
+        return asked
+
+    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> AggregationLedger:
+        """Forecast and learn a stream; return the ledger of its rounds."""
+        table, outcomes, names = read_table(A, y)
+        if isinstance(table, np.ndarray):
+            return self._many(table, outcomes, names, keep_weights=keep_weights)
+        return self._one_by_one(table, outcomes, keep_weights=keep_weights)
+
+    def _one_by_one(self, A: Iterable[Any], y: Iterable[Any], *, keep_weights: bool) -> AggregationLedger:
+        rows, outcomes = list(A), list(y)
+        if len(rows) != len(outcomes):
+            message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
+            raise ValueError(message)
+        before = self.rounds
+        weights: list[FloatArray] | None = [] if keep_weights else None
+        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+            try:
+                asked = self.one(advice, outcome)
+            except StreamError as error:
+                ledger: Any = self.ledger(before, weights)
+                raise StreamError(words_of(error), round=number, ledger=ledger) from None
+            if weights is not None:
+                weights.append(asked.served.p)
+        return self.ledger(before, weights)
+
+    def _many(
+        self, table: FloatArray, outcomes: FloatArray, names: list[str] | None, *, keep_weights: bool
+    ) -> AggregationLedger:
+        before, roster, engine = self.rounds, self.roster, self.engine
+        if names is None:
+            roster.positional(table.shape[1])
+            places = list(range(table.shape[1]))
+        else:
+            places = roster.columns(names)
+        refuse_shapes(table.shape[2:], outcomes.shape[1:], self.shape)
+        width = max(roster.n, max(places) + 1)
+        if places != list(range(width)):
+            spread = np.full((table.shape[0], width, *table.shape[2:]), np.nan)
+            spread[:, places] = table
+            table = spread
+        player = self._engine_with(width, names, vectors=table.ndim > 2)
+        # The core looks at what it reads; what Python plays is looked at before.
+        sound, unsound = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
+        forecasts: Any
+        losses: Any
+        weights = None
+        if keep_weights:
+            forecasts, losses, refused, weights = run_keeping_weights(player, table[:sound], outcomes[:sound])
+        else:
+            forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
+        fault = refused or unsound
+        if len(losses):
+            self.shape = table.shape[2:]
+        elif fault is not None:
+            self.roster, self.engine = roster, engine
+        self.forecasts.frombytes(np.asarray(forecasts, float).tobytes())
+        self.losses.frombytes(np.asarray(losses, float).tobytes())
+        self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
+        ledger: Any = self.ledger(before, weights)
+        if isinstance(fault, StreamError):
+            words = by_name(words_of(fault), self.roster.known(names))
+            raise StreamError(words, round=fault.round, ledger=ledger)
+        if fault is not None:  # of a loss of one's own
+            raise fault
+        return ledger  # type: ignore[no-any-return]
+
+    def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
+        """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
+        sound, fault = len(table), None
+        while sound:
+            try:
+                refuse_parts(table[:sound])
+                self.loss.check(table[:sound], outcomes[:sound])
+            except StreamError as error:  # noqa: PERF203 - seldom twice
+                if error.round is None:
+                    raise
+                sound, fault = error.round, error  # but another one may come before
+            else:
+                break
+        return sound, fault
+
+    def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
+        """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
+        engine, roster = self.engine, self.roster
+        if engine is not None and width <= roster.n:
+            return engine
+        roster = copy.deepcopy(roster)
+        roster.settle(width, names)
+        prior = roster.prior()
+        if engine is None:
+            made = self.built_with._make(prior)
+            engine = made if vectors else quickest(made, prior)
+        else:
+            engine = copy.deepcopy(engine)
+            engine.join(prior)
+        self.engine, self.roster = engine, roster
+        return engine
+
+    def ledger(self, before: int = 0, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
+        """The ledger of the rounds since ``before``."""
+        sums = {} if self.engine is None else {name: values.copy() for name, values in self.engine.sums.items()}
+        played = self.built_with
+        losses, shape = np.array(self.losses[before:]), self.shape or ()
+        forecasts = np.array(self.forecasts[before * math.prod(shape) :])
+        return AggregationLedger(
+            rule=played.id,
+            parameters=played.parameters(),
+            loss=self.loss,
+            gradient=played.uses_gradient,
+            names=tuple(self.roster.all_names()),
+            prior=self.roster.prior() if self.roster.n else np.zeros(0),
+            predictions=forecasts.reshape(len(losses), *shape),
+            losses=losses,
+            sums=sums,
+            from_start=before == 0,
+            late=self.late,
+            kept=self.kept,
+            make=played._make,
+            weights=None if weights is None else stacked_weights(weights, self.roster.n),
+        )

@@ -1,0 +1,104 @@
+"""Predictions whose outcomes come later, and which of a learner's still wait for theirs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from mistakebound._support import schema
+from mistakebound.errors import TicketError
+
+
+class Asked:
+    """A prediction whose outcome comes later: pass it to `tell` with the outcome, once.
+
+    Attributes
+    ----------
+    prediction : object
+        What was predicted.
+    number : int
+        The rounds that were learned before.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> mixer = mb.experts.MLPoly()
+    >>> asked = mixer.ask([20.0, 25.0])
+    >>> asked
+    <Asked: forecast 22.5 in round 0>
+    >>> mixer.tell(asked, 21.0)
+    >>> mixer.tell(asked, 21.0)
+    Traceback (most recent call last):
+    ...
+    mistakebound.errors.TicketError: round 1: the outcome of this forecast was already told (or it is a copy's)
+    """
+
+    def __init__(self, prediction: Any, number: int, held: Any, key: tuple[str, str] | None = None) -> None:
+        self.prediction, self.number, self.held, self.key = prediction, number, held, key
+
+    def __repr__(self) -> str:
+        return f"<Asked: forecast {self.prediction} in round {self.number}>"
+
+
+class Tickets:
+    """The predictions that wait for their outcome.
+
+    A prediction has a key of its own, drawn at random, so that one which is asked of a copy cannot be told to the
+    original; but what was asked before a learner was copied, pickled or saved can be told to both. What is kept grows
+    with the predictions that wait, not with the rounds.
+    """
+
+    def __init__(self) -> None:
+        self._whose = ""  # tells them apart from those of other learners, and of copies made before anything was asked
+        self._waiting: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, asked: Asked) -> Asked:
+        """Let it wait."""
+        self._whose = self._whose or os.urandom(8).hex()
+        asked.key = self._whose, os.urandom(8).hex()
+        self._waiting.add(asked.key[1])
+        return asked
+
+    def check(self, asked: Any, learner: str, number: int) -> None:
+        """Raise TicketError for what does not wait here."""
+        if not isinstance(asked, Asked):
+            message = f"what is told must come from ask, got {asked!r}"
+            raise TicketError(message, reason="not a ticket", learner=learner, round=number)
+        whose, key = asked.key or ("", "")
+        if key in self._waiting:
+            return
+        if not self._whose or whose != self._whose:
+            message = f"this forecast was not asked of this {learner}"
+            raise TicketError(message, reason="unknown", learner=learner, round=number)
+        message = "the outcome of this forecast was already told (or it is a copy's)"
+        raise TicketError(message, reason="used", learner=learner, round=number)
+
+    def close(self, asked: Asked) -> None:
+        """Forget it: its outcome was told."""
+        if asked.key is not None:
+            self._waiting.discard(asked.key[1])
+
+    def to_json(self) -> dict[str, Any] | None:
+        """The keys that wait, for a model file; None if nothing was ever asked."""
+        return {"whose": self._whose, "waiting": sorted(self._waiting)} if self._whose else None
+
+    @classmethod
+    def from_json(cls, said: Any) -> Tickets:
+        """The inverse; ModelError for anything else."""
+        tickets = cls()
+        if said is not None:
+            whose, waiting = schema.fields(said, "whose", "waiting", path="tickets")
+            tickets._whose = _key(whose, "tickets.whose")
+            keys = schema.texts(waiting, "tickets.waiting", distinct=True)
+            tickets._waiting = {_key(key, "tickets.waiting") for key in keys}
+        return tickets
+
+
+def _key(value: Any, path: str) -> str:
+    text = schema.text(value, path)
+    if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
+        schema.refuse(path, "16 hexadecimal digits", value)
+    return text
