@@ -192,7 +192,7 @@ class Model:
 
 
 def make_model(rng: random.Random, folder: Path) -> Model:
-    from mistakebound.data.reading_options import Reading
+    from mistakebound.data.options import Reading
     from mistakebound.learners.linear import KINDS as LEARNER_KINDS
     from mistakebound.models.model_file import save
 

@@ -12,7 +12,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.data.reading_options import Reading
+from mistakebound.data.options import Reading
 from mistakebound.errors import MissingColumnsError, OptionConflictError
 from mistakebound.learners.explain import explanations
 

@@ -150,8 +150,7 @@ def run(
     refuse_what_a_model_has_settled(options, load_from)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     loaded = mb.load(load_from) if load_from else None
-    source = source_of(files, options, loaded)
-    source.follow = follow
+    source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     model = loaded or make(learner, options, keep=certify or bool(certificate_to or save_to))

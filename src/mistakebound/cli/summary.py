@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import reason_of
+from mistakebound.cli.errors import as_flag, reason_of
 from mistakebound.cli.options import DEFAULTS
+from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -24,6 +25,7 @@ OPTIONS = {"theta": "threshold"}
 INTERRUPTED = "interrupted"
 FEW, MANY = 20, 200_000
 """Of fewer features nothing can be said, and of more it would take too long."""
+SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
 STOPPED = "by Ctrl-C or SIGTERM, before the end"
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
 
@@ -44,10 +46,10 @@ def facts(result: RunResult) -> dict[str, Any]:
             "classes": [negative, positive],
             "majority": positive if positives >= rounds - positives else negative,
             "majority_mistakes": result.majority_mistakes,
-            "files": source.files,
+            "files": list(source.files),
             "bytes": result.bytes,
-            "skipped": list(result.skipped),
-            "remarks": list(result.remarks),
+            "skipped": [str(line) for line in result.skipped],
+            "remarks": [remark.text(as_flag) for remark in result.remarks],
             "advice": advice(result, ledger),
             "stopped": stopped_by(result.stopped),
         }
@@ -58,12 +60,15 @@ def facts(result: RunResult) -> dict[str, Any]:
 
 def stopped_by(reason: BaseException | None) -> str:
     """What ended a run before its end, for machines; empty if nothing did."""
-    return INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason_of(reason) if reason else ""
+    if isinstance(reason, KeyboardInterrupt):
+        return INTERRUPTED
+    hint = SKIPPING if isinstance(reason, InputError) and reason.kind == "bad line" else ""
+    return "" if reason is None else reason_of(reason) + hint
 
 
 def advice(result: RunResult, ledger: Ledger) -> list[str]:
     """What to try, of a table: how a column might be read better, by what was learned of it."""
-    columns = result.source.columns
+    columns = () if result.report is None else result.report.columns
     if not columns or ledger.n > MANY:
         return []
     names = ledger.names
@@ -76,7 +81,7 @@ def advice(result: RunResult, ledger: Ledger) -> list[str]:
             sentences[column] += " " in value
     mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
-    table = result.source.how.table
+    table = result.table
     if result.mistakes > result.majority_mistakes:
         once = max(FEW, ledger.updates // 2)  # then most were learned once, and will never come again
         texts = [column for column in columns if sentences[column] >= once and "text" not in table]

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
-from mistakebound.errors import OptionError, StreamError
-from mistakebound.runs.position import Position, size_of
+from mistakebound.data.report import Remark
+from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.predictions import predictions_file
 from mistakebound.runs.tally import Tally, running_bound
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.parts import Part
+    from mistakebound.data.report import BadLine, ReadReport
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
     from mistakebound.runs.checkpoint import Checkpoint
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from mistakebound.runs.predictions import PredictionsFile
 
     Path = str | PathLike[str]
+
+
+POSITIVE = Option("positive", "positive")
 
 
 class Progress:
@@ -39,7 +43,7 @@ class Progress:
     def learned(self, tally: Tally) -> None:
         """A part of the files was learned."""
 
-    def remark(self, text: str) -> None:
+    def remark(self, remark: Remark) -> None:
         """Something about the files or the run should be known."""
 
     def end(self, tally: Tally) -> None:
@@ -64,8 +68,12 @@ class RunResult:
         Of this process, for reading and learning.
     bytes : int
         Read in this process.
-    skipped, remarks : tuple of str
-        Bad lines that were skipped, and what should be known of the files and the run.
+    report : ReadReport or None
+        What was read in the last pass.
+    table : dict
+        The options of tables in use.
+    skipped, remarks : tuple
+        Bad lines that were skipped in it, and what should be known of the files and the run.
     curve : Curve or None
         Mistakes against rounds, if wanted.
     certificate : Certificate or None
@@ -85,8 +93,10 @@ class RunResult:
     bound: float | None
     seconds: float
     bytes: int
-    skipped: tuple[str, ...]
-    remarks: tuple[str, ...]
+    report: ReadReport | None
+    table: dict[str, Any]
+    skipped: tuple[BadLine, ...]
+    remarks: tuple[Remark, ...]
     curve: Curve | None
     certificate: Certificate | None
     stopped: ValueError | KeyboardInterrupt | None
@@ -140,7 +150,7 @@ def run(
     Parameters
     ----------
     source : Source
-        The files. One that is followed ends with Ctrl-C or ``source.stop()``.
+        The files. One that is followed ends with Ctrl-C.
     learner : LinearLearner
         A fresh learner, or one that goes on.
     passes : int
@@ -170,8 +180,8 @@ def run(
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
     before = learner.ledger_
     if certificate is not None and before.rounds:
-        template = "{certificate} covers the whole life of a learner, and this one has learned something before"
-        raise OptionError(template)
+        reason = " covers the whole life of a learner, and this one has learned something before"
+        raise OptionError(Option("certificate", "certificate"), reason)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     tally = Tally(running_bound(learner, relevant, missed=before.false_negatives), lines=progress.lines)
     job = Job(source, learner, position, tally, progress)
@@ -185,7 +195,7 @@ def run(
         resumable = bool(checkpoint_every or resume)
         job.checkpoint = Checkpoint(os.fspath(checkpoint), position, tally, checkpoint_every, resumable)
     at = job.resume(predictions=predictions is not None) if resume else 0
-    with predictions_file(predictions, at) as out, stopping(source.stop if source.follow else None):
+    with predictions_file(predictions, at) as out, stopping(position.stop if source.follow else None):
         stopped = job.learn(out)
         if checkpoint is not None and not tally.rounds and not (stopped or before.rounds or source.follow):
             files = ", ".join(source.files)
@@ -197,11 +207,13 @@ def run(
             found, reason = certified(job.learner, source, continued=bool(before.rounds))
         except KeyboardInterrupt as interrupt:
             stopped, reason = stopped or interrupt, "no certificate: the second pass was interrupted"
-        job.remark(*([reason] if reason else []))
+        if reason:
+            job.remark(Remark("certificate", (reason,)))
     if certificate is not None:
         stopped = write_certificate(job.learner, found, position, certificate, stopped)
     if source.positive is not None and tally.rounds and not tally.positives:
-        job.remark(f"no line has the label {source.positive!r}: the positive label must be spelled as in the files")
+        words = (f"no line has the label {source.positive!r}: ", POSITIVE, " takes it as it is written there")
+        job.remark(Remark("positive", words))
     return job.result(found, stopped, saved)
 
 
@@ -210,14 +222,15 @@ def refuse_conflicts(
 ) -> None:
     """Refuse options that do not go together."""
     if checkpoint is None and (checkpoint_every or resume):
-        option = "{resume}" if resume else "{checkpoint_every}"
-        raise OptionError(option + " needs {checkpoint}: the file that holds the checkpoint")
+        name = "resume" if resume else "checkpoint_every"
+        needed = Option("checkpoint", "checkpoint")
+        raise OptionError(Option(name, name), " needs ", needed, ": the file that holds the checkpoint")
     if passes > 1 and "-" in source.files:
-        template = "standard input can be read only once: {passes} needs files"
-        raise OptionError(template)
+        reason = "standard input can be read only once: "
+        raise OptionError(reason, Option("passes", "passes"), " needs files")
     if passes > 1 and source.follow:
-        template = "a file that is followed has no end, and so no second pass: leave out {passes}"
-        raise OptionError(template)
+        reason = "a file that is followed has no end, and so no second pass: leave out "
+        raise OptionError(reason, Option("passes", "passes"))
 
 
 @dataclass
@@ -231,7 +244,7 @@ class Job:
     progress: Progress
     curve: Curve | None = None
     checkpoint: Checkpoint | None = None
-    remarks: dict[str, None] = field(default_factory=dict)
+    remarks: dict[Remark, None] = field(default_factory=dict)
     """Each once, in their order."""
 
     def resume(self, *, predictions: bool) -> int:
@@ -246,46 +259,27 @@ class Job:
 
     def learn(self, out: PredictionsFile | None) -> ValueError | KeyboardInterrupt | None:
         """Learn what is still ahead, and return what ended it before its end, if anything did."""
+        position, tally, checkpoint = self.position, self.tally, self.checkpoint
         try:
-            for part, first in self.position.parts(self.learner):
-                if wrong := self.learn_part(part, first, out):
-                    return wrong
+            for step in position.steps(self.learner, None if checkpoint is None else checkpoint.left):
+                tally.add(step.ledger, position.done)
+                if self.curve is not None:
+                    self.curve.add(step.ledger)
+                self.progress.learned(tally)
+                self.remark_on_files()
+                if out is not None:
+                    out.write(step.ledger)
+                if checkpoint is not None:
+                    checkpoint.learned(self.learner, step.ledger.rounds, out)
         except (KeyboardInterrupt, ValueError) as reason:
+            if isinstance(reason, StreamError):
+                reason.round = tally.rounds
             return reason
         finally:
-            self.tally.end()
-            self.progress.end(self.tally)
-            self.remark(*self.source.remarks)
+            tally.end()
+            self.progress.end(tally)
+            self.remark_on_files()
         return None
-
-    def learn_part(self, part: Part, first: int, out: PredictionsFile | None) -> StreamError | None:
-        """Learn the rows of a part from its row ``first`` on, up to one checkpoint after the other."""
-        begin = first
-        while True:
-            with uninterrupted:  # what is learned is also counted, written and known to be behind
-                left = None if self.checkpoint is None else self.checkpoint.left()
-                if first == begin:
-                    self.position.arrive(part, first)
-                ledger, wrong = self.learner.run_part(part, first, None if left is None else first + left)
-                first += ledger.rounds
-                self.position.learned(first)
-                self.tally.add(ledger)
-                if self.curve is not None:
-                    self.curve.add(ledger)
-                self.tally.done = self.position.done()
-                self.progress.learned(self.tally)
-                self.remark(*self.source.remarks)
-                if out is not None:
-                    out.write(ledger)
-                if self.checkpoint is not None:
-                    self.checkpoint.learned(self.learner, ledger.rounds, out)
-            if wrong:
-                del self.source.skipped[part.skipped_before(first) :]  # lines after it were not reached
-                error = StreamError(wrong, round=self.tally.rounds)
-                error.skippable = wrong == part.error and wrong.startswith(f"{part.file}:")
-                return error
-            if first >= part.rows:
-                return None
 
     def save(self, stopped: BaseException | None, out: PredictionsFile | None) -> str | None:
         """Write the model, unless nothing was learned, or an earlier model would be lost after an error."""
@@ -297,15 +291,20 @@ class Job:
             return self.checkpoint.path
         if self.tally.rounds or not stopped:
             what = "the run was stopped by an error" if self.tally.rounds else "nothing was learned"
-            self.remark(f"{what}: {self.checkpoint.path} is not written")
+            self.remark(Remark("not saved", (f"{what}: {self.checkpoint.path} is not written",)))
         return None
 
-    def remark(self, *texts: str) -> None:
-        """Pass on what was not remarked yet."""
-        for text in texts:
-            if text not in self.remarks:
-                self.remarks[text] = None
-                self.progress.remark(text)
+    def remark_on_files(self) -> None:
+        """Pass on what the reader has remarked."""
+        report = self.position.report
+        for remark in () if report is None else report.remarks:
+            if remark not in self.remarks:
+                self.remark(remark)
+
+    def remark(self, remark: Remark) -> None:
+        """Pass on a remark."""
+        self.remarks[remark] = None
+        self.progress.remark(remark)
 
     def result(
         self, certificate: Certificate | None, stopped: ValueError | KeyboardInterrupt | None, saved: str | None
@@ -321,8 +320,10 @@ class Job:
             positives=tally.positives,
             bound=tally.bound,
             seconds=tally.seconds,
-            bytes=source.bytes,
-            skipped=tuple(source.skipped),
+            bytes=self.position.bytes,
+            report=self.position.report,
+            table={} if self.position.reader is None else dict(self.position.reader.settings.how.table),
+            skipped=() if self.position.report is None else self.position.report.skipped,
             remarks=tuple(self.remarks),
             curve=self.curve,
             certificate=certificate,
@@ -347,31 +348,10 @@ def certified(model: LinearLearner, source: Source, *, continued: bool = False) 
     reason = earlier if continued else cannot_be_read_again(source)
     if not reason:
         try:
-            return model.certify(X=again(source)), ""
+            return model.certify(X=source), ""
         except (OSError, ValueError) as error:
             reason = f"the second pass failed ({error})"
     return model.certify(), f"the certificate covers the mistaken rounds only: {reason}"
-
-
-def again(source: Source) -> Source:
-    """The same files, to be read in the same way once more."""
-    from mistakebound.runs.resume import text_options  # noqa: PLC0415
-
-    return type(source)(
-        source.files,
-        labels=source.labels,
-        skip_bad=source.skip_bad,
-        threads=source.threads,
-        cache=source.cache if source.cache and os.path.isfile(source.cache) else None,
-        **text_options(source),
-    )
-
-
-def cannot_be_read_again(source: Source) -> str:
-    """Which file cannot be read a second time, if any."""
-    files = [*source.files, *([] if source.labels is None else [os.fspath(source.labels)])]
-    once = next((file for file in files if size_of(file) is None), None)
-    return "" if once is None else f"{'standard input' if once == '-' else once} cannot be read a second time"
 
 
 def write_certificate(
@@ -402,7 +382,7 @@ def write_certificate(
         stream=[{"file": file, **read} for file, read in stream],
         labels=position.labels_digest,
         ended=position.ended,
-        skipped=len(source.skipped) if position.ended else None,
+        skipped=len(position.report.skipped) if position.ended and position.report else None,
         counts={name: getattr(ledger, name) for name in portable.COUNTS},
         model=fingerprint(model),
     )

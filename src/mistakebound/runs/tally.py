@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mistakebound.errors import OptionError
+from mistakebound.errors import Option, OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +67,9 @@ class Tally:
         if self.bound_of is not None and self.rounds:
             self.bound = self.bound_of(life, self.false_negatives)
 
-    def add(self, part: Ledger) -> None:
-        """Count the rounds of a part, and make the lines that fall into it."""
+    def add(self, part: Ledger, done: int = 0) -> None:
+        """Count the rounds of a part, and make the lines that fall into it; ``done`` bytes were read so far."""
+        self.done = done
         self.seconds = time.perf_counter() - self.start
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
@@ -148,8 +149,8 @@ def running_bound(model: LinearLearner, relevant: int | None, *, missed: int = 0
         )
 
     if relevant is not None and (kind != "Winnow" or getattr(model, "bias", False)):
-        template = "{relevant} is for winnow without a bias: no other theorem speaks of an OR of so many features"
-        raise OptionError(template)
+        reason = " is for winnow without a bias: no other theorem speaks of an OR of so many features"
+        raise OptionError(Option("relevant", "relevant"), reason)
     if kind == "Elimination":
         return of_elimination
     return of_winnow if relevant is not None else None
