@@ -100,10 +100,14 @@ class StreamReader:
         self._stop = threading.Event()
         self._unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
         self._label_key = ""
-        self._parts = self._read(start)
+        self._start: Place | None = start
 
     def __iter__(self) -> Iterator[Part]:
-        return self._parts
+        start, self._start = self._start, None
+        if start is None:
+            message = "a reader reads its stream once: open another one"
+            raise RuntimeError(message)
+        return self._read(start)
 
     def stop(self) -> None:
         """End a file that is followed, after the lines that are there now. May be called from any thread."""

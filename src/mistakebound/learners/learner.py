@@ -84,8 +84,7 @@ class Learner:
             pass
         try:
             if (row := self._row(x)) is not None:
-                reader = self.open_stream(row, label_may_be_missing=True)
-                list(self.run_parts(reader, own_labels(row, [y])))
+                list(self.run_parts(row, own_labels(row, [y])))
             else:
                 self._learn_one(as_example(x), y)
         except ValueError as error:
@@ -154,11 +153,12 @@ class Learner:
             raise
         return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
 
-    def run_parts(self, reader: StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
+    def run_parts(self, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
         """Like ``run``, but return the ledger of each part of the stream as soon as it is learned.
 
         ``y`` are the labels, if they are not those of the stream.
         """
+        reader = self.open_stream(stream, label_may_be_missing=y is not None)
         if y is not None:
             self._look_ahead(y)
         try:
