@@ -127,8 +127,8 @@ def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytes
     """However early it comes: all learners are ranked by the same rounds."""
     learn = Contender.learn
 
-    def interrupted(self: Contender, part: Any) -> None:
-        learn(self, part)
+    def interrupted(self: Contender, *rows: Any) -> None:
+        learn(self, *rows)
         if "pnorm" in self.learner.ledger_.rule.id and self.curve.rounds > 100:
             signal.raise_signal(signal.SIGINT)
 

@@ -92,13 +92,13 @@ uninterrupted = Uninterrupted()
 
 
 @contextmanager
-def stopping(stop: Callable[[], None] | None) -> Iterator[None]:
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
     """Call ``stop`` at the first Ctrl-C or SIGTERM, which then is how a job ends, and not how it breaks off.
 
-    A second signal, if it is not an echo of the first one, ends the process. None: signals mean what they did. Only the
-    main thread can listen to signals; in any other, nothing changes.
+    A second signal, if it is not an echo of the first one, ends the process. Only the main thread can listen to
+    signals; in any other, nothing changes.
     """
-    if stop is None or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
 

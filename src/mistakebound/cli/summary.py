@@ -32,7 +32,7 @@ COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives
 
 def facts(result: RunResult) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
-    ledger, source = result.learner.ledger_, result.source
+    ledger, source = result.ledger, result.source
     negative, positive = ledger.classes
     rounds, positives = result.rounds, result.positives
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -185,8 +186,9 @@ def compare(
     all_of_them = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
     try:
-        for _ in steps(all_of_them, reader, guard=uninterrupted):  # all have seen the same rounds, also after Ctrl-C
-            pass
+        with nullcontext() if uninterrupted.asked else uninterrupted.listening():
+            for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
+                pass
     except (KeyboardInterrupt, ValueError) as reason:
         stopped = reason
     seconds = time.perf_counter() - start
