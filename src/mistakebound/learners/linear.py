@@ -434,7 +434,7 @@ def _rate(eta: float | str, margin: float | None, radius: float) -> float:
         if margin is None:
             message = 'eta="best" needs the margin γ that you expect: pass margin=...'
             raise ValueError(message)
-        from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.bounds.winnow import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
 
         number = rules.Range(lambda _: True, "a number")  # the formula says which ones
         return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
