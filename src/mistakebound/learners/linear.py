@@ -493,7 +493,7 @@ def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range)
         if margin is None:
             message = 'eta="best" needs the margin γ that you expect: pass margin=...'
             raise ValueError(message)
-        from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.bounds.winnow import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
         from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
 
         number = Range(lambda _: True, "a number")  # the formula says which ones
