@@ -14,7 +14,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.errors import Option, TableError
+from mistakebound.errors import InputError, OptionError
 
 NAN = math.nan
 
@@ -110,23 +110,23 @@ def test_records_hold_what_happened() -> None:
         (
             {"a": [1.0, 2.0], "y": [1.0, None]},
             {},
-            {"kind": "no outcome", "place": "row 1", "column": "y", "option": None},
-            "row 1: column 'y': there is no outcome; ahead=True forecasts the last rows",
+            {"kind": "no outcome", "line": 2, "feature": "y"},
+            "row 2: column 'y': there is no outcome; ahead=True forecasts the last rows",
         ),
         (
             {"a": [1.0, 2.0, 3.0], "y": [1.0, None, 2.0]},
             {},
-            {"kind": "too many bad rows", "place": "row 1"},
+            {"kind": "bad row", "line": 2},
             "or skip_bad=1 does so",
         ),
         (
             {"a": ["1", "2", "?"], "y": [1.0, 2.0, 3.0]},
             {},
-            {"kind": "not a number", "place": "row 2", "column": "a", "value": "?"},
+            {"kind": "word", "line": 3, "feature": "a", "value": "?"},
             "leave the column out: ignore='a'",
         ),
-        ({"a": [1.0], "y": [1.0]}, {"experts": ["b"]}, {"kind": "unknown column", "column": "b"}, "no column 'b'"),
-        ({"a": [1.0], "z": [1.0]}, {}, {"kind": "unknown column", "column": "y"}, "no column 'y'"),
+        ({"a": [1.0], "y": [1.0]}, {"experts": ["b"]}, {"kind": "unknown column", "feature": "b"}, "no column 'b'"),
+        ({"a": [1.0], "z": [1.0]}, {}, {"kind": "unknown column", "feature": "y"}, "no column 'y'"),
         (
             {"a": [1.0], "y": [2.0]},
             {"eta": 1},
@@ -136,46 +136,41 @@ def test_records_hold_what_happened() -> None:
         (
             {"a": [1.0], "y": [2.0]},
             {"rules": "hedge", "eta": -1},
-            {"kind": "out of range", "option": "parameters"},
+            {"kind": "out of range"},
             "eta must be a positive number, got -1",
         ),
         (
             {"a": [1.0], "y": [2.0]},
             {"rules": "best"},
-            {"kind": "unknown rule", "option": "rules", "value": "best"},
+            {"kind": "unknown rule", "value": "best"},
             "there is no rule 'best'",
         ),
         (
             {"a": [0.5, 1.5], "y": [1.0, 0.0]},
             {"loss": "log"},
-            {"kind": "bad round", "place": "row 1"},
-            "row 1: the forecast of expert 'a' is 1.5; for the log loss it must lie between 0 and 1: loss='square'",
+            {"kind": "bad round", "line": 2},
+            "row 2: the forecast of expert 'a' is 1.5; for the log loss it must lie between 0 and 1: loss='square'",
         ),
         (
             {"a": [0.5, 0.5], "y": ["sun", "rain"]},
             {},
-            {"kind": "no expert", "column": "y"},
+            {"kind": "no expert", "feature": "y"},
             "say classes=['rain', 'sun']; for those of one, positive='sun'",
         ),
         ({"a": [1.0, 2.0], "y": [1.0]}, {}, {"kind": "different lengths"}, "columns have different lengths: 1, 2"),
-        ({"a": [1.0, {}], "y": [1.0, 2.0]}, {}, {"kind": "not a number", "place": "row 1", "column": "a"}, "neither"),
+        ({"a": [1.0, {}], "y": [1.0, 2.0]}, {}, {"kind": "word", "line": 2, "feature": "a"}, "neither"),
     ],
 )
 def test_errors_have_fields_and_name_parameters_of_python(
     table: dict[str, Any], given: dict[str, Any], fields: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(TableError) as error:
+    with pytest.raises(InputError) as error:
         mb.experts.compare(table, "y", **given)
     assert {name: getattr(error.value, name) for name in fields} == fields
     assert words in str(error.value)
     assert "--" not in str(error.value)
-    assert isinstance(error.value, mb.StreamError)
-
-
-def test_a_message_is_written_for_each_front_end() -> None:
-    error = TableError("too many; ", Option("skip_bad", 2), " does so", kind="bad rows", place="x.csv:3")
-    assert str(error) == "x.csv:3: too many; skip_bad=2 does so"
-    assert error.words(lambda option: f"--{option.name} {option.value}") == "x.csv:3: too many; --skip_bad 2 does so"
+    misuse = fields["kind"] in ("unknown parameter", "out of range", "unknown rule")
+    assert isinstance(error.value, OptionError if misuse else mb.StreamError)
 
 
 # ---------------------------------------------------------------------- forecasters
@@ -200,15 +195,15 @@ def test_forecasters_of_a_table_as_the_command(tmp_path: Path) -> None:
 
 
 def test_errors_of_a_table_of_forecasters() -> None:
-    with pytest.raises(TableError, match="positive tells which word is 1") as error:
+    with pytest.raises(mb.StreamError, match="positive tells which word is 1") as error:
         mb.forecasters.compare({"a": [0.5], "y": ["wet"]}, outcome="y")
-    assert (error.value.kind, error.value.place, error.value.column) == ("neither 0 nor 1", "row 0", "y")
-    with pytest.raises(TableError, match="divide them by 100") as error:
+    assert (error.value.kind, error.value.line, error.value.feature) == ("neither 0 nor 1", 1, "y")
+    with pytest.raises(mb.StreamError, match="divide them by 100") as error:
         mb.forecasters.compare({"a": [50.0, 70.0], "y": [1, 0]}, outcome="y")
     assert error.value.kind == "no forecaster"
-    with pytest.raises(TableError, match="which is no probability") as error:
+    with pytest.raises(mb.StreamError, match="which is no probability") as error:
         mb.forecasters.compare({"a": [0.5, 7.0], "y": [1, 0]}, names=["a"], outcome="y")
-    assert error.value.place == "row 1"
+    assert error.value.line == 2
     with pytest.raises(TypeError, match="positive needs outcome"):
         mb.forecasters.compare({"a": [0.5]}, [1], positive="wet")
     with pytest.raises(TypeError, match="y or outcome"):

@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from mistakebound._support.text import escaped, many
-from mistakebound.cli.errors import written_option
-from mistakebound.errors import sentence
+from mistakebound.cli.errors import as_flag
+from mistakebound.errors import in_words as sentence
 from mistakebound.experts.comparison.records import words_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def in_words(found: Comparison, top: int, *, certify: bool) -> str:
     if coming:
         lines += ["", f"yet to come, by {best.rule}:"]
         lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
-    lines += [f"({sentence(note, written_option)})" for note in advice.notes]
+    lines += [f"({sentence(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 
@@ -89,7 +89,7 @@ def of_rules(found: Comparison) -> list[str]:
             )
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
-    return lines + [f"not played: {each.rule}: {words_of(each.error, written_option)}" for each in found.refused]
+    return lines + [f"not played: {each.rule}: {words_of(each.error, as_flag)}" for each in found.refused]
 
 
 def what_regrets_are(found: Comparison) -> list[str]:

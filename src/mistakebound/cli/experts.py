@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FORECASTS, LABELS, ids
-from mistakebound.cli.errors import reason_of, told, written_option
+from mistakebound.cli.errors import as_flag, told
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
 from mistakebound.cli.output import picture_maker, tell_skipped, written
-from mistakebound.errors import TableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mistakebound.losses import Loss
 
 MOST_AT_ONCE = 50_000
@@ -184,7 +180,7 @@ def experts(
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot)
-    with told(), understood():
+    with told():
         if plot:
             picture_maker("experts")
         reading = {name: options.pop(name) for name in ("separator", "header")}
@@ -205,7 +201,7 @@ def experts(
         with written(predictions) as out:
             if out is not None:
                 found.write_predictions(out)
-        shown = found.to_json(written_option) if as_json else in_words(found, top, certify=certify)
+        shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
         click.echo(shown, err=predictions == "-")
         if plot:
             found.plot().savefig(plot, dpi=150)
@@ -224,17 +220,6 @@ def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in options.items()} | {
         "gradient": False if no_gradient else None
     }
-
-
-@contextmanager
-def understood() -> Iterator[None]:
-    """Exit code 2 if an option is at fault, and not the files."""
-    try:
-        yield
-    except TableError as error:
-        if error.option in (None, "experts", "positive"):  # names in the files
-            raise
-        raise click.UsageError(reason_of(error)) from None
 
 
 experts.help = (

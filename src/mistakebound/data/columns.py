@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import Option, StreamError, TableError
+from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +42,7 @@ class Frame:
         Of each other column, a list of str: "" where a field was empty. A number among words is written anew.
     rows : int
         How many there are.
-    skipped : list of str
+    skipped : list of BadLine
         The bad lines that were left out.
     """
 
@@ -49,13 +50,24 @@ class Frame:
     numbers: dict[str, FloatArray] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
     rows: int = 0
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[BadLine] = field(default_factory=list)
     places: list[Places] = field(default_factory=list, repr=False)
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def where(self, row: int) -> str:
         """File and line of a row, which counts from 0."""
-        return self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1].where(row)
+        file, line, _, in_rows = self.place(row)
+        return place_of(file, line, in_rows=in_rows).removesuffix(": ")
+
+    def place(self, row: int) -> tuple[str, int, None, bool]:
+        """File, line, no column, and whether lines are rows of a file of columns: the place of a bad line."""
+        here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
+        return here.file, int(here.lines[row - here.first]), None, here.in_rows
+
+    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+        """What is wrong with a row, with its file and line."""
+        file, line, _, in_rows = self.place(row)
+        return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
 
     def name(self, column: str) -> str:
         """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
@@ -75,8 +87,8 @@ class Frame:
         name = self.name(name)
         if name in self.words:
             row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
-            told = f"column {name!r}: {word!r} is no number"
-            raise TableError(told, *remedy, kind="not a number", place=self.where(row), column=name, value=word)
+            message = f"column {name!r}: {word!r} is no number"
+            raise self.error_at(row, message, *remedy, kind="word", feature=name, value=word)
         return self.numbers[name]
 
     def texts(self, name: str) -> list[str]:
@@ -90,14 +102,14 @@ class Frame:
         """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
         needed = len(self.skipped) + len(rows)
         if needed > most:
-            remedy = ("; leave the row out, or ", Option("skip_bad", needed), " does so")
-            raise TableError(why, *remedy, kind="too many bad rows", place=self.where(rows[0]))
+            remedy = ("; leave the row out, or ", setting("skip_bad", needed), " does so")
+            raise self.error_at(rows[0], why, *remedy, kind="bad row")
         kept = np.ones(self.rows, bool)
         kept[rows] = False
         places, first = [], 0
         for each in self.places:
             here = kept[each.first : each.first + len(each.lines)]
-            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            places.append(Places(first, each.file, each.in_rows, each.lines[here]))
             first += int(here.sum())
         return Frame(
             self.names,
@@ -107,7 +119,7 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
             places,
         )
 
@@ -122,8 +134,7 @@ class Frame:
                     f"column {name!r}: {word!r} has a decimal comma, and numbers are read with a point: write "
                     f"{word.replace(',', '.')} (if no comma separates columns, sed 's/,/./g' does it), or "
                 )
-                place = self.where(with_comma[0])
-                raise TableError(told, *otherwise, kind="decimal comma", place=place, column=name, value=word)
+                raise self.error_at(with_comma[0], told, *otherwise, kind="decimal comma", feature=name, value=word)
 
 
 @dataclass(frozen=True)
@@ -132,12 +143,8 @@ class Places:
 
     first: int
     file: str
-    mark: str
+    in_rows: bool
     lines: IntArray
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.file}{self.mark}{self.lines[row - self.first]}"
 
 
 def named(column: str, names: Sequence[str]) -> str:
@@ -152,7 +159,7 @@ def named(column: str, names: Sequence[str]) -> str:
         return names[int(column) - 1]
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
     message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
-    raise TableError(message, kind="unknown column", column=column)
+    raise StreamError(message, kind="unknown column", feature=column)
 
 
 def read_columns(
@@ -188,17 +195,17 @@ def read_columns(
     >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}
     ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
     """
-    source = Source(files, **reading)
-    source.as_columns = True
-    frame, cells = Frame(skipped=source.skipped), _Cells()
-    for part in source.parts():
-        cells.add(part, source.columns, frame.rows)
+    reader = Source(files, **reading).open(all_columns=True)
+    frame, cells = Frame(), _Cells()
+    for part in reader:
+        cells.add(part, list(reader.report.columns), frame.rows)
         lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
-        frame.places.append(Places(frame.rows, part.file, ": row " if part.in_rows else ":", lines))
+        frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
         frame.rows += part.rows
         if part.error:
-            raise StreamError(part.error)
+            raise part.error.at_round(None)
     frame.names = cells.names
+    frame.skipped = [*reader.report.skipped]
     for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
         if name in cells.words:
             frame.words[name] = cells.as_words(name, frame.rows)
@@ -234,7 +241,7 @@ def columns_with(
     frame = read_columns(files, skip_bad=skip_bad, table=options)
     if not frame.rows:
         message = f"{', '.join(map(str, files))}: there are no rows"
-        raise TableError(message, kind="no rows")
+        raise StreamError(message, kind="no rows")
     unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
     if header is not None or outcome in frame.names or outcome.isdigit() or not unnamed:
         return frame
@@ -243,7 +250,7 @@ def columns_with(
         if outcome in headed.names:
             return headed
     told = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say "
-    raise TableError(told, Option("header", True), kind="unknown column", column=outcome)
+    raise StreamError(told, setting("header", True), kind="unknown column", feature=outcome)
 
 
 class _Cells:

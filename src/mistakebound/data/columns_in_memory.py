@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.data.columns import Frame, Places
-from mistakebound.errors import TableError
+from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,14 +20,14 @@ def columns_in_memory(table: Mapping[Any, Any] | Any) -> Frame:
 
     >>> frame = columns_in_memory({"day": ["Mon", None], "Alice": [0.5, None], "rain": [0, 1]})
     >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}, frame.where(1)
-    ({'day': ['Mon', '']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]}, 'row 1')
+    ({'day': ['Mon', '']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]}, 'row 2')
     """
     keys = list(table.columns if hasattr(table, "columns") else table)
     frame = Frame(names=[str(key) for key in keys])
     twice = next((name for name in frame.names if frame.names.count(name) > 1), None) if len(set(keys)) > 1 else None
     if twice is not None:
         message = f"two columns have the name {twice!r}"
-        raise TableError(message, kind="repeated column", column=twice)
+        raise StreamError(message, kind="repeated column", feature=twice)
     lengths = set()
     for key, name in zip(keys, frame.names, strict=True):
         cells = [None if _is_missing(cell) else cell for cell in _cells(table[key])]
@@ -38,9 +38,9 @@ def columns_in_memory(table: Mapping[Any, Any] | Any) -> Frame:
             frame.numbers[name] = _numbers(cells, name)
     if len(lengths) > 1:
         message = f"columns have different lengths: {', '.join(map(str, sorted(lengths)))}"
-        raise TableError(message, kind="different lengths")
+        raise StreamError(message, kind="different lengths")
     frame.rows = lengths.pop() if lengths else 0
-    frame.places.append(Places(0, "", "row ", np.arange(frame.rows)))
+    frame.places.append(Places(0, "", True, np.arange(1, frame.rows + 1)))
     return frame
 
 
@@ -54,7 +54,7 @@ def _numbers(cells: list[Any], name: str) -> Any:
     except (TypeError, ValueError):
         at, cell = next((at, cell) for at, cell in enumerate(cells) if not isinstance(cell, (int, float, type(None))))
         message = f"column {name!r}: {cell!r} is neither a number nor a text"
-        raise TableError(message, kind="not a number", place=f"row {at}", column=name, value=cell) from None
+        raise StreamError(message, kind="word", feature=name, value=cell, line=at + 1, in_rows=True) from None
 
 
 def _written(cell: Any) -> str:

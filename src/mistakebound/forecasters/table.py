@@ -9,7 +9,7 @@ import numpy as np
 
 from mistakebound.data.columns import columns_with
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import Option, StreamError, TableError
+from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class ForecastTable:
         """An error of a round, with the place of its row in the table."""
         if error.round is None:
             return error
-        words = str(error).removeprefix(f"round {error.round}: ") + hint_of_percent(list(self.forecasts.values()))
-        return TableError(words, kind="bad round", place=self.frame.where(error.round))
+        words = error.text(with_round=False) + hint_of_percent(list(self.forecasts.values()))
+        return self.frame.error_at(error.round, words, kind="bad round")
 
 
 def forecast_table(
@@ -49,9 +49,9 @@ def forecast_table(
     """Read a table of forecasters. Without their names, all columns that hold probabilities are."""
     frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
     name = frame.name(outcome)
-    frame.refuse_decimal_commas([name], "choose another ", Option("outcome"))
+    frame.refuse_decimal_commas([name], "choose another ", setting("outcome"))
     used = [frame.name(each) for each in forecasters or frame.names]
-    frame.refuse_decimal_commas(used, "choose others: ", Option("forecasters"))
+    frame.refuse_decimal_commas(used, "choose others: ", setting("forecasters"))
     bad = [row for row, text in enumerate(frame.texts(name)) if not text]
     if bad:
         frame = frame.without(bad, f"column {name!r}: {NO_OUTCOME}", skip_bad)
@@ -74,10 +74,9 @@ def outcomes_of(frame: Frame, name: str, positive: str | None) -> FloatArray:
         meant = [value if value in (0, 1) else None for value in frame.numbers[name].tolist()]
     for row, value in enumerate(meant):
         if value is None:
-            remedy = ("; ", Option("positive"), " tells which word is 1") if name in frame.words else ()
+            remedy = ("; ", setting("positive"), " tells which word is 1") if name in frame.words else ()
             told = f"column {name!r}: {texts[row]!r} is neither 0 nor 1"
-            place = frame.where(row)
-            raise TableError(told, *remedy, kind="neither 0 nor 1", place=place, column=name, value=texts[row])
+            raise frame.error_at(row, told, *remedy, kind="neither 0 nor 1", feature=name, value=texts[row])
     return np.array(meant, np.float64)
 
 
@@ -91,7 +90,7 @@ def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tup
         numbers = [frame.numbers[name] for name in others if name in frame.numbers]
         there = f"; {'; '.join(left)}" if left else ""
         message = f"no column but {outcome!r} holds probabilities{there}{hint_of_percent(numbers)}"
-        raise TableError(message, kind="no forecaster", column=outcome)
+        raise StreamError(message, kind="no forecaster", feature=outcome)
     return chosen, left
 
 

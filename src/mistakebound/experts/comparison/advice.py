@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import Option, StreamError, TableError
+from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.expert_columns import (
     by_classes,
     by_labels,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.data.columns import Frame
+    from mistakebound.errors import Option
 
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
@@ -60,7 +61,7 @@ class Advice:
     labels : list of str
         The words that were said, sorted; or the classes.
     notes : list of tuples
-        What was not used, and why: parts of a sentence, as in `TableError`.
+        What was not used, and why: parts of a sentence, as of an `InputError`.
     rounds, known, awake
         The rounds that have an outcome, what was said in them, and who gave a forecast in them.
     """
@@ -94,17 +95,16 @@ class Advice:
         """Whole numbers as labels, for a rule that follows experts."""
         if self.kind == LABELS:
             return self
-        mixer = Option("rules", "ml-poly")
+        mixer = setting("rules", "ml-poly")
         if self.kind == CLASSES:
             told = f"{rule} follows labels, and these are probabilities: "
-            raise TableError(told, mixer, " mixes them", kind="probabilities, not labels")
+            raise StreamError(told, mixer, " mixes them", kind="probabilities, not labels")
         broken = ~np.isnan(self.said) & (self.said % 1 != 0)
         if broken.any():
             row, expert = (int(place[0]) for place in np.nonzero(broken))
             name, value = self.names[expert], float(self.said[row, expert])
             told = f"{rule} follows labels, and {name!r} said {value:g}: "
-            place = self.frame.where(row)
-            raise TableError(told, mixer, " mixes numbers", kind="not a label", place=place, column=name, value=value)
+            raise self.frame.error_at(row, told, mixer, " mixes numbers", kind="not a label", feature=name, value=value)
         values = np.unique(np.concatenate([self.said[~np.isnan(self.said)], self.outcomes]))
         said = np.where(np.isnan(self.said), np.nan, np.searchsorted(values, self.said))
         told_at = np.searchsorted(values, self.outcomes).astype(np.float64)
@@ -123,11 +123,11 @@ class Advice:
         number = getattr(error, "round", None)
         if number is None or not isinstance(error, StreamError):
             return error
-        words = str(error).removeprefix(f"round {number}: ")
+        words = error.text(with_round=False)
         if not re.search(r"\bexpert ['\"]", words):  # a learner has not named it yet
             words = by_name(words, self.names)
         words = re.sub(r"\bfor class (\d+)\b", lambda found: f"for class {self.labels[int(found[1])]!r}", words)
-        return TableError(words, *remedy, kind="bad round", place=self.frame.where(number))
+        return self.frame.error_at(number, words, *remedy, kind="bad round", value=error.value)
 
 
 class Named:
@@ -152,8 +152,8 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     others = [name for name in frame.names if name != outcome and name not in ignored]
     experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
     used = others if wanted.classes or not experts else experts
-    frame.refuse_decimal_commas([outcome], "choose another ", Option("outcome"))
-    frame.refuse_decimal_commas(used, "leave the column out: ", Option("ignore"))
+    frame.refuse_decimal_commas([outcome], "choose another ", setting("outcome"))
+    frame.refuse_decimal_commas(used, "leave the column out: ", setting("ignore"))
     texts = frame.texts(outcome)
     rounds, bad = rounds_with_outcomes(frame, outcome, texts, wanted)
     if bad:
@@ -177,8 +177,8 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
         two = ["A", "B"]
         notes.append(
             (
-                *("every column of numbers is taken for an expert: ", Option("experts", two), " chooses, "),
-                *(Option("ignore", two), " leaves out"),
+                *("every column of numbers is taken for an expert: ", setting("experts", two), " chooses, "),
+                *(setting("ignore", two), " leaves out"),
             )
         )
     if ignored:
@@ -200,7 +200,7 @@ def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
     names = [frame.name(each) for each in experts]
     if outcome in names:
         message = f"column {outcome!r} is the outcome, and no expert"
-        raise TableError(message, kind="the outcome is no expert", column=outcome, option="experts")
+        raise StreamError(message, kind="the outcome is no expert", feature=outcome)
     return distinct(names)
 
 
@@ -209,14 +209,14 @@ def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], wanted: Want
     missing = [row for row, text in enumerate(texts) if not text]
     if len(missing) == len(texts):
         message = f"column {name!r} has no outcome at all"
-        raise TableError(message, kind="no outcome", column=name)
+        raise StreamError(message, kind="no outcome", feature=name)
     last = max(row for row, text in enumerate(texts) if text)
     before = [row for row in missing if row < last]
     if before or wanted.ahead or wanted.skip_bad or not missing:
         return last + 1, before if wanted.ahead else missing
     told = f"column {name!r}: {NO_OUTCOME}; "
-    remedy = (Option("ahead", True), " forecasts the last rows, whose outcome is to come")
-    raise TableError(told, *remedy, kind="no outcome", place=frame.where(missing[0]), column=name)
+    remedy = (setting("ahead", True), " forecasts the last rows, whose outcome is to come")
+    raise frame.error_at(missing[0], told, *remedy, kind="no outcome", feature=name)
 
 
 def truth_of(
@@ -236,7 +236,7 @@ def is_positive(name: str, texts: list[str], positive: str) -> FloatArray:
     """1 where the outcome is the positive one, 0 elsewhere."""
     if positive not in texts:
         message = f"{positive!r} is never the outcome: column {name!r} has {', '.join(some(texts))}"
-        raise TableError(message, kind="no such outcome", column=name, value=positive, option="positive")
+        raise StreamError(message, kind="no such outcome", feature=name, value=positive)
     return np.array([float(text == positive) for text in texts])
 
 
@@ -246,6 +246,6 @@ def one_hot(frame: Frame, name: str, texts: list[str], classes: Sequence[str]) -
         if text not in classes:
             lacking = dict.fromkeys(each for each in texts if each not in classes)
             told = f"column {name!r}: the outcome {text!r} is none of {', '.join(classes)}; say "
-            remedy = (Option("classes", [*classes, *some(list(lacking))]), ", if it is no slip")
-            raise TableError(told, *remedy, kind="no such class", place=frame.where(row), column=name, value=text)
+            remedy = (setting("classes", [*classes, *some(list(lacking))]), ", if it is no slip")
+            raise frame.error_at(row, told, *remedy, kind="no such class", feature=name, value=text)
     return np.array([[float(text == each) for each in classes] for text in texts])

@@ -11,7 +11,7 @@ from mistakebound._support.json_numbers import json_of
 from mistakebound.aggregation.registry import LABELS as FOLLOWS
 from mistakebound.aggregation.registry import ids
 from mistakebound.data.columns import columns_with
-from mistakebound.errors import Option, StreamError
+from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
 from mistakebound.experts.comparison.hindsight import in_hindsight, regrets_to_each
 from mistakebound.experts.comparison.mixes import (
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from mistakebound._support.arrays import FloatArray
+    from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
     from mistakebound.experts.comparison.hindsight import Hindsight
     from mistakebound.experts.comparison.mixes import Mix
     from mistakebound.losses import Loss, LossLike
 
 REMEDIES: dict[str, tuple[str | Option, ...]] = {
-    "log": (": ", Option("loss", "square"), " takes any number"),
-    "percentage": (": try ", Option("loss", "absolute")),
+    "log": (": ", setting("loss", "square"), " takes any number"),
+    "percentage": (": try ", setting("loss", "absolute")),
 }
 """What to do about numbers that a loss is not defined for."""
 
@@ -179,8 +180,10 @@ def compare(
 
     Raises
     ------
-    TableError
-        With the place of the row, or the name of the parameter, that is at fault.
+    StreamError
+        With ``kind``, the ``file`` and ``line`` of the row, the column as ``feature``, and its ``value``.
+    OptionError
+        For a parameter that does not fit.
 
     Examples
     --------

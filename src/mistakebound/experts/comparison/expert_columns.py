@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import Option, TableError
+from mistakebound.errors import StreamError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[
         notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
         if not names:
             message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
-            raise TableError(message, kind="no expert", column=outcome)
+            raise StreamError(message, kind="no expert", feature=outcome)
     return Said(names, np.column_stack([numbers(frame, name) for name in names]), notes=notes)
 
 
@@ -55,9 +55,9 @@ def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[s
     if not names:
         few, first = some(told), next(text for text in told if text)
         told_of = f"column {outcome!r} holds words ({', '.join(few)}), and no other column says such: for probabilities"
-        of_all = (f" of all (columns such as Alice_{first}) say ", Option("classes", few))
-        of_one = ("; for those of one, ", Option("positive", first))
-        raise TableError(told_of, *of_all, *of_one, kind="no expert", column=outcome)
+        of_all = (f" of all (columns such as Alice_{first}) say ", setting("classes", few))
+        of_one = ("; for those of one, ", setting("positive", first))
+        raise StreamError(told_of, *of_all, *of_one, kind="no expert", feature=outcome)
     chosen = {*names}
     left = [] if experts else [name for name in others if name not in chosen]
     notes = [f"not experts, since they do not say what {outcome!r} may be: {', '.join(left)}"] if left else []
@@ -74,12 +74,12 @@ def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes:
             lacking = next((f"{name}_{each}" for each in classes if f"{name}_{each}" not in others), name)
             there = f"; with all classes there are: {', '.join(groups)}" if groups else ""
             message = f"expert {name!r} has no column {lacking!r}{there}"
-            raise TableError(message, kind="unknown column", column=lacking, value=name, option="experts")
+            raise StreamError(message, kind="unknown column", feature=lacking, value=name)
     names = list(experts) or list(groups)
     if not names:
         wanted = ", ".join(f"Alice_{each}" for each in classes)
         message = f"no expert has a column for each class, such as {wanted}; there are: {', '.join(others)}"
-        raise TableError(message, kind="no expert")
+        raise StreamError(message, kind="no expert")
     table = np.stack([np.column_stack([numbers(frame, each) for each in groups[name]]) for name in names], axis=1)
     refuse_no_distributions(frame, table, [groups[name] for name in names])
     used = {*partly, *(each for group in groups.values() for each in group)}
@@ -103,7 +103,7 @@ def distinct(names: Sequence[str]) -> list[str]:
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         message = f"{twice!r} is named twice"
-        raise TableError(message, kind="named twice", value=twice)
+        raise StreamError(message, kind="named twice", value=twice)
     return list(names)
 
 
@@ -163,13 +163,13 @@ def refuse_no_distributions(frame: Frame, said: FloatArray, columns: list[list[s
             row, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
             given = ", ".join("–" if np.isnan(value) else f"{value:g}" for value in said[row, expert])
             message = f"columns {', '.join(columns[expert])} say {given}: {why}"
-            raise TableError(message, kind="no distribution", place=frame.where(int(row)), column=columns[expert][0])
+            raise frame.error_at(int(row), message, kind="no distribution", feature=columns[expert][0])
 
 
 def numbers(frame: Frame, name: str) -> FloatArray:
     """A column of numbers; if it is none, the error says what may be done."""
     remedy = "; leave the field empty for an expert who sleeps, or leave the column out: "
-    return frame.column(name, remedy, Option("ignore", name))
+    return frame.column(name, remedy, setting("ignore", name))
 
 
 def refuse_a_slip(frame: Frame, name: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mistakebound import experts
 from mistakebound.aggregation.registry import ALIASES, BY_ID, FORECASTS, LABELS, ids
-from mistakebound.errors import Option, TableError
+from mistakebound.errors import OptionError, setting
 from mistakebound.experts.comparison import advice as kinds
 
 if TYPE_CHECKING:
@@ -112,21 +112,21 @@ def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[s
     unknown = next((rule for rule in named if rule not in BY_ID), None)
     if unknown is not None:
         message = f"there is no rule {unknown!r}; there are {', '.join(BY_ID)}"
-        raise TableError(message, kind="unknown rule", value=unknown, option="rules")
+        raise OptionError(message, kind="unknown rule", value=unknown)
     if "all" in rules:
         named = following if any(rule in following for rule in named) or (of_labels and not named) else mixing
     mixer, follower = (next((rule for rule in named if rule in kind), None) for kind in (mixing, following))
     if mixer and follower:
         message = f"{mixer} has losses and {follower} counts mistakes, which cannot be compared: ask for one of them"
-        raise TableError(message, kind="rules of two kinds", option="rules")
+        raise OptionError(message, kind="rules of two kinds")
     if advice.kind == kinds.LABELS and mixer:
         told = f"{mixer} mixes numbers, and {advice.outcome!r} holds words: "
-        remedy = (Option("rules", following[0]), " follows them")
-        raise TableError(told, *remedy, kind="labels, not numbers", value=mixer, option="rules")
+        remedy = (setting("rules", following[0]), " follows them")
+        raise OptionError(told, *remedy, kind="labels, not numbers", value=mixer)
     if follower and loss is not None:
         told = f"{follower} counts mistakes: leave out "
-        remedy = (Option("loss"), f", or choose a rule that mixes numbers, such as {mixing[0]}")
-        raise TableError(told, *remedy, kind="no loss of labels", value=follower, option="loss")
+        remedy = (setting("loss"), f", or choose a rule that mixes numbers, such as {mixing[0]}")
+        raise OptionError(told, *remedy, kind="no loss of labels", value=follower)
     return named
 
 
@@ -136,7 +136,7 @@ def refuse_parameters(rules: list[str], parameters: dict[str, Any]) -> None:
     for name, value in parameters.items():
         if value is not None and name not in takes:
             told = f" is not a parameter of {' or '.join(rules)}"
-            raise TableError(Option(name), told, kind="unknown parameter", value=value, option=name)
+            raise OptionError(setting(name), told, kind="unknown parameter", value=value)
 
 
 def taken_by(rule: str) -> set[str]:
@@ -149,11 +149,11 @@ def refuse_misfits(rule: str, advice: Advice, loss: Loss, parameters: dict[str, 
     entry, eta = BY_ID[rule], parameters.get("eta")
     if entry.only_loss and (loss.id != entry.only_loss or advice.kind == kinds.CLASSES):
         message = f"{rule} is for the {entry.only_loss} loss of numbers; another rule, such as ml-poly, takes any"
-        raise TableError(message, kind="another loss", value=rule, option="rules")
+        raise OptionError(message, kind="another loss", value=rule)
     if isinstance(eta, str) and "eta" in entry.parameters and eta not in entry.parameters["eta"].words:
         with_one = [each.id for each in BY_ID.values() if "eta" in each.parameters and each.parameters["eta"].words]
         message = f"{rule} has no rate {eta!r}: give a number; {', '.join(with_one)} has one"
-        raise TableError(message, kind="no such rate", value=eta, option="eta")
+        raise OptionError(message, kind="no such rate", value=eta)
 
 
 def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]) -> Any:
@@ -169,7 +169,7 @@ def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any
     try:
         return getattr(experts, BY_ID[rule].learner)(**given)
     except ValueError as error:
-        raise TableError(str(error), kind="out of range", value=rule, option="parameters") from None
+        raise OptionError(str(error), kind="out of range") from None
 
 
 def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
@@ -178,7 +178,7 @@ def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
     try:
         ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes)
     except ValueError as error:
-        remedy = (": ", Option("loss", "square"), " has no infinite losses") if str(error).endswith("inf") else ()
+        remedy = (": ", setting("loss", "square"), " has no infinite losses") if str(error).endswith("inf") else ()
         raise advice.placed(error, *remedy) from None
     seconds = time.perf_counter() - start
     losses, drawn = losses_of(ledger, advice), None

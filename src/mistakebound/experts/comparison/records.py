@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import TableError, sentence
+from mistakebound.errors import InputError, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,14 +37,14 @@ def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, 
         "plain": {"mean_loss": float(found.plain.mean())},
         "hindsight": [hindsight_as_object(each, advice) for each in found.hindsight],
         "ahead": [found.best.predictions[t] for t in range(advice.rounds, len(advice.said))],
-        "notes": [sentence(note, written) for note in advice.notes],
-        "skipped": advice.frame.skipped,
+        "notes": [in_words(note, written) for note in advice.notes],
+        "skipped": [str(each) for each in advice.frame.skipped],
     }
 
 
 def words_of(error: ValueError, written: Callable[[Option], str]) -> str:
     """What an error says."""
-    return error.words(written) if isinstance(error, TableError) else str(error)
+    return error.text(written) if isinstance(error, InputError) else str(error)
 
 
 def rule_as_object(mix: Mix, found: Comparison) -> dict[str, Any]:
