@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 import mistakebound as mb
 from mistakebound.certificates.certify import recheck
+from mistakebound.certificates.portable import seal
 from mistakebound.cli import main
-from mistakebound.cli.document import seal
 from mistakebound.learners.replay import whole_stream
 from mistakebound.theorems.evidence import Evidence
 
@@ -113,7 +113,7 @@ def align(said: dict[str, Any], text: str) -> None:
             learner.run(mb.Source("align.svm"))
         told = mb.Certificate.from_object(said["certificate"])
         whole = told.scope == "whole stream"
-        evidence = whole_stream(learner, mb.Source("align.svm")) if whole else Evidence(learner.ledger_)
+        evidence = whole_stream(learner, mb.Source("align.svm")) if whole else Evidence.of(learner.ledger_)
         said["certificate"] = json.loads(recheck(evidence, told).to_json())
     finally:
         Path("align.svm").unlink()

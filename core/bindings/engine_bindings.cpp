@@ -179,30 +179,43 @@ class LockedEngine {
     const Snapshot it = engine_.snapshot();
     const nb::tuple settings = nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias,
                                               s.named, s.width, r.limit_bytes, s.growing);
-    return nb::make_tuple(settings, it.names, to_numpy(it.z, 0, it.z.size()), it.bias_z, it.factor, it.total.sum, it.total.rest,
-                          it.peak, counts_now(), to_numpy(r.predictions, 0, r.predictions.size()),
-                          to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()), r.keeping);
+    nb::list all;
+    all.append(settings);
+    all.append(it.names);
+    all.append(to_numpy(it.state, 0, it.state.size()));
+    for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
+    for (std::size_t k = 1; k < it.bias.size(); ++k) all.append(static_cast<double>(it.bias[k]));
+    all.append(counts_now());
+    all.append(to_numpy(r.predictions, 0, r.predictions.size()));
+    all.append(to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()));
+    all.append(kept_now(0, r.kept_round.size()));
+    all.append(r.keeping);
+    return nb::tuple(all);
   }
 
   void restore(nb::tuple state) {
+    constexpr std::size_t first_sum = 3, sums = 5, history = 5;  // (settings, names, state, sums, more of the bias, history)
+    const std::size_t bias_end = state.size() - history;
+    if (state.size() < first_sum + sums + history) throw nb::value_error("the state is too short");
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
-    assign(it.z, state[2]);
-    it.bias_z = nb::cast<float>(state[3]);
+    assign(it.state, state[2]);
+    it.bias.push_back(nb::cast<float>(state[first_sum]));
+    for (std::size_t k = first_sum + sums; k < bias_end; ++k) it.bias.push_back(nb::cast<float>(state[k]));
     it.factor = nb::cast<double>(state[4]);
     it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
     it.peak = nb::cast<double>(state[7]);
     engine_.restore(it);
     Record& r = engine_.record();
-    const auto counts = nb::cast<nb::tuple>(state[8]);
+    const auto counts = nb::cast<nb::tuple>(state[bias_end]);
     r.rounds = nb::cast<std::int64_t>(counts[0]);
     r.false_positives = nb::cast<std::int64_t>(counts[1]);
     r.false_negatives = nb::cast<std::int64_t>(counts[2]);
     r.updates = nb::cast<std::int64_t>(counts[3]);
     r.to_keep = nb::cast<std::int64_t>(counts[4]);
-    assign(r.predictions, state[9]);
-    assign(r.mistake_rounds, state[10]);
-    const auto kept = nb::cast<nb::tuple>(state[11]);
+    assign(r.predictions, state[bias_end + 1]);
+    assign(r.mistake_rounds, state[bias_end + 2]);
+    const auto kept = nb::cast<nb::tuple>(state[bias_end + 3]);
     assign(r.kept_round, kept[0]);
     assign(r.kept_label, kept[1]);
     assign(r.kept_mistaken, kept[2]);
@@ -210,7 +223,7 @@ class LockedEngine {
     r.kept_end.erase(r.kept_end.begin());
     assign(r.kept_index, kept[4]);
     assign(r.kept_value, kept[5]);
-    r.keeping = nb::cast<bool>(state[12]);
+    r.keeping = nb::cast<bool>(state[bias_end + 4]);
   }
 
  private:

@@ -14,9 +14,9 @@ import pytest
 from files import call
 
 from mistakebound._support.signals import uninterrupted
-from mistakebound.cli.compare import VARIANTS, Contender
-from mistakebound.cli.making import LEARNERS
+from mistakebound.cli.options import LEARNERS
 from mistakebound.data.reader import StreamReader
+from mistakebound.runs.comparison import VARIANTS, Contender
 
 
 @pytest.fixture
@@ -127,9 +127,9 @@ def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytes
     """However early it comes: all learners are ranked by the same rounds."""
     learn = Contender.learn
 
-    def interrupted(self: Contender, part: Any) -> None:
-        learn(self, part)
-        if "pnorm" in self.name and self.curve.rounds > 100:
+    def interrupted(self: Contender, *rows: Any) -> None:
+        learn(self, *rows)
+        if "pnorm" in self.learner.ledger_.rule.id and self.curve.rounds > 100:
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Contender, "learn", interrupted)

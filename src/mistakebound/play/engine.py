@@ -87,7 +87,7 @@ class Life:
             rule.id,
             rule.parameter,
             rule.threshold,
-            bool(getattr(rule, "strict", False)),
+            rule.tie_is_negative,
             rule.update_margin,
             rule.bias,
             width is None,

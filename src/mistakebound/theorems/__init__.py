@@ -1,7 +1,7 @@
 """One small class per row of THEORY §2, by id."""
 
-from mistakebound.theorems.base import NEARLY, Theorem, Witness
-from mistakebound.theorems.evidence import Premise
+from mistakebound.theorems.base import NEARLY, Theorem
+from mistakebound.theorems.evidence import Premise, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,

@@ -1,4 +1,4 @@
-"""The way of a run through its files: where it is, and what it has read."""
+"""Where a run is in its files: pass, part and row, and what was read of each file so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import uninterrupted
-from mistakebound.cli.flags import as_flag
 from mistakebound.data.blocks import opened
 from mistakebound.data.parts import START, Place
 from mistakebound.learners.stream_loop import parts_of, steps
@@ -29,11 +28,10 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Text:
-    """What was read of one file: so many bytes of its text (unpacked), and their SHA-256 if that is kept up.
+class FileRead:
+    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if that is kept up.
 
-    Of a file of columns (Parquet, Arrow), that is the whole file as it lies there, however much of it was read: it has
-    no text.
+    A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
     """
 
     size: int | None
@@ -44,7 +42,7 @@ class Text:
     sha: Any = None
 
     def add(self, part: Part) -> None:
-        """Count what was read."""
+        """Count what was read for a part."""
         if part.in_rows:
             if not self.columns:
                 self.columns, self.bytes, self.sha = True, self.size or 0, None
@@ -54,7 +52,7 @@ class Text:
             self.sha.update(memoryview(part.chunk.text)[: part.chunk.consumed])
 
     def digest(self, file: str) -> str | None:
-        """SHA-256 of what was read, if need be by reading it again."""
+        """SHA-256 of what was read; the file is read again if it was not kept up."""
         if self.sha is None and self.size is not None:
             found = hashes(file, self.bytes)
             if not found:
@@ -64,7 +62,7 @@ class Text:
         return None if self.sha is None else str(self.sha.hexdigest())
 
 
-class Journey:
+class Position:
     """Pass by pass, part by part, row by row.
 
     Parameters
@@ -81,18 +79,19 @@ class Journey:
         self.source = source
         self.passes = passes
         self.hashing = hashing
-        self.texts: list[Text] = []
-        """Of the files as far as the first pass has come; the others read the same again."""
+        self.read: list[FileRead] = []
+        """Of the files that the first pass has reached; later passes read the same again."""
         self.at: tuple[int, Place, int] = (0, START, 0)
-        """Pass, beginning of a part, and how many of its rows are learned: all in one, so that they never disagree."""
+        """Pass, beginning of a part, and how many of its rows are learned: in one tuple, so that they always agree."""
         self.report: ReadReport | None = None
-        """What was read in the present pass, or before the place where an earlier run stopped."""
+        """What was read in the present pass; before it begins, what was read before the place where it begins."""
         self.reader: StreamReader | None = None
+        """Of the present pass."""
+        self.parsed = 0
+        """Bytes of text that were parsed in the passes before, by this process."""
         self._stopped = False
-        self.bytes = 0
-        """Bytes of text that were parsed in the passes before."""
         self.replaced = False
-        """Whether a file that is followed was replaced or cut short: what it held before cannot be read again."""
+        """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
             message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
             raise ValueError(message)
@@ -105,18 +104,8 @@ class Journey:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to read. A file that is followed may always grow."""
+        """Whether nothing is left to read. A followed file may always grow."""
         return self.at[0] == self.passes
-
-    @property
-    def remarks(self) -> list[str]:
-        """What was remarked on while reading, in words of the command line."""
-        return [] if self.report is None else [remark.text(as_flag) for remark in self.report.remarks]
-
-    @property
-    def skipped(self) -> list[str]:
-        """The bad lines that were left out."""
-        return [] if self.report is None else [str(line) for line in self.report.skipped]
 
     def stop(self) -> None:
         """End a file that is followed, after the lines that are there now."""
@@ -125,19 +114,28 @@ class Journey:
             self.reader.stop()
 
     def steps(self, learner: LinearLearner, limit: Callable[[], int | None]) -> Iterator[Step[Ledger]]:
-        """Learn what is still ahead, and yield after each step; Ctrl-C waits until the next one is asked for."""
+        """Learn what is still ahead, and yield after each step of at most ``limit()`` rounds.
+
+        Signals wait until the next step is asked for, so that what is learned is also counted and written.
+        """
         begun, start, skip = self.at
         known = learner.known_for(self.source)
         for number in range(begun, self.passes):
             keep_text = self.hashing and number == 0  # a cache has it no more
             before = self.report if number == begun else None
-            self.bytes += self.report.bytes if self.report else 0
+            self.parsed += self.report.bytes if self.report else 0
             reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
             self.report, self.reader = reader.report, reader
             if self._stopped:
                 reader.stop()
-            parts = self._noted(number, skip, parts_of(learner, reader))
-            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
+            for step in steps(
+                learner,
+                reader,
+                parts=self._arriving(skip, parts_of(learner, reader)),
+                skip=skip,
+                limit=limit,
+                guard=uninterrupted,
+            ):
                 self.at = (*self.at[:2], step.last)
                 yield step
             if self.source.follow:
@@ -147,44 +145,52 @@ class Journey:
                     self._reach(len(self.source.files))
                 self.at, start, skip = (number + 1, START, 0), START, 0
 
-    def _noted(self, number: int, skip: int, parts: Iterator[Part]) -> Iterator[Part]:
-        """The parts of a pass; where each begins, and what was read for it, is noted. ``skip`` rows are learned."""
+    def _arriving(self, skip: int, parts: Iterator[Part]) -> Iterator[Part]:
+        """The parts of a pass, each counted as read; ``skip`` rows are learned already."""
         for part in parts:
             first = min(skip, part.rows)
             skip -= first
             with uninterrupted:
-                if number == 0:
+                if self.at[0] == 0:
                     self._read(part)
                 if not skip:
-                    self.at = (number, part.begin, first)
+                    self.at = (self.at[0], part.begin, first)
             yield part
         if skip and not self.source.follow:
             message = f"there are {skip} examples less than were learned"
             raise ValueError(message)
 
+    def done(self) -> int:
+        """Bytes that were read, of all passes together."""
+        return self.at[0] * (self.source.total or 0) + (self.report.done if self.report else 0)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of text that were parsed, in all passes of this process."""
+        return self.parsed + (self.report.bytes if self.report else 0)
+
     def _read(self, part: Part) -> None:
-        """Count what was read for a part."""
         self._reach(part.begin.file)
-        text = self.texts[-1]
-        if self.source.follow and part.begin.byte == 0 < text.bytes and part.begin.file == len(self.source.files) - 1:
+        read = self.read[-1]
+        if self.source.follow and part.begin.byte == 0 < read.bytes and part.begin.file == len(self.source.files) - 1:
             self.replaced = True
-            self.texts[-1] = text = self._new_text(part.file)
-        if part.in_rows and self.hashing and text.size is None:
+            self.read[-1] = read = self._unread(part.file)
+        if part.in_rows and self.hashing and read.size is None:
             message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not through a pipe"
             raise ValueError(message)
-        text.add(part)
+        read.add(part)
 
     def _reach(self, file: int) -> None:
         """All files before this one are read."""
-        while len(self.texts) <= file:
-            if self.texts:
-                self.texts[-1].whole = True
-            if len(self.texts) == len(self.source.files):
+        while len(self.read) <= file:
+            if self.read:
+                self.read[-1].whole = True
+            if len(self.read) == len(self.source.files):
                 return
-            self.texts.append(self._new_text(self.source.files[len(self.texts)]))
+            self.read.append(self._unread(self.source.files[len(self.read)]))
 
-    def _new_text(self, file: str) -> Text:
-        return Text(size_of(file), sha=sha256() if self.hashing else None)
+    def _unread(self, file: str) -> FileRead:
+        return FileRead(size_of(file), sha=sha256() if self.hashing else None)
 
 
 def sha256() -> Any:
@@ -198,8 +204,8 @@ def size_of(file: str) -> int | None:
     """Bytes of a file; None for what cannot be read a second time."""
     if file == "-":
         return None
-    told = os.stat(file)
-    return told.st_size if stat.S_ISREG(told.st_mode) else None
+    status = os.stat(file)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def hashes(file: str, *ends: int) -> list[Any]:

@@ -1,0 +1,109 @@
+"""What went wrong, as one line for a person at a shell: fields of errors become options of the command line."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mistakebound._support.text import escaped
+from mistakebound.errors import IGNORED, InputError, Option, OptionError, ResumeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FLAGS = {"checkpoint": "--save"}
+"""Options of a run that the command line calls otherwise."""
+PHRASES = {
+    "classes": "say --classes NEGATIVE,POSITIVE",
+    "label": "--label NAME or NUMBER",
+    "labels": "say --labels FILE",
+    "positive": "--positive LABEL",
+    "zero_based": "say --zero-based",
+}
+"""Options in messages, where more than the flag is said."""
+SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """What went wrong as one line and exit code 1 (2 for options); no traceback for what the user can mend."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
+        raise
+    except OSError as error:
+        known = error.filename is not None and error.strerror is not None
+        raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
+    except OptionError as error:
+        raise click.UsageError(reason_of(error)) from None
+    except (ValueError, ImportError) as error:
+        raise click.ClickException(reason_of(error)) from None
+    except MemoryError as error:
+        words = str(error).removeprefix("std::bad_alloc")
+        raise click.ClickException(words or "there is not enough memory") from None
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong. Of files, the line says where, and no round need."""
+    if isinstance(error, OptionError):
+        return escaped(re.sub(r"\{(\w+)\}", lambda found: flag(found[1]), error.template))
+    if isinstance(error, ResumeError) and error.option is not None:
+        return escaped(f"cannot resume from {error.path}: {changed(error.option, error.before, error.now)}")
+    if isinstance(error, InputError):
+        return escaped(error.text(as_flag, with_round=False))
+    return escaped(str(error))
+
+
+def as_flag(named: Option) -> str:
+    """An option that a message names, as a shell takes it.
+
+    >>> as_flag(Option("header", "header=True", True)), as_flag(Option("skip_bad", "skip_bad=3", 3))
+    ('--header', '--skip-bad 3')
+    >>> as_flag(Option("ignore", "", ["a b", "c"])), as_flag(Option("classes", "pass classes="))
+    ("--ignore 'a b' --ignore c", 'say --classes NEGATIVE,POSITIVE')
+    """
+    if named.name in PHRASES:
+        return PHRASES[named.name]
+    word = flag(named.name)
+    if isinstance(named.value, list):
+        more = " ..." if len(named.value) > IGNORED else ""
+        return " ".join(f"{word} {quote(name)}" for name in named.value[:IGNORED]) + more
+    return word if named.value is None or named.value is True else f"{word} {named.value}"
+
+
+def changed(name: str, before: Any, now: Any) -> str:
+    """What is different in a run that should be resumed."""
+    if name == "passes":
+        return f"it had --passes {before}, not {now}"
+    if name == "predictions":
+        return f"its run was {'with' if before else 'without'} --predictions to a file, so this one must be, too"
+    if name == "skip_bad":
+        return f"it skipped {before} bad lines already: --skip-bad is too low"
+    return f"its run had {option(name, before)}, this one has {option(name, now)}"
+
+
+def flag(name: str) -> str:
+    """The flag of an option.
+
+    >>> flag("zero_based"), flag("checkpoint")
+    ('--zero-based', '--save')
+    """
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def option(name: str, value: Any) -> str:
+    """An option as it is written on the command line.
+
+    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
+    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
+    """
+    word = flag(name)
+    if value is None or value is False or value in ([], ()):
+        return "--no-header" if name == "header" and value is False else f"no {word}"
+    if isinstance(value, (list, tuple)):
+        return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
+    return word if value is True else f"{word} {value}"

@@ -1,0 +1,222 @@
+"""Several learners on the same stream, in one reading of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._support.signals import uninterrupted
+from mistakebound.data.report import Remark
+from mistakebound.errors import as_stream_error
+from mistakebound.learners.linear import KINDS
+from mistakebound.learners.stream_loop import steps
+from mistakebound.runs.curve import Curve
+from mistakebound.runs.runner import certified
+from mistakebound.runs.tally import running_bound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.data.parts import Part
+    from mistakebound.data.report import BadLine
+    from mistakebound.data.source import Source
+    from mistakebound.errors import InputError
+    from mistakebound.learners.linear import LinearLearner
+
+MARGIN = 0.0003
+"""An update margin serves Balanced Winnow better on real data than the textbook's 0."""
+
+VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
+    ("Perceptron", {}),
+    ("Perceptron", {"bias": 1}),
+    ("BalancedWinnow", {"update_margin": MARGIN}),
+    ("BalancedWinnow", {"update_margin": MARGIN, "bias": 1}),
+    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.02}),
+    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.5}),
+    ("BalancedWinnow", {"update_margin": 0}),
+    ("PNormPerceptron", {"p": 4}),
+    ("PNormPerceptron", {"p": 10}),
+    ("NormalizedWinnow", {"eta": 0.1}),
+    ("Winnow", {"alpha": 2}),
+    ("Winnow", {"alpha": 1.2}),
+    ("Elimination", {}),
+)
+"""What is compared by default."""
+
+
+class Contender:
+    """One learner at work, until something comes that it cannot take."""
+
+    def __init__(self, learner: LinearLearner) -> None:
+        self.learner = learner
+        self.curve = Curve()
+        self.seconds, self.positives = 0.0, 0
+        self.error: InputError | None = None
+        """Why it cannot take this stream."""
+        self.certificate: Certificate | None = None
+
+    @property
+    def bound(self) -> float | None:
+        """What a theorem allows: by the certificate, or as far as it is known without a search."""
+        if self.certificate is not None:
+            return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
+        ledger, known = self.learner.ledger_, running_bound(self.learner, None)
+        return None if known is None else known(ledger, ledger.false_negatives)
+
+    @property
+    def majority(self) -> tuple[Any, int]:
+        """The more frequent label, and how many mistakes it would be to predict it always."""
+        negative, positive = self.learner.ledger_.classes
+        negatives = self.curve.rounds - self.positives
+        return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
+
+    def learn(self, part: Part, first: int, last: int | None) -> None:
+        """Predict, then learn, rows of a part."""
+        if self.error is not None:
+            return
+        start = time.perf_counter()
+        try:
+            ledger, self.error = self.learner.run_part(part, first, last)
+            self.curve.add(ledger)
+            self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
+        except ValueError as error:
+            self.error = as_stream_error(error, None)
+        self.seconds += time.perf_counter() - start
+
+
+class Rows(NamedTuple):
+    """How many rows all have seen."""
+
+    rounds: int
+
+
+class Contenders:
+    """Several learners on one reading; each goes on until something comes that it cannot take.
+
+    Parameters
+    ----------
+    each : list of Contender
+        Made from the first part that has rows if it is empty.
+    make : callable
+        Makes learners from that part.
+    labels_settled : bool
+        Whether both labels are known.
+    """
+
+    def __init__(
+        self, each: list[Contender], make: Callable[[Part], list[LinearLearner]], *, labels_settled: bool
+    ) -> None:
+        self.each, self._make, self.labels_settled = each, make, labels_settled
+
+    def run_part(
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,  # noqa: ARG002
+    ) -> tuple[Rows, InputError | None]:
+        """Let all learn rows of a part; return how many, and what is wrong with the stream after them."""
+        if part.rows and not self.each:
+            self.each.extend(map(Contender, self._make(part)))
+        for each in self.each:
+            each.learn(part._replace(error=None), first, last)
+        errors = [each.error for each in self.each]
+        everywhere = errors[0] if errors and all(errors) else None  # then the stream is to blame
+        return Rows((part.rows if last is None else min(last, part.rows)) - first), part.error or everywhere
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What each learner did.
+
+    Attributes
+    ----------
+    ranked : tuple of Contender
+        Those that could take the whole stream, fewest mistakes first.
+    refused : tuple of Contender
+        The others, each with its error.
+    seconds : float
+        For reading and learning.
+    bytes : int
+        Read.
+    skipped : tuple of BadLine
+        Bad lines that were skipped.
+    remarks : tuple of Remark
+        What should be known of the files and the certificates.
+    stopped : Exception, KeyboardInterrupt or None
+        What ended the comparison before the end of the files.
+    """
+
+    ranked: tuple[Contender, ...]
+    refused: tuple[Contender, ...]
+    seconds: float
+    bytes: int
+    skipped: tuple[BadLine, ...]
+    remarks: tuple[Remark, ...]
+    stopped: ValueError | KeyboardInterrupt | None
+
+
+def compare(
+    source: Source,
+    learners: Sequence[LinearLearner] | None = None,
+    *,
+    classes: Sequence[Any] | None = None,
+    certify: bool = False,
+) -> Comparison:
+    """Let several learners predict and learn the same examples, which are read once, and rank them by mistakes.
+
+    Parameters
+    ----------
+    source : Source
+        The files.
+    learners : sequence of LinearLearner
+        Fresh learners. By default one of each kind and more, with Winnow's threshold set to four times the most
+        features of the first hundred examples.
+    classes : sequence of two labels
+        (negative, positive) of the default learners; otherwise the greater label is the positive one.
+    certify : bool
+        Whether to certify each learner.
+    """
+    start = time.perf_counter()
+    contenders = [] if learners is None else [Contender(each) for each in learners]
+    make = partial(default_learners, classes=classes, keep=certify)
+    reader, stopped = source.open(warn=False), None
+    try:
+        together = Contenders(contenders, make, labels_settled=classes is not None)
+        for _ in steps(together, reader, guard=uninterrupted):  # all have seen the same rounds, also after Ctrl-C
+            pass
+    except (KeyboardInterrupt, ValueError) as reason:
+        stopped = reason
+    seconds = time.perf_counter() - start
+    taken = [each for each in contenders if each.error is None]
+    ranked = sorted(taken, key=lambda each: each.curve.mistakes)
+    report = reader.report
+    remarks = dict.fromkeys(report.remarks)
+    for each in ranked if certify else ():
+        each.certificate, why = certified(each.learner, source)
+        if why:
+            remarks[Remark("certificate", (why,))] = None
+    refused = tuple(each for each in contenders if each.error is not None)
+    return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
+
+
+def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[LinearLearner]:
+    """The ``VARIANTS``; their mistaken examples are kept if they are to be certified."""
+    made = []
+    for kind, parameters in VARIANTS:
+        own = {"threshold": threshold(part)} if kind == "Winnow" else {}
+        kept = {} if keep else {"keep_bytes": 0}
+        make: Any = KINDS[kind]
+        made.append(make(classes=classes, **parameters, **own, **kept))
+    return made
+
+
+def threshold(part: Part) -> float:
+    """Winnow's threshold for a vocabulary that grows: 4σ, with at most σ features active at once."""
+    ends = part.chunk.indptr[:101].tolist()
+    return 4.0 * max(1.0, *(float(end - begin) for begin, end in pairwise([0, *ends])))
