@@ -322,18 +322,8 @@ class ResumeError(ModelError):
         self.option, self.before, self.now = option, before, now
 
 
-class OptionError(ValueError):
-    """An option cannot be used, or not together with another one.
-
-    Attributes
-    ----------
-    template : str
-        The reason, with the name of each option in braces.
-    """
-
-    def __init__(self, template: str) -> None:
-        super().__init__(template.replace("{", "").replace("}", ""))
-        self.template = template
+class OptionError(InputError):
+    """An option cannot be used, or not together with another one."""
 
 
 LISTED = 20

@@ -188,8 +188,9 @@ def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Follow
     following.looks_once()
     following.end()
     assert following.rounds == 2
-    remarks = [str(each) for each in following.reader.report.remarks]
-    assert remarks == [f"{file}: the last line has no newline yet, and was not learned"]
+    assert [str(each) for each in following.reader.report.remarks] == [
+        f"{file}: the last line has no newline yet, and was not learned"
+    ]
 
 
 def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow: Callable[..., Following]) -> None:
@@ -356,7 +357,8 @@ def after_signals(code: str) -> subprocess.CompletedProcess[str]:
     before = (
         "import signal, sys, mistakebound as mb\n"
         "from mistakebound._support import signals as interrupt\n"
-        "number, source = int(sys.argv[1]), mb.Source('absent', follow=True).open()\n"
+        "from mistakebound.runs.position import Position\n"
+        "number, position = int(sys.argv[1]), Position(mb.Source('absent', follow=True), 1, hashing=False)\n"
     )
     command = [sys.executable, "-c", before + code]
     return subprocess.run([*command, str(int(signal.SIGINT))], capture_output=True, text=True, check=False)
@@ -368,7 +370,7 @@ def test_a_signal_that_comes_twice_at_once_ends_following_once() -> None:
     done = after_signals("""
 interrupt.ECHO = 1e9
 interrupt.uninterrupted.listen()
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
     signal.raise_signal(number)
     print("saves")
@@ -382,7 +384,7 @@ print("sums up")
 def test_a_signal_that_comes_again_later_kills() -> None:
     done = after_signals("""
 interrupt.ECHO = 0.0
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
     print("ends", flush=True)
     signal.raise_signal(number)
@@ -396,8 +398,8 @@ def test_a_signal_that_is_to_be_ignored_does_not_end_following() -> None:
     """BUG: a background job of a shell, for which SIGINT is ignored, was ended by it."""
     done = after_signals("""
 signal.signal(number, signal.SIG_IGN)
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
-    print(source._stop.is_set(), signal.getsignal(number).name)
+    print(position._stopped, signal.getsignal(number).name)
 """)
     assert (done.returncode, done.stdout.split()) == (0, ["False", "SIG_IGN"]), done.stderr

@@ -68,7 +68,7 @@ def compare(
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))
     if found.stopped:
-        raise click.ClickException(reason_of(found.stopped))
+        raise click.ClickException(stopped_by(found.stopped))
 
 
 def name_of(contender: Contender) -> str:

@@ -335,6 +335,11 @@ class Learner:
     # ------------------------------------------------------------------ what is known
 
     @property
+    def has_learned(self) -> bool:
+        """Whether it has learned from anything."""
+        return self._life is not None and self._life.counts.rounds > 0
+
+    @property
     def ledger_(self) -> Ledger:
         """What happened in the learner's whole life."""
         return self._begun().ledger(self._the_labels().pair)

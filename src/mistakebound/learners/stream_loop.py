@@ -63,7 +63,7 @@ def steps(
     *,
     parts: Iterable[Part] | None = None,
     skip: int = 0,
-    limit: Callable[[], int | None] = lambda: None,
+    limit: Callable[[], int | None] | None = None,
     guard: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it has no state
 ) -> Iterator[Step[Learned_co]]:
     """Learn the parts that a reader yields, and yield what was learned after each step.
@@ -80,7 +80,7 @@ def steps(
         The parts of the reader, if the caller needs to see each of them first; otherwise ``parts_of``.
     skip : int
         How many rows are learned already, and only read.
-    limit : callable
+    limit : callable, optional
         How many rows the next step may learn; None for all of its part.
     guard : context manager
         Entered for each step, until the caller asks for the next: learning and what the caller does about it are one.
@@ -101,7 +101,7 @@ def steps(
         own = None if y is None else y[part.begin.rows :][: part.rows]
         while True:
             with guard:
-                most = limit()
+                most = None if limit is None else limit()
                 ledger, error = learner.run_part(part, first, None if most is None else first + most, own)
                 begin, first = first, first + ledger.rounds
                 rounds += ledger.rounds

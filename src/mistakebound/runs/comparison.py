@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,7 @@ from mistakebound.runs.runner import certified
 from mistakebound.runs.tally import running_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
@@ -63,13 +63,13 @@ class Contender:
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
 
-    def learn(self, part: Part, first: int, last: int | None) -> None:
+    def learn(self, part: Part, first: int, last: int, y: AnyArray | None) -> None:
         """Predict, then learn, rows of a part."""
         if self.error is not None:
             return
         start = time.perf_counter()
         try:
-            ledger, self.error = self.learner.run_part(part, first, last)
+            ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
             self.curve.add(ledger)
             self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
         except ValueError as error:
@@ -84,38 +84,40 @@ class Rows(NamedTuple):
 
 
 class Contenders:
-    """Several learners on one reading; each goes on until something comes that it cannot take.
+    """All learners on one reading, as one: each goes on until something comes that it cannot take.
 
     Parameters
     ----------
-    each : list of Contender
-        Made from the first part that has rows if it is empty.
-    make : callable
-        Makes learners from that part.
-    labels_settled : bool
-        Whether both labels are known.
+    learners : sequence of LinearLearner or None
+        None: the ``VARIANTS``, made when the first rows are there.
+    classes : sequence of two labels or None
+        Of the variants.
+    keep : bool
+        Whether the variants keep their mistaken examples, to be certified.
     """
 
-    def __init__(
-        self, each: list[Contender], make: Callable[[Part], list[LinearLearner]], *, labels_settled: bool
-    ) -> None:
-        self.each, self._make, self.labels_settled = each, make, labels_settled
+    def __init__(self, learners: Sequence[LinearLearner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
+        self.each = [] if learners is None else [Contender(each) for each in learners]
+        self.classes, self.keep = classes, keep
+
+    @property
+    def labels_settled(self) -> bool:
+        """Whether both labels are known."""
+        return self.classes is not None
 
     def run_part(
-        self,
-        part: Part,
-        first: int = 0,
-        last: int | None = None,
-        y: AnyArray | None = None,  # noqa: ARG002
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Rows, InputError | None]:
-        """Let all learn rows of a part; return how many, and what is wrong with the stream after them."""
+        """Let all learn the rows of a part; return how many, and what is wrong with the stream."""
         if part.rows and not self.each:
-            self.each.extend(map(Contender, self._make(part)))
+            self.each = [Contender(each) for each in default_learners(part, self.classes, keep=self.keep)]
+        rows = part.rows if last is None else min(last, part.rows)
         for each in self.each:
-            each.learn(part._replace(error=None), first, last)
-        errors = [each.error for each in self.each]
-        everywhere = errors[0] if errors and all(errors) else None  # then the stream is to blame
-        return Rows((part.rows if last is None else min(last, part.rows)) - first), part.error or everywhere
+            each.learn(part, first, rows, y)
+        error = part.error
+        if error is None and self.each and all(each.error for each in self.each):  # then the stream is to blame
+            error = self.each[0].error
+        return Rows(rows - first), error
 
 
 @dataclass(frozen=True)
@@ -132,10 +134,8 @@ class Comparison:
         For reading and learning.
     bytes : int
         Read.
-    skipped : tuple of BadLine
-        Bad lines that were skipped.
-    remarks : tuple of Remark
-        What should be known of the files and the certificates.
+    skipped, remarks : tuple
+        Bad lines that were skipped, and what should be known of the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         What ended the comparison before the end of the files.
     """
@@ -171,17 +171,16 @@ def compare(
         Whether to certify each learner.
     """
     start = time.perf_counter()
-    contenders = [] if learners is None else [Contender(each) for each in learners]
-    make = partial(default_learners, classes=classes, keep=certify)
+    all_of_them = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
     try:
-        together = Contenders(contenders, make, labels_settled=classes is not None)
-        for _ in steps(together, reader, guard=uninterrupted):  # all have seen the same rounds, also after Ctrl-C
-            pass
+        with nullcontext() if uninterrupted.asked else uninterrupted.listening():
+            for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
+                pass
     except (KeyboardInterrupt, ValueError) as reason:
         stopped = reason
     seconds = time.perf_counter() - start
-    taken = [each for each in contenders if each.error is None]
+    taken = [each for each in all_of_them.each if each.error is None]
     ranked = sorted(taken, key=lambda each: each.curve.mistakes)
     report = reader.report
     remarks = dict.fromkeys(report.remarks)
@@ -189,7 +188,7 @@ def compare(
         each.certificate, why = certified(each.learner, source)
         if why:
             remarks[Remark("certificate", (why,))] = None
-    refused = tuple(each for each in contenders if each.error is not None)
+    refused = tuple(each for each in all_of_them.each if each.error is not None)
     return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
 
 

@@ -59,11 +59,9 @@ class PredictionsFile:
 
 
 @contextmanager
-def predictions_file(to: str | PathLike[str] | IO[str] | None, at: int = 0) -> Iterator[PredictionsFile | None]:
-    """A file to write predictions to, if one is wanted; it goes on after byte ``at`` of what it holds already."""
-    if to is None:
-        yield None
-    elif not isinstance(to, str | os.PathLike):
+def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator[PredictionsFile]:
+    """A file to write predictions to; it goes on after byte ``at`` of what it holds already."""
+    if not isinstance(to, str | os.PathLike):
         yield PredictionsFile(to, named=False)
     elif at:
         with open(to, "r+", encoding="utf-8") as file:

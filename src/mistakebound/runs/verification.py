@@ -17,7 +17,7 @@ from mistakebound.certificates import portable
 from mistakebound.certificates.certificate import Certificate
 from mistakebound.data.blocks import opened
 from mistakebound.data.source import Source
-from mistakebound.errors import CertificateError, ModelError, OptionError
+from mistakebound.errors import CertificateError, ModelError, Option, OptionError
 from mistakebound.learners.linear import KINDS, load
 from mistakebound.models.model_file import construct, fingerprint
 from mistakebound.runs.position import hashes, size_of
@@ -255,7 +255,8 @@ class Checker:
         if expected is None and self.labels is None:
             return
         if expected is None or self.labels is None:
-            raise OptionError("there were no {labels}" if expected is None else "give the file of labels too: {labels}")
+            reason = "there were no " if expected is None else "give the file of labels too: "
+            raise OptionError(reason, Option("labels", "labels"))
         self.compare("labels", expected, hashes(self.labels)[0].hexdigest())
 
     def source(self, files: list[str]) -> Source:
