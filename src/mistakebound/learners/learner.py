@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import Labels, as_labels
 from mistakebound.data.reader import StreamReader
-from mistakebound.data.source import Stream
+from mistakebound.data.source import Source, Stream
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
@@ -206,16 +206,16 @@ class Learner:
         ``y`` are the labels of its rows, if they are not those of the file.
         """
         last = part.rows if last is None else min(last, part.rows)
-        life = self._start_with(part.chunk)
         labels = self._the_labels().copy()
         known = (
             labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
         )
-        codes = bytes(known)
+        codes, pair = bytes(known), labels.pair
+        life = self._start_with(part.chunk)
         played = life.play_part(part, codes, first)
         if played.row > 0:
             self._labels, self._reading = labels, part.reading
-        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        ledger = life.ledger(pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
             label = part.label(row) if y is None else y[row]
@@ -363,6 +363,8 @@ class Learner:
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """X as a stream: if it is one, or is a frame and the learner reads columns as those of its files."""
+        if isinstance(X, Source):
+            return X
         refuse_path(X)
         if is_frame(X):
             if not self._reads_columns():
@@ -410,11 +412,12 @@ class Learner:
 
     def _start_with(self, chunk: Chunk) -> Life:
         """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None and not chunk.named:
+        if self._life is None:
             with _STARTING:
-                self._life = self._life or self._new_life(None, growing=True)
-        known = None if self._life is None else self._life.width
-        return self._start(None if chunk.named else known or 0)
+                self._life = self._life or self._new_life(None, growing=not chunk.named)
+        life = self._life
+        life.require(None if chunk.named else life.width or 0, type(self).__name__)
+        return life
 
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
