@@ -342,7 +342,8 @@ class Learner:
     @property
     def ledger_(self) -> Ledger:
         """What happened in the learner's whole life."""
-        return self._begun().ledger(self._the_labels().pair)
+        labels = self._the_labels()
+        return self._begun().ledger((labels.negative, labels.positive))
 
     @property
     def weights_(self) -> FloatArray | dict[str, float]:

@@ -101,7 +101,8 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         of several passes has learned it as often.
     """
     ledger = learner.ledger_
-    if ledger.rounds == 0:
+    rounds = ledger.rounds
+    if rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
     labels = learner._the_labels()  # noqa: SLF001 - the same kind of object
@@ -112,16 +113,16 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         stream = learner.stream_of(X)
         if isinstance(stream, Source):
             known = None if replica.known_reading() is None else learner.known_for(stream)
-            replay_files(replica, partial(once_more(stream, known).open, known), ledger.rounds, recorder)
+            replay_files(replica, partial(once_more(stream, known).open, known), rounds, recorder)
         elif stream is not None and y is None:  # a frame with its own labels
-            replay_files(replica, partial(replica.open_stream, stream), ledger.rounds, recorder)
+            replay_files(replica, partial(replica.open_stream, stream), rounds, recorder)
         else:
-            _replay_rows(replica, recorder, X, y, ledger.rounds)
+            _replay_rows(replica, recorder, X, y, rounds)
     except StreamError as error:
         message = f"{OTHER}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
-        message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
+        message = f"{OTHER}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return Evidence.of(ledger, recorder.ledger_)
 
@@ -129,9 +130,9 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
 def once_more(source: Source, known: Reading | None) -> Source:
     """The same files as they are now, without a cache that this reading would make or replace."""
     keeps = source.cache is None or (known is None and os.path.isfile(source.cache))
-    return (
-        source if keeps and not source.follow else replace(source, follow=False, cache=source.cache if keeps else None)
-    )
+    if keeps and not source.follow:
+        return source
+    return replace(source, follow=False, cache=source.cache if keeps else None)
 
 
 def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:
