@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import Labels, as_labels
-from mistakebound.data.reader import StreamReader
-from mistakebound.data.source import Source, Stream
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.source import Stream
     from mistakebound.errors import InputError
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
@@ -181,6 +181,8 @@ class Learner:
 
         The options are those of ``Source.open``. A reader is returned as it is.
         """
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415 - here and below, only files need it
+
         if isinstance(stream, StreamReader):
             return stream
         known = self.known_for(stream)
@@ -364,6 +366,9 @@ class Learner:
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """X as a stream: if it is one, or is a frame and the learner reads columns as those of its files."""
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+        from mistakebound.data.source import Source, Stream  # noqa: PLC0415
+
         if isinstance(X, Source):
             return X
         refuse_path(X)
@@ -458,6 +463,8 @@ def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
 
 def own_labels(stream: Stream | StreamReader, y: Any) -> AnyArray | None:
     """The labels for a stream that does not have its own; None for files, which have them."""
+    from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+
     if y is None or isinstance(stream, StreamReader) or stream.rows is None:
         return None
     return labels_of_rows(y, stream.rows)
