@@ -116,6 +116,33 @@ class LockedEngine {
     return positive;
   }
 
+  // The outcome of a prediction that was made before (see Served): of a named example, and of a matrix of one row.
+  bool tell_named(nb::handle x, int label, bool positive, bool near, std::int64_t updates) {
+    const Borrowed example(*this, x);
+    const auto lock = lock_.take([&] { example->own_names(); });
+    const Engine::Late late(engine_, {positive, near, updates});
+    std::size_t at = 0;
+    const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
+    if (fault != Fault::none) blame(fault, *example, at);
+    return positive;
+  }
+  nb::tuple tell_csr(const Array<std::int64_t>& indptr, const Array<std::int64_t>& index, const Array<double>& value, int label,
+                     bool positive, bool near, std::int64_t updates) {
+    const auto row = csr(indptr, index, value);
+    if (row.rows != 1) throw nb::value_error("an outcome is that of one row");
+    const auto y = static_cast<std::int8_t>(label);
+    std::uint8_t prediction = 0;
+    return play_locked([&] {
+      const Engine::Late late(engine_, {positive, near, updates});
+      return engine_.play(row, &y, &prediction);
+    });
+  }
+  // The kept rounds whose prediction had not seen all updates before it, and how many it had not seen.
+  nb::tuple late() {
+    const auto lock = lock_.take();
+    return late_now();
+  }
+
   // (score, positive), without learning.
   nb::tuple score_named(nb::handle x) {
     const Borrowed example(*this, x);
@@ -181,7 +208,8 @@ class LockedEngine {
                                               s.named, s.width, r.limit_bytes, s.growing);
     return nb::make_tuple(settings, it.names, to_numpy(it.z, 0, it.z.size()), it.bias_z, it.factor, it.total.sum, it.total.rest,
                           it.peak, counts_now(), to_numpy(r.predictions, 0, r.predictions.size()),
-                          to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()), r.keeping);
+                          to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()), r.keeping,
+                          late_now());
   }
 
   void restore(nb::tuple state) {
@@ -211,12 +239,20 @@ class LockedEngine {
     assign(r.kept_index, kept[4]);
     assign(r.kept_value, kept[5]);
     r.keeping = nb::cast<bool>(state[12]);
+    const auto late = nb::cast<nb::tuple>(state[13]);
+    assign(r.late_round, late[0]);
+    assign(r.late_delay, late[1]);
   }
 
  private:
   nb::tuple counts_now() const {
     const Record& r = engine_.record();
     return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  }
+
+  nb::tuple late_now() const {
+    const Record& r = engine_.record();
+    return nb::make_tuple(to_numpy(r.late_round, 0, r.late_round.size()), to_numpy(r.late_delay, 0, r.late_delay.size()));
   }
 
   nb::tuple kept_now(std::size_t first, std::size_t last) const {
@@ -328,6 +364,10 @@ void bind_engine(nb::module_& m) {
   add_dense<double>(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
       .def("score_named", &LockedEngine::score_named, "x"_a)
+      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "near"_a, "updates"_a)
+      .def("tell_csr", &LockedEngine::tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a,
+           "positive"_a, "near"_a, "updates"_a)
+      .def("late", &LockedEngine::late)
       .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
       .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("unknown_rows", &LockedEngine::unknown_rows, "chunk"_a, "rows"_a)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -30,6 +31,13 @@ struct Settings {
   std::size_t width = 0;                 // positional: the number of features
   bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
   bool avx2 = cpu_has_avx2();
+};
+
+// A prediction that was made before its outcome came: what it said, whether its score was inside the update margin, and how
+// many updates it had seen.
+struct Served {
+  bool positive, near;
+  std::int64_t updates;
 };
 
 template <class Index, class Value>
@@ -60,6 +68,7 @@ class Play {
   }
 
   Record record;
+  std::optional<Served> served;  // the prediction of the rounds that come, if it was made before
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
@@ -100,9 +109,12 @@ class Play {
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
     const bool truth = label == 1;
-    positive = is_positive(raw);
+    // Without an update since then, a prediction that was made before is the one that is made now.
+    const std::int64_t delay = served ? record.updates - served->updates : 0;
+    const bool late = delay > 0;
+    positive = late ? served->positive : is_positive(raw);
     const bool mistaken = positive != truth;
-    const bool update = moves(raw, label, mistaken);
+    const bool update = late && !mistaken ? served->near : moves(raw, label, mistaken);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
@@ -110,6 +122,7 @@ class Play {
       record.make_room(x.size);
       const Row<Index, Value> settled = settle();
       record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
+      if (late) record.keep_delay(delay);
       if (update) learn(settled, label);
     }
     record.count(positive, truth, update);

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mistakebound.bounds.delayed import delayed, delayed_balanced_winnow, delayed_pnorm, delayed_winnow
 from mistakebound.bounds.mistakes import (
     balanced_winnow,
     elimination,
@@ -63,6 +64,10 @@ BOUNDS: dict[str, Callable[..., float]] = {
         winnow_panel,
         pnorm,
         elimination,
+        delayed,
+        delayed_pnorm,
+        delayed_winnow,
+        delayed_balanced_winnow,
         halving,
         weighted_majority,
         randomized_weighted_majority,
@@ -86,6 +91,10 @@ __all__ = [
     "balanced_winnow",
     "boa",
     "boa_adaptive",
+    "delayed",
+    "delayed_balanced_winnow",
+    "delayed_pnorm",
+    "delayed_winnow",
     "elimination",
     "exponentially_weighted_average",
     "fixed_share",

@@ -71,7 +71,9 @@ def certify(
     if comparator is not None:
         message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
         raise ValueError(message)
-    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight]
+    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
+    if evidence.ledger.late:
+        candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
     if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
         return _smallest(agnostic) or agnostic[0]
@@ -169,6 +171,9 @@ def _with_theorem(
     """Check one theorem with one comparator: as given, or found by a search."""
     ledger = evidence.ledger
     premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
+    if ledger.late and not theorem.delayed:
+        stale = f"{ledger.late} predictions had not seen all updates before them"
+        premises.append(Premise("no outcome came late", False, stale))
 
     def certificate(bound: float = math.inf, witness: Witness | None = None) -> Certificate:
         return _certificate(evidence, theorem, premises, bound, witness, hindsight=hindsight)

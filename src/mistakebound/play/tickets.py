@@ -52,9 +52,6 @@ class Tickets:
         self._whose = ""  # tells them apart from those of other learners, and of copies made before anything was asked
         self._waiting: set[str] = set()
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, asked: Asked) -> Asked:
         """Let it wait."""
         self._whose = self._whose or os.urandom(8).hex()
@@ -80,6 +77,11 @@ class Tickets:
         """Forget it: its outcome was told."""
         if asked.key is not None:
             self._waiting.discard(asked.key[1])
+
+    def reopen(self, asked: Asked) -> None:
+        """Let it wait again: its outcome was refused."""
+        if asked.key is not None:
+            self._waiting.add(asked.key[1])
 
     def to_json(self) -> dict[str, Any] | None:
         """The keys that wait, for a model file; None if nothing was ever asked."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from mistakebound.play.inputs import Csr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.play.ledger import Kept, Ledger
     from mistakebound.rules import Rule
 
@@ -41,6 +42,18 @@ class Step:
     mistaken: bool
     first_seen: int
     """How many of the active features were in no earlier update."""
+    older: FloatArray | None = None
+    """The z that the prediction was made with, if it was an older one."""
+
+    @property
+    def z_seen(self) -> FloatArray:
+        """The z that the prediction was made with."""
+        return self.z if self.older is None else self.older
+
+    @property
+    def power(self) -> float:
+        """The p of the norm that the rule is measured in."""
+        return self.rule.parameter if self.rule.id == "pnorm" else 2.0
 
 
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
@@ -212,7 +225,9 @@ class Evidence:
         """
         kept = self.ledger.kept
         life = Life(self.rule, None if self.ledger.named else self.ledger.n, 0, Reduction())
-        if self.ledger.named:
+        if self.ledger.late:
+            wrong = self._replay_late(life)
+        elif self.ledger.named:
             wrong = [
                 life.learn_named(self._example(t), int(kept.labels[t])) != (kept.labels[t] > 0)
                 for t in range(len(kept))
@@ -220,7 +235,7 @@ class Evidence:
         else:
             rows = Csr(kept.indptr, kept.index, kept.value, self.ledger.n)
             played = life.play(rows, kept.labels)
-            wrong = [] if played.fault else played.positive != (kept.labels > 0)
+            wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
         counts = life.counts
         return bool(
             len(wrong) == len(kept)
@@ -228,6 +243,44 @@ class Evidence:
             and counts.updates == self.ledger.updates
             and int(kept.mistaken.sum()) == self.ledger.mistakes
         )
+
+    def _replay_late(self, life: Life) -> list[bool]:
+        """Whether each kept round is a mistake, if its prediction is made as many updates earlier as it was."""
+        kept, waiting = self.ledger.kept, deque(np.argsort(self._asked_at, kind="stable").tolist())
+        served: dict[int, Any] = {}
+        wrong: list[bool] = []
+        for t in range(len(kept)):
+            while waiting and self._asked_at[waiting[0]] <= life.counts.updates:
+                served[waiting[0]] = life.serve(self._row(waiting[0]))
+                waiting.popleft()
+            if t not in served:
+                break  # a delay that cannot be
+            life.tell(served[t], int(kept.labels[t]))
+            wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
+        return wrong
+
+    def _row(self, t: int) -> Any:
+        kept = self.ledger.kept
+        if self.ledger.named:
+            return self._example(t)
+        own = slice(kept.indptr[t], kept.indptr[t + 1])
+        return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], self.ledger.n)
+
+    @cached_property
+    def _moves(self) -> BoolArray:
+        """Whether each kept round changed the weights."""
+        return np.asarray([self.rule.id != "elimination" or label < 0 for label in self.ledger.kept.labels], bool)
+
+    @cached_property
+    def _asked_at(self) -> IntArray:
+        """How many updates the prediction of each kept round had seen."""
+        return np.asarray(np.cumsum(self._moves) - self._moves - self.ledger.delays, np.int64)
+
+    @cached_property
+    def mean_delay(self) -> float:
+        """τ̄: the mean number of updates between a prediction and its outcome, over the rounds that updated."""
+        delays = self.ledger.delays[self._moves]
+        return float(delays.mean()) if len(delays) else 0.0
 
     def _example(self, t: int) -> dict[str, float]:
         kept = self.ledger.kept
@@ -240,13 +293,17 @@ class Evidence:
     def steps(self) -> Iterator[Step]:
         """Every update in turn, z recomputed from the rounds themselves."""
         z = np.zeros(self.n)
+        past = [z] if self.ledger.late else []
         seen = np.zeros(self.n, bool)
         for t in range(self.X.shape[0]):
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
             moves = not (self.rule.id == "elimination" and y > 0)
             z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
-            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)))
+            older = past[self._asked_at[t]] if past else None
+            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)
+            if past and moves:
+                past.append(z_next)
             z = z_next
             seen |= x != 0
 
