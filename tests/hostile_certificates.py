@@ -20,8 +20,8 @@ from click.testing import CliRunner
 
 import mistakebound as mb
 from mistakebound.certificates.certify import recheck
+from mistakebound.certificates.portable import seal
 from mistakebound.cli import main
-from mistakebound.cli.document import seal
 from mistakebound.learners.replay import whole_stream
 from mistakebound.theorems.evidence import Evidence
 

@@ -19,6 +19,8 @@ from mistakebound.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mistakebound.rules.base import Round
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -40,46 +42,46 @@ def mutant(name: str, base: type[Rule], **methods: Callable[..., object]) -> Non
     MUTANTS.append(Mutant(f"{base.id}: {name}", type(base.__name__, (base,), methods)))
 
 
-def _always(self: Rule, y: int, score: float, normaliser: float) -> int:
-    return y
+def _always(self: Rule, now: Round) -> float:
+    return now.y
 
 
-def _wrong_sign(self: Rule, y: int, score: float, normaliser: float) -> int:
-    return -y if self.is_positive(score) != (y == 1) else 0
+def _wrong_sign(self: Rule, now: Round) -> float:
+    return -now.y if self.is_positive(now.score) != (now.y == 1) else 0
 
 
-def _adds_the_prediction(self: Rule, y: int, score: float, normaliser: float) -> int:
-    positive = self.is_positive(score)  # the slip of 16-831: ŷ·x for y·x
-    return (1 if positive else -1) if positive != (y == 1) else 0
+def _adds_the_prediction(self: Rule, now: Round) -> float:
+    positive = self.is_positive(now.score)  # the slip of 16-831: ŷ·x for y·x
+    return (1 if positive else -1) if positive != (now.y == 1) else 0
 
 
-def _twice(self: Rule, y: int, score: float, normaliser: float) -> int:
-    return 2 * y if self.is_positive(score) != (y == 1) else 0
+def _twice(self: Rule, now: Round) -> float:
+    return 2 * now.y if self.is_positive(now.score) != (now.y == 1) else 0
 
 
 def _only_when(sign: int) -> Callable[..., int]:
-    def step(self: Rule, y: int, score: float, normaliser: float) -> int:
-        return y if self.is_positive(score) != (y == 1) and y == sign else 0
+    def step(self: Rule, now: Round) -> float:
+        return now.y if self.is_positive(now.score) != (now.y == 1) and now.y == sign else 0
 
     return step
 
 
-def _harder_demotion(self: Rule, y: int, score: float, normaliser: float) -> int:
-    return (y if y > 0 else 2 * y) if self.is_positive(score) != (y == 1) else 0
+def _harder_demotion(self: Rule, now: Round) -> float:
+    return (now.y if now.y > 0 else 2 * now.y) if self.is_positive(now.score) != (now.y == 1) else 0
 
 
-def _margin_ignored(self: Rule, y: int, score: float, normaliser: float) -> int:
-    return y if self.is_positive(score) != (y == 1) else 0
+def _margin_ignored(self: Rule, now: Round) -> float:
+    return now.y if self.is_positive(now.score) != (now.y == 1) else 0
 
 
-def _margin_strict(self: Rule, y: int, score: float, normaliser: float) -> int:
-    inside = self.update_margin > 0 and y * score < self.update_margin * normaliser
-    return y if self.is_positive(score) != (y == 1) or inside else 0
+def _margin_strict(self: Rule, now: Round) -> float:
+    inside = self.update_margin > 0 and now.y * now.score < self.update_margin * now.normaliser
+    return now.y if self.is_positive(now.score) != (now.y == 1) or inside else 0
 
 
-def _margin_without_normaliser(self: Rule, y: int, score: float, normaliser: float) -> int:
-    inside = self.update_margin > 0 and y * score <= self.update_margin
-    return y if self.is_positive(score) != (y == 1) or inside else 0
+def _margin_without_normaliser(self: Rule, now: Round) -> float:
+    inside = self.update_margin > 0 and now.y * now.score <= self.update_margin
+    return now.y if self.is_positive(now.score) != (now.y == 1) or inside else 0
 
 
 def _tie_is_negative(self: Rule, score: float) -> bool:
@@ -143,6 +145,6 @@ mutant("twice the step", PNormRule, step=_twice)
 
 mutant("puts variables back", EliminationRule, step=_margin_ignored)
 mutant("needs two active variables", EliminationRule, is_positive=lambda self, score: score > 1)
-mutant("never removes", EliminationRule, step=lambda self, y, score, normaliser: 0)
-mutant("removes on positives", EliminationRule, step=lambda self, y, score, normaliser: -1 if score >= 1 else 0)
+mutant("never removes", EliminationRule, step=lambda self, now: 0)
+mutant("removes on positives", EliminationRule, step=lambda self, now: -1 if now.score >= 1 else 0)
 mutant("removes at the second time", EliminationRule, link=lambda self, z, factor: 0.0 if z < -1 else 1.0)

@@ -117,23 +117,23 @@ class LockedEngine {
   }
 
   // The outcome of a prediction that was made before (see Served): of a named example, and of a matrix of one row.
-  bool tell_named(nb::handle x, int label, bool positive, bool near, std::int64_t updates) {
+  bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates) {
     const Borrowed example(*this, x);
     const auto lock = lock_.take([&] { example->own_names(); });
-    const Engine::Late late(engine_, {positive, near, updates});
+    const Engine::Late late(engine_, {positive, score, updates});
     std::size_t at = 0;
     const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
     if (fault != Fault::none) blame(fault, *example, at);
     return positive;
   }
   nb::tuple tell_csr(const Array<std::int64_t>& indptr, const Array<std::int64_t>& index, const Array<double>& value, int label,
-                     bool positive, bool near, std::int64_t updates) {
+                     bool positive, double score, std::int64_t updates) {
     const auto row = csr(indptr, index, value);
     if (row.rows != 1) throw nb::value_error("an outcome is that of one row");
     const auto y = static_cast<std::int8_t>(label);
     std::uint8_t prediction = 0;
     return play_locked([&] {
-      const Engine::Late late(engine_, {positive, near, updates});
+      const Engine::Late late(engine_, {positive, score, updates});
       return engine_.play(row, &y, &prediction);
     });
   }
@@ -206,31 +206,44 @@ class LockedEngine {
     const Snapshot it = engine_.snapshot();
     const nb::tuple settings = nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias,
                                               s.named, s.width, r.limit_bytes, s.growing);
-    return nb::make_tuple(settings, it.names, to_numpy(it.z, 0, it.z.size()), it.bias_z, it.factor, it.total.sum, it.total.rest,
-                          it.peak, counts_now(), to_numpy(r.predictions, 0, r.predictions.size()),
-                          to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()), kept_now(0, r.kept_round.size()), r.keeping,
-                          late_now());
+    nb::list all;
+    all.append(settings);
+    all.append(it.names);
+    all.append(to_numpy(it.state, 0, it.state.size()));
+    for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
+    for (std::size_t k = 1; k < it.bias.size(); ++k) all.append(static_cast<double>(it.bias[k]));
+    all.append(counts_now());
+    all.append(to_numpy(r.predictions, 0, r.predictions.size()));
+    all.append(to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()));
+    all.append(kept_now(0, r.kept_round.size()));
+    all.append(r.keeping);
+    all.append(late_now());
+    return nb::tuple(all);
   }
 
   void restore(nb::tuple state) {
+    constexpr std::size_t first_sum = 3, sums = 5, history = 6;  // (settings, names, state, sums, more of the bias, history)
+    const std::size_t bias_end = state.size() - history;
+    if (state.size() < first_sum + sums + history) throw nb::value_error("the state is too short");
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
-    assign(it.z, state[2]);
-    it.bias_z = nb::cast<float>(state[3]);
+    assign(it.state, state[2]);
+    it.bias.push_back(nb::cast<float>(state[first_sum]));
+    for (std::size_t k = first_sum + sums; k < bias_end; ++k) it.bias.push_back(nb::cast<float>(state[k]));
     it.factor = nb::cast<double>(state[4]);
     it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
     it.peak = nb::cast<double>(state[7]);
     engine_.restore(it);
     Record& r = engine_.record();
-    const auto counts = nb::cast<nb::tuple>(state[8]);
+    const auto counts = nb::cast<nb::tuple>(state[bias_end]);
     r.rounds = nb::cast<std::int64_t>(counts[0]);
     r.false_positives = nb::cast<std::int64_t>(counts[1]);
     r.false_negatives = nb::cast<std::int64_t>(counts[2]);
     r.updates = nb::cast<std::int64_t>(counts[3]);
     r.to_keep = nb::cast<std::int64_t>(counts[4]);
-    assign(r.predictions, state[9]);
-    assign(r.mistake_rounds, state[10]);
-    const auto kept = nb::cast<nb::tuple>(state[11]);
+    assign(r.predictions, state[bias_end + 1]);
+    assign(r.mistake_rounds, state[bias_end + 2]);
+    const auto kept = nb::cast<nb::tuple>(state[bias_end + 3]);
     assign(r.kept_round, kept[0]);
     assign(r.kept_label, kept[1]);
     assign(r.kept_mistaken, kept[2]);
@@ -238,8 +251,8 @@ class LockedEngine {
     r.kept_end.erase(r.kept_end.begin());
     assign(r.kept_index, kept[4]);
     assign(r.kept_value, kept[5]);
-    r.keeping = nb::cast<bool>(state[12]);
-    const auto late = nb::cast<nb::tuple>(state[13]);
+    r.keeping = nb::cast<bool>(state[bias_end + 4]);
+    const auto late = nb::cast<nb::tuple>(state[bias_end + 5]);
     assign(r.late_round, late[0]);
     assign(r.late_delay, late[1]);
   }
@@ -364,9 +377,9 @@ void bind_engine(nb::module_& m) {
   add_dense<double>(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
       .def("score_named", &LockedEngine::score_named, "x"_a)
-      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "near"_a, "updates"_a)
+      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a)
       .def("tell_csr", &LockedEngine::tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a,
-           "positive"_a, "near"_a, "updates"_a)
+           "positive"_a, "score"_a, "updates"_a)
       .def("late", &LockedEngine::late)
       .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
       .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())

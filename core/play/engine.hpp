@@ -25,8 +25,7 @@ namespace mistakebound {
 // What the rule knows: all that predicting and learning depend on. What happened is the record's.
 struct Snapshot {
   std::vector<std::string> names;
-  std::vector<float> z;
-  float bias_z = 0;
+  std::vector<float> state, bias;  // the rule's floats of every slot, and of the constant feature
   double factor = 0;
   Total total;
   double peak = 0;
@@ -65,6 +64,10 @@ class Engine {
   const Names& names() const { return names_; }
   std::size_t slots() const {
     return visit([](const auto& play) { return play.slots(); });
+  }
+  // How many floats the rule keeps of a feature.
+  std::size_t floats() const {
+    return visit([](const auto& play) { return play.floats; });
   }
   void copy_z(float* to) const {
     visit([to](const auto& play) { play.copy_z(to); });
@@ -171,21 +174,24 @@ class Engine {
   Snapshot snapshot() const {
     Snapshot it;
     for (std::size_t id = 0; id < names_.size(); ++id) it.names.emplace_back(names_.name(id));
-    it.z.resize(slots());
+    it.state.resize(slots() * floats());
+    it.bias.resize(floats());
     visit([&](const auto& play) {
-      play.copy_z(it.z.data());
-      it.bias_z = play.bias_z();
+      play.copy_state(it.state.data());
+      play.copy_bias(it.bias.data());
       it.factor = play.factor();
       it.total = play.total();
       it.peak = play.peak();
     });
     return it;
   }
-  // Into a new engine. Throws std::invalid_argument if the total of the weights is not their sum.
+  // Into a new engine. Throws std::invalid_argument if the floats do not fit, or the total of the weights is not their sum.
   void restore(const Snapshot& it) {
+    if (it.bias.size() != floats() || it.state.size() % floats() != 0)
+      throw std::invalid_argument("the stored state does not have the rule's floats for each feature");
     for (const std::string& name : it.names) names_.insert(name);
     visit([&](auto& play) {
-      play.restore(it.z.data(), it.z.size(), it.bias_z, it.factor, it.total, it.peak);
+      play.restore(it.state.data(), it.state.size() / floats(), it.bias.data(), it.factor, it.total, it.peak);
       if (!play.total_fits()) throw std::invalid_argument("the stored total of the weights is not the sum of the weights");
     });
   }

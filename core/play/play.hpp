@@ -1,11 +1,12 @@
 // The one loop: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
 //
-// Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z, which learning moves.
+// Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z or the rule's own floats, which learning moves.
 #pragma once
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -33,10 +34,11 @@ struct Settings {
   bool avx2 = cpu_has_avx2();
 };
 
-// A prediction that was made before its outcome came: what it said, whether its score was inside the update margin, and how
-// many updates it had seen.
+// A prediction that was made before its outcome came: what it said, its score as it is reported, and how many updates it had
+// seen.
 struct Served {
-  bool positive, near;
+  bool positive;
+  double score;
   std::int64_t updates;
 };
 
@@ -55,17 +57,31 @@ struct Dense {
   std::int64_t rows, width;
 };
 
+// A rule with floats of its own (rules.hpp).
+template <class Rule>
+concept Stateful = requires { typename Rule::Slot; };
+
+template <class Rule>
+struct SlotOf {
+  using type = std::conditional_t<Rule::identity, Plain, Moving>;
+};
+template <Stateful Rule>
+struct SlotOf<Rule> {
+  using type = typename Rule::Slot;
+};
+
 template <class Rule>
 class Play {
-  using Slot = std::conditional_t<Rule::identity, Plain, Moving>;
+  using Slot = typename SlotOf<Rule>::type;
 
  public:
   Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
     const std::size_t slots = settings.named ? 1 : settings.width;
     make_slots(slots);
-    bias_w_ = weight(0);
+    bias_.w = weight(0);
     total_from_scratch();
   }
+  static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // that are kept of a feature
 
   Record record;
   std::optional<Served> served;  // the prediction of the rounds that come, if it was made before
@@ -114,7 +130,8 @@ class Play {
     const bool late = delay > 0;
     positive = late ? served->positive : is_positive(raw);
     const bool mistaken = positive != truth;
-    const bool update = late && !mistaken ? served->near : moves(raw, label, mistaken);
+    if (late) raw = served->score;
+    const bool update = moves(raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
@@ -123,7 +140,7 @@ class Play {
       const Row<Index, Value> settled = settle();
       record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
       if (late) record.keep_delay(delay);
-      if (update) learn(settled, label);
+      if (update) learn(settled, raw, label);
     }
     record.count(positive, truth, update);
     return Fault::none;
@@ -190,11 +207,15 @@ class Play {
     });
   }
 
-  // The state: z of every slot, z of the bias, the common factor and the running total. w follows from them.
+  // The state: the floats of every slot and of the constant feature, the common factor and the running total. w follows.
+  void copy_state(float* to) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i, to += floats) copy_floats(slots_.data()[i], to);
+  }
+  void copy_bias(float* to) const { copy_floats(bias_, to); }
   void copy_z(float* to) const {
     for (std::size_t i = 0; i < slots_.size(); ++i) to[i] = slots_.data()[i].sum();
   }
-  float bias_z() const { return bias_z_; }
+  float bias_z() const { return bias_.sum(); }
   double factor() const {
     if constexpr (requires { rule_.shift; })
       return rule_.shift;
@@ -206,14 +227,14 @@ class Play {
   const Total& total() const { return total_; }
   double peak() const { return peak_; }
 
-  void restore(const float* z, std::size_t slots, float bias_z, double factor, Total total, double peak) {
+  void restore(const float* state, std::size_t slots, const float* bias, double factor, Total total, double peak) {
     make_slots(slots);
     if constexpr (requires { rule_.floor; }) rule_.floor = std::exp(-factor);
     if constexpr (requires { rule_.shift; }) rule_.shift = factor;
     if constexpr (requires { rule_.scale; }) rule_.scale = factor;
     memo_.clear();
-    for (std::size_t i = 0; i < slots; ++i) slots_.data()[i].sum() = z[i];
-    bias_z_ = bias_z;
+    for (std::size_t i = 0; i < slots; ++i, state += floats) set_floats(slots_.data()[i], state);
+    set_floats(bias_, bias);
     weights_from_scratch();
     total_from_scratch();
     const double summed = total_.value();
@@ -231,9 +252,24 @@ class Play {
   void make_slots(std::size_t slots) {  // and leave the total to the caller
     const std::size_t before = slots_.size();
     slots_.resize(slots);
-    if constexpr (!Rule::identity) {
+    if constexpr (Stateful<Rule>) {
+      std::fill(slots_.data() + std::min(before, slots), slots_.data() + slots, Slot{});
+    } else if constexpr (!Rule::identity) {
       if (const float w = weight(0); w != 0) std::fill(slots_.data() + before, slots_.data() + slots, Slot{w, 0});
     }
+  }
+
+  static void copy_floats(const Slot& slot, float* to) {
+    if constexpr (Stateful<Rule>)
+      std::memcpy(to, &slot, sizeof slot);
+    else
+      *to = slot.sum();
+  }
+  static void set_floats(Slot& slot, const float* from) {
+    if constexpr (Stateful<Rule>)
+      std::memcpy(static_cast<void*>(&slot), from, sizeof slot);
+    else
+      slot.sum() = *from;
   }
 
   static constexpr std::size_t cache_bytes = std::size_t{1} << 20;  // beyond it, prefetch
@@ -252,12 +288,13 @@ class Play {
   }
 
   // Whether the round is learned.
-  bool moves(double raw, std::int8_t label, bool mistaken) const {
-    if constexpr (requires { rule_.moves(label, mistaken); }) return rule_.moves(label, mistaken);
+  bool moves(double raw, std::int8_t label, bool mistaken, [[maybe_unused]] bool is_normalised) const {
+    if constexpr (requires { rule_.moves(raw, label, mistaken); }) return rule_.moves(raw, label, mistaken);
     if (mistaken) return true;
     if (settings_.update_margin <= 0) return false;
     double limit = settings_.update_margin;
-    if constexpr (Rule::normalised) limit *= rule_.normaliser(total_.value());
+    if constexpr (Rule::normalised)
+      if (!is_normalised) limit *= rule_.normaliser(total_.value());
     return label * raw <= limit;
   }
 
@@ -285,8 +322,30 @@ class Play {
     return std::bit_cast<Bits<Value>>(v) & ~top_bit<Value>;
   }
 
+  // Σ gather over the non-zeros, in the written order.
   template <class Index, class Value>
-  void learn(const Row<Index, Value>& x, std::int8_t label) {
+  double gathered(const Row<Index, Value>& x, double raw, std::int8_t label) const {
+    Lanes lanes;
+    for (std::size_t k = 0; k < x.size; ++k)
+      lanes.lane[k % lane_count] += rule_.gather(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), raw, label);
+    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += rule_.gather(bias_, settings_.bias, raw, label);
+    return lanes.total();
+  }
+
+  template <class Index, class Value>
+  void learn(const Row<Index, Value>& x, [[maybe_unused]] double raw, std::int8_t label) {
+    if constexpr (Stateful<Rule>) {
+      const auto step = rule_.step(raw, label, gathered(x, raw, label));
+      for (std::size_t k = 0; k < x.size; ++k) rule_.apply(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), step);
+      if (settings_.bias != 0) rule_.apply(bias_, settings_.bias, step);
+    } else {
+      add(x, label);
+    }
+  }
+
+  // z += y·x, for the rules that keep z alone.
+  template <class Index, class Value>
+  void add(const Row<Index, Value>& x, std::int8_t label) {
     const double d = label;
     Slot* const slots = slots_.data();
     Lanes added, taken;  // the masses of the new weights and of the old ones
@@ -308,12 +367,11 @@ class Play {
           if (k == x.size) break;
         }
 #endif
-        Slot& slot = slots[x.index[k]];
-        move(slot.z, slot.w, d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
+        move(slots[x.index[k]], d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
       }
     }
     const std::size_t last = x.size % lane_count;
-    if (settings_.bias != 0) move(bias_z_, bias_w_, d * settings_.bias, added.lane[last], taken.lane[last]);
+    if (settings_.bias != 0) move(bias_, d * settings_.bias, added.lane[last], taken.lane[last]);
     if constexpr (Rule::normalised) {
       total_.add(added.total());
       total_.add(-taken.total());
@@ -323,11 +381,11 @@ class Play {
     }
   }
 
-  void move(float& z, float& w, double step, [[maybe_unused]] double& added, [[maybe_unused]] double& taken) {
-    if constexpr (Rule::normalised) taken += rule_.mass(w, z);
-    z = static_cast<float>(static_cast<double>(z) + step);
-    w = weight(z);
-    if constexpr (Rule::normalised) added += rule_.mass(w, z);
+  void move(Slot& slot, double by, [[maybe_unused]] double& added, [[maybe_unused]] double& taken) {
+    if constexpr (Rule::normalised) taken += rule_.mass(slot.w, slot.sum());
+    slot.sum() = static_cast<float>(static_cast<double>(slot.sum()) + by);
+    slot.w = weight(slot.sum());
+    if constexpr (Rule::normalised) added += rule_.mass(slot.w, slot.sum());
   }
 
   // The float32 weights stay far from overflow, and the running total far from rounding away (see sum.hpp).
@@ -336,7 +394,7 @@ class Play {
   void rescale() {
     if constexpr (Rule::normalised) {
       if (slots_.size() == 0 && settings_.bias == 0) return;  // no feature has come yet: there is nothing to scale
-      double top = settings_.bias != 0 ? size_of(bias_z_) : -std::numeric_limits<double>::infinity();
+      double top = settings_.bias != 0 ? size_of(bias_.sum()) : -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < slots_.size(); ++i) top = std::max(top, size_of(slots_.data()[i].z));
       rule_.rescale(top);
       memo_.clear();
@@ -349,14 +407,14 @@ class Play {
   void weights_from_scratch() {
     if constexpr (!Rule::identity)
       for (std::size_t i = 0; i < slots_.size(); ++i) slots_.data()[i].w = weight(slots_.data()[i].z);
-    bias_w_ = weight(bias_z_);
+    bias_.w = weight(bias_.sum());
   }
 
   void total_from_scratch() {
     if constexpr (Rule::normalised) {
       total_ = {};
       for (std::size_t i = 0; i < slots_.size(); ++i) add_mass(rule_.mass(slots_.data()[i].w, slots_.data()[i].z));
-      if (settings_.bias != 0) add_mass(rule_.mass(bias_w_, bias_z_));
+      if (settings_.bias != 0) add_mass(rule_.mass(bias_.w, bias_.sum()));
       peak_ = total_.value();
     }
   }
@@ -388,7 +446,7 @@ class Play {
       w[k].w = i < settings_.width ? weigh(slots_.data()[i].sum(), slots_.data()[i].w) : weigh(0, weight(0));
       place[k] = static_cast<Index>(k);
     }
-    const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_z_, bias_w_)) * settings_.bias : 0.0;
+    const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_.sum(), bias_.w)) * settings_.bias : 0.0;
     const Row<Index, Value> row{place.data(), x.value, x.size};
     dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias, raw);
     reported = normalised(raw);
@@ -415,7 +473,7 @@ class Play {
     return {batch.rows};
   }
 
-  double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_w_) * settings_.bias : 0.0; }
+  double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_.w) * settings_.bias : 0.0; }
 
   template <class Index, class Value>
   bool dot(const Row<Index, Value>& x, double extra, double& raw) const {
@@ -525,7 +583,7 @@ class Play {
   Rule rule_;
   Settings settings_;
   Table<Slot> slots_;
-  float bias_z_ = 0, bias_w_ = 0;
+  Slot bias_{};
   Total total_;
   double peak_ = 0;
   bool total_fits_ = true;

@@ -5,8 +5,16 @@
 //   mass(w, z)     its share of the normaliser (only where `normalised`)
 //   normaliser(t)  what link(z)·x is divided by, from the total mass t
 //   rescale(top)   choose the common factor anew, so that the largest weight is 1; top = largest z (or |z|)
-//   moves(y, mistaken)   whether a round is learned; without it, a mistaken one and one inside the update margin are
+//   moves(score, y, mistaken)   whether a round is learned; without it: if mistaken, or inside the update margin
+//
+// Such a rule keeps one float, z, and adds y·x to it. A rule with more of them declares
+//
+//   Slot                        its floats, the weight first, with the values of a feature that was never learned
+//   gather(slot, x, score, y)   term of a non-zero in the second sum that step needs
+//   step(score, y, gathered)    what apply needs, once a round
+//   apply(slot, x, step)        moves the floats of a non-zero
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -36,7 +44,7 @@ struct Elimination {
   static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
   explicit Elimination(double /*parameter*/) {}
   double link(double z) const { return z < 0 ? 0.0 : 1.0; }
-  static bool moves(int y, bool mistaken) { return mistaken && y < 0; }  // no variable ever comes back
+  static bool moves(double, int y, bool mistaken) { return mistaken && y < 0; }  // no variable ever comes back
 };
 
 // e^{eta z - shift}; at eta = infinity its limit, uniform over the leaders: shift is then the largest z.
@@ -125,9 +133,35 @@ struct PNorm {
   void rescale(double top) { scale = top > 0 ? top : 1; }
 };
 
+// Diagonal AROW: a weight and its variance sigma per feature. Variances are kept above 0, and weights finite, in float32.
+struct Arow {
+  static constexpr std::string_view id = "arow";
+  static constexpr bool identity = true, normalised = false, binary = false, top_is_absolute = true;
+  static constexpr double largest = 1e30, smallest = 1e-30;
+  struct Slot {
+    float w = 0, sigma = 1;
+    float& sum() { return w; }
+    float sum() const { return w; }
+  };
+  struct Step {
+    double tau, confidence;
+  };
+  explicit Arow(double its_r) : r(its_r) {}
+  double r;
+  double link(double z) const { return z; }
+  static bool moves(double score, int y, bool) { return y * score < 1; }
+  static double gather(const Slot& slot, double x, double, int) { return static_cast<double>(slot.sigma) * x * x; }
+  Step step(double score, int y, double gathered) const { return {y * (1 - y * score) / (gathered + r), gathered}; }
+  void apply(Slot& slot, double x, const Step& step) const {
+    const double sigma = slot.sigma, rest = std::max(step.confidence - sigma * x * x, 0.0) + r;
+    slot.w = static_cast<float>(std::clamp(static_cast<double>(slot.w) + step.tau * sigma * x, -largest, largest));
+    slot.sigma = static_cast<float>(std::max(sigma * (rest / (step.confidence + r)), smallest));
+  }
+};
+
 template <class... Rule>
 struct RuleList {};
 // Every rule, once: engines are made from this list by a rule's id.
-using Rules = RuleList<Perceptron, Winnow, NormalizedWinnow, BalancedWinnow, PNorm, Elimination>;
+using Rules = RuleList<Perceptron, Winnow, NormalizedWinnow, BalancedWinnow, PNorm, Elimination, Arow>;
 
 }  // namespace mistakebound

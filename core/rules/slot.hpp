@@ -1,4 +1,5 @@
 // What a rule keeps of a feature: z, the float32 sum of updates, and w = float32(link(z)), which is all that predicting reads.
+// A rule with more floats has a struct of its own (Rule::Slot), all of float32, with w first.
 #pragma once
 
 namespace mistakebound {

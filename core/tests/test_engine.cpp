@@ -218,7 +218,7 @@ void late_outcomes() {
   const std::int8_t no = -1;
   std::uint8_t prediction = 0;
   for (int k = 0; k < 2; ++k) {  // both were predicted with z = 0, which says yes
-    const Engine::Late late(engine, {true, false, 0});
+    const Engine::Late late(engine, {true, 0.0, 0});
     CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 1);
   }
   CHECK((z_of(engine) == std::vector<float>{-2, 0}));

@@ -26,7 +26,7 @@ from mistakebound.learners.linear import (
 from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
-    from mistakebound import bounds, experts, forecasters, lab, losses, theorems
+    from mistakebound import bounds, experts, forecasters, lab, losses, runs, theorems
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.certificates.certify import certify
     from mistakebound.data.source import Source
@@ -58,11 +58,12 @@ __all__ = [
     "losses",
     "oracles",
     "plot",
+    "runs",
     "streams",
     "theorems",
 ]
 
-_ROOMS = frozenset({"bounds", "experts", "forecasters", "lab", "losses", "theorems"})
+_ROOMS = frozenset({"bounds", "experts", "forecasters", "lab", "losses", "runs", "theorems"})
 _MODULES = {
     "adversaries": "lab.adversaries",
     "oracles": "hindsight.oracles",

@@ -69,9 +69,8 @@ class Engine:
     def score_dense(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def learn_named(self, x: Any, label: int) -> bool: ...
     def score_named(self, x: Any) -> tuple[float, bool]: ...
-    # the outcome of a prediction that was made before: whether it was positive, whether its score was inside the update
-    # margin, and how many updates it had seen
-    def tell_named(self, x: Any, label: int, positive: bool, near: bool, updates: int) -> bool: ...
+    # the outcome of a prediction that was made before: whether it was positive, its score, and the updates it had seen
+    def tell_named(self, x: Any, label: int, positive: bool, score: float, updates: int) -> bool: ...
     def tell_csr(
         self,
         indptr: IntArray,
@@ -79,7 +78,7 @@ class Engine:
         value: FloatArray,
         label: int,
         positive: bool,
-        near: bool,
+        score: float,
         updates: int,
     ) -> tuple[int, Fault | None, Counts, Counts]: ...
     # kept rounds whose prediction had not seen all updates before it, and how many it had not seen

@@ -21,7 +21,11 @@ class StreamError(ValueError):
         0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
     ledger : Ledger or None
         What happened before it.
+    skippable : bool
+        Whether reading could go on after it: a bad line of a file.
     """
+
+    skippable = False
 
     def __init__(self, message: str, *, round: int | None = None, ledger: Ledger | None = None) -> None:  # noqa: A002
         super().__init__(f"round {round}: {message}" if round is not None else message)
@@ -158,6 +162,57 @@ class ModelError(ValueError):
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+
+
+class CertificateError(ModelError):
+    """A file is not a portable certificate.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    def __init__(self, message: str, *, path: str, field: str | None = None) -> None:
+        super().__init__(message, field=field)
+        self.path = path
+
+
+class ResumeError(ModelError):
+    """A run cannot go on from a model file.
+
+    Attributes
+    ----------
+    path : str
+        The model file; empty if it is not known yet.
+    reason : str
+        What is wrong, without the file.
+    option : str or None
+        The option that differs from that of the run that wrote the file, if it is one.
+    before, now : object
+        Its value then and now.
+    """
+
+    def __init__(
+        self, reason: str, *, path: str = "", option: str | None = None, before: Any = None, now: Any = None
+    ) -> None:
+        super().__init__(f"cannot resume from {path}: {reason}" if path else reason)
+        self.path, self.reason = path, reason
+        self.option, self.before, self.now = option, before, now
+
+
+class OptionError(ValueError):
+    """An option cannot be used, or not together with another one.
+
+    Attributes
+    ----------
+    template : str
+        The reason, with the name of each option in braces.
+    """
+
+    def __init__(self, template: str) -> None:
+        super().__init__(template.replace("{", "").replace("}", ""))
+        self.template = template
 
 
 LISTED = 20

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mistakebound import bounds
-from mistakebound.cli import about
+from mistakebound.cli import bound as about
 from mistakebound.cli import main as command
 from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
 

@@ -16,7 +16,7 @@ from files import call
 
 import mistakebound as mb
 from mistakebound.cli import main
-from mistakebound.cli.making import LEARNERS
+from mistakebound.cli.options import LEARNERS
 
 
 @pytest.fixture
@@ -284,6 +284,6 @@ def test_ctrl_c_is_130_wherever_it_falls(
 
     call("run", stream, "--save", tmp_path / "m.mb", "--certificate", tmp_path / "c.json")
     monkeypatch.setattr("mistakebound.models.model_file.load_with_progress", interrupted)
-    monkeypatch.setattr("mistakebound.cli.verify.check", interrupted)
+    monkeypatch.setattr("mistakebound.runs.verification.Checker.check", interrupted)
     files = [] if command == "weights" else [stream]
     call(command, tmp_path / ("c.json" if command == "verify" else "m.mb"), *files, fails=130)

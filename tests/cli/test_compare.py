@@ -15,8 +15,8 @@ from files import call
 
 import mistakebound as mb
 from mistakebound._support.signals import uninterrupted
-from mistakebound.cli.compare import VARIANTS, Contender
-from mistakebound.cli.making import LEARNERS
+from mistakebound.cli.options import LEARNERS
+from mistakebound.runs.comparison import VARIANTS, Contender
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytes
 
     def interrupted(self: Contender, part: Any) -> None:
         learn(self, part)
-        if "pnorm" in self.name and self.curve.rounds > 100:
+        if "pnorm" in self.learner.ledger_.rule.id and self.curve.rounds > 100:
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Contender, "learn", interrupted)

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
+from mistakebound._support.text import escaped
 from mistakebound.cli import main
 
 NASTY = "\x1b]0;pwned\x07\r\n\x9b2J\u202e\u2066\x7f\u2028\x85\t[red]"

@@ -23,7 +23,8 @@ from files import call
 from processes import DEADLINE, lines_of, running, wait_until
 
 import mistakebound as mb
-from mistakebound.cli import COMMANDS, bar, main
+from mistakebound.cli import COMMANDS, main
+from mistakebound.cli.progress import Bar, Table
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def at_a_terminal(*words: Any, stdout: Any = None, until: str = "", columns: int
     command = [
         sys.executable,
         "-c",
-        "from mistakebound.cli import bar, main; bar.PATIENCE = 0; main()",
+        "from mistakebound.cli import progress, main; progress.PATIENCE = 0; main()",
         *map(str, words),
     ]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": str(columns)}
@@ -146,8 +147,8 @@ def test_a_quick_run_and_one_for_machines_import_neither_rich_nor_scipy(stream: 
 
 def test_no_bar_where_nobody_looks() -> None:
     source = mb.Source("absent")
-    assert not bar.Bar(source, 1, wanted=True).wanted  # pytest has taken standard error
-    assert bar.Bar(source, 1, wanted=True).total is None
+    assert Table(source, 1, None, quiet=False).bar is None  # pytest has taken standard error
+    assert Bar(source, 1).total is None
 
 
 # ---------------------------------------------------------------- bounds in the table

@@ -194,7 +194,7 @@ def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pyte
         message = "of numpy"
         raise ImportError(message) from KeyboardInterrupt(signal.SIGTERM)
 
-    monkeypatch.setattr("mistakebound.cli.compare.play", failing)
+    monkeypatch.setattr("mistakebound.runs.comparison.compare", failing)
     assert call("compare", svmlight(tmp_path / "a.svm"), fails=143) == ""
 
     def failing_later(*_: Any, **__: Any) -> None:
@@ -203,7 +203,7 @@ def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pyte
         message = "no room"
         raise ValueError(message)
 
-    monkeypatch.setattr("mistakebound.cli.compare.play", failing_later)
+    monkeypatch.setattr("mistakebound.runs.comparison.compare", failing_later)
     assert call("compare", tmp_path / "a.svm", fails=1) == "Error: no room\n"
 
 

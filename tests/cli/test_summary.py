@@ -12,8 +12,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.cli.curve import Curve
-from mistakebound.cli.summary import meaning
+from mistakebound.runs.curve import Curve
 
 
 @pytest.fixture
@@ -101,7 +100,7 @@ def test_certificate_in_words(mail: Path) -> None:
         "violated": "bug",
     }
     for status, word in words.items():
-        assert word in meaning(type(certificate)(**{**vars(certificate), "status": status}))
+        assert word in type(certificate)(**{**vars(certificate), "status": status}).meaning()
 
 
 def test_a_header_among_words_is_found_by_the_names_that_are_told(mail: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 from files import STREAMS, call, rows, svmlight
 
+from mistakebound.certificates.portable import seal
 from mistakebound.cli import main
-from mistakebound.cli.document import seal
-from mistakebound.cli.making import LEARNERS
+from mistakebound.cli.options import LEARNERS
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def test_stopped_by_a_bad_line(tmp_path: Path) -> None:
 def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the mistaken examples of a pipe exceed what is kept, verify certifies the whole stream."""
     path = svmlight(tmp_path / "a.svm")
-    monkeypatch.setattr("mistakebound.cli.making.DEFAULTS", {"perceptron": {"keep_bytes": 500}})
+    monkeypatch.setattr("mistakebound.cli.options.DEFAULTS", {"perceptron": {"keep_bytes": 500}})
     piped = ("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json")
     assert "standard input cannot be read a second time" in call(*piped, text=path.read_text())
     assert json.loads((tmp_path / "c.json").read_text())["certificate"]["status"] == "incomplete"

@@ -353,7 +353,7 @@ def after_signals(code: str) -> subprocess.CompletedProcess[str]:
     """Run code that sends signals to its own process, in which a file is followed."""
     before = (
         "import signal, sys, mistakebound as mb\n"
-        "from mistakebound._support import signals as interrupt\nfrom mistakebound.cli import run\n"
+        "from mistakebound._support import signals as interrupt\n"
         "number, source = int(sys.argv[1]), mb.Source('absent', follow=True)\n"
     )
     command = [sys.executable, "-c", before + code]
@@ -366,7 +366,7 @@ def test_a_signal_that_comes_twice_at_once_ends_following_once() -> None:
     done = after_signals("""
 interrupt.ECHO = 1e9
 interrupt.uninterrupted.listen()
-with run.ended_by_signals(source):
+with interrupt.stopping(source.stop):
     signal.raise_signal(number)
     signal.raise_signal(number)
     print("saves")
@@ -380,7 +380,7 @@ print("sums up")
 def test_a_signal_that_comes_again_later_kills() -> None:
     done = after_signals("""
 interrupt.ECHO = 0.0
-with run.ended_by_signals(source):
+with interrupt.stopping(source.stop):
     signal.raise_signal(number)
     print("ends", flush=True)
     signal.raise_signal(number)
@@ -394,7 +394,7 @@ def test_a_signal_that_is_to_be_ignored_does_not_end_following() -> None:
     """BUG: a background job of a shell, for which SIGINT is ignored, was ended by it."""
     done = after_signals("""
 signal.signal(number, signal.SIG_IGN)
-with run.ended_by_signals(source):
+with interrupt.stopping(source.stop):
     signal.raise_signal(number)
     print(source._stop.is_set(), signal.getsignal(number).name)
 """)

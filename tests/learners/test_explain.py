@@ -11,7 +11,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
+from mistakebound._support.text import escaped
 from mistakebound.learners.explain import CONSTANT, Features, explanations
 
 LEARNERS: list[Any] = [

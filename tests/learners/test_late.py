@@ -97,12 +97,12 @@ class CurrentPrediction(mb.Perceptron):
         self.learn_one(np.array([asked.held.example.value @ (asked.held.example.index == i) for i in range(7)][:2]), y)
 
 
-class Always(mb.Perceptron):
-    """Wrong: it learns in every round."""
+class Contrary(mb.Perceptron):
+    """Wrong: it takes what was not said for what was served."""
 
     def ask(self, x: Any) -> Any:
         asked = super().ask(x)
-        asked.held = asked.held._replace(near=True)
+        asked.held = asked.held._replace(positive=not asked.held.positive)
         return asked
 
 
@@ -124,7 +124,7 @@ class SinceTheBeginning(mb.Perceptron):
         return asked
 
 
-@pytest.mark.parametrize("mutant", [CurrentPrediction, Always, OneUpdateTooFew, SinceTheBeginning])
+@pytest.mark.parametrize("mutant", [CurrentPrediction, Contrary, OneUpdateTooFew, SinceTheBeginning])
 def test_mutants_are_caught_by_the_trace(mutant: Any) -> None:
     with pytest.raises(AssertionError):
         check_trace(mutant)
@@ -186,12 +186,13 @@ def test_the_served_prediction_decides(name: str) -> None:
                 sign = -sign if learner._life.reduction.conjunction else sign
                 z = (z + sign * seen_row).astype(np.float32)
                 updates += 1
-    assert updates >= (2 if name == "Elimination" else 10)
+    assert updates >= 2
+    assert name == "Elimination" or any(expected)
     assert np.array_equal(learner._life.engine.z()[0], z)
     ledger = learner.ledger_
     assert ledger.updates == updates
     assert ledger.delays.tolist() == expected
-    assert ledger.late == np.count_nonzero(expected) > 0
+    assert ledger.late == np.count_nonzero(expected)
 
 
 # ---------------------------------------------------------------------- tickets

@@ -99,7 +99,7 @@ def worst_case(rule: Rule, n: int, target: tuple[int, ...]) -> tuple[int, list[t
             return best
         for x in examples:
             game = ReferenceGame(rule, n)
-            game.z, game.bias_z = list(state[:-1]), state[-1]
+            *game.state, game.bias_state = ((z,) for z in state)
             game._from_scratch()
             y = 1 if any(x[i] for i in target) else -1
             mistaken = game.round(nonzeros(shown(rule.id, x)), y) != (y == 1)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import signal
+import threading
 import time
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ECHO = 1.0
 """Seconds in which a signal may come again and means the same one: `timeout` tells a process and then its group."""
@@ -69,6 +73,38 @@ class Uninterrupted:
 
 
 uninterrupted = Uninterrupted()
+
+
+@contextmanager
+def stopping(stop: Callable[[], None] | None) -> Iterator[None]:
+    """Call ``stop`` at the first Ctrl-C or SIGTERM, which then is how a job ends, and not how it breaks off.
+
+    A second signal, if it is not an echo of the first one, ends the process. None: signals mean what they did. Only the
+    main thread can listen to signals; in any other, nothing changes.
+    """
+    if stop is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    ending = False
+
+    def end(number: int, _: Any) -> None:
+        nonlocal ending
+        if uninterrupted.is_echo():
+            return
+        if ending:  # asked for again: something takes too long
+            signal.signal(number, signal.SIG_DFL)
+            signal.raise_signal(number)
+        ending = True
+        stop()
+
+    heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:

@@ -9,8 +9,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from mistakebound._support import schema
-from mistakebound._support.escaping import escaped
-from mistakebound._support.plural import many
+from mistakebound._support.text import escaped, many
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise
 
@@ -110,6 +109,28 @@ class Certificate:
             f"{'✓' if p.holds else '✗'} {p.statement}{f'  ({p.measured})' if p.measured else ''}" for p in self.premises
         ]
         return list(map(escaped, lines))
+
+    def meaning(self) -> str:
+        """What it says, in a sentence."""
+        bound = rounded_up(self.bound)
+        counted = "mistakes" if self.updates == self.mistakes else "updates (mistakes included)"
+        count = f"{max(self.updates, self.mistakes):,}"
+        if self.status in (HOLDS, VACUOUS):
+            return f"{self.theorem} allows {bound} {counted}; there were {count} in {many(self.rounds, 'round')}"
+        if self.status == DOES_NOT_APPLY:
+            failed = next((each.statement for each in self.premises if not each.holds), "")
+            return escaped(f"{self.theorem} has a premise that fails: {failed}")
+        if self.status == INCOMPLETE:
+            if self.scope == WHOLE_STREAM:
+                return f"{self.theorem} was not checked: the stream has more examples than fit into memory"
+            return (
+                f"{self.theorem} was not checked: not all mistaken examples were kept; "
+                "run again from a file, which can be read a second time"
+            )
+        return (
+            f"{self.theorem} allows {bound} {counted}; there were {count}: this is a bug in mistakebound, "
+            "please report it"
+        )
 
     def _beside_the_comparator(self, mistakes: int) -> str:
         """The comparator's mistakes, the learner's and the bound, and of how many rounds."""

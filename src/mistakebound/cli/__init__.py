@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound._support.escaping import escaped
 from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
-from mistakebound.cli.manual import EXIT_CODES, UNREAD, kept_as_written
+from mistakebound._support.text import escaped
+from mistakebound.cli.errors import told
+from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,12 +25,12 @@ COMMANDS = {
     "forecasters": "forecasters",
     "predict": "model",
     "weights": "model",
-    "explain": "explain",
+    "explain": "model",
     "verify": "verify",
-    "bound": "about",
+    "bound": "bound",
     "bench": "bench",
-    "version": "about",
-    "completion": "completion",
+    "version": "installation",
+    "completion": "installation",
 }
 """Commands, in the order of the help, and the modules that have them."""
 
@@ -43,7 +44,7 @@ class Commands(click.Group):
             ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
         try:
             uninterrupted.listen()
-            with escaped_errors():
+            with escaped_errors(), told():
                 return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             ctx.exit(exit_code(stopped))
@@ -102,7 +103,7 @@ def escaped_errors() -> Iterator[None]:
 def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own
     """Do what "mistakebound version" does."""
     if wanted:
-        from mistakebound.cli.about import version  # noqa: PLC0415 - seldom needed
+        from mistakebound.cli.installation import version  # noqa: PLC0415 - seldom needed
 
         context.invoke(version)
         context.exit()

@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 import sys
-import time
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
-from mistakebound._support.escaping import escaped
-from mistakebound._support.plural import many
-from mistakebound._support.signals import exit_code, uninterrupted
-from mistakebound.cli.curve import Curve
-from mistakebound.cli.making import make
-from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, json_of, picture_maker, reason_of, told
-from mistakebound.cli.reading import FILES, reading, source_of
-from mistakebound.cli.running import running_bound
-from mistakebound.cli.summary import STOPPED, options_of, share, size, stopped_by
-from mistakebound.data.first_labels import both_labels_first
-from mistakebound.data.parts import START
+from mistakebound._support.signals import exit_code
+from mistakebound._support.text import escaped, many, share, size
+from mistakebound.cli.errors import reason_of
+from mistakebound.cli.help import EXIT_CODES, Manual
+from mistakebound.cli.options import FILES, OutputFile, reading_options, source_of, two_labels
+from mistakebound.cli.output import json_of, picture_maker
+from mistakebound.cli.summary import STOPPED, options_of, stopped_by
+from mistakebound.runs import comparison
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.parts import Part, Place
-
-VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
-    ("perceptron", {}),
-    ("perceptron", {"bias": 1}),
-    ("balanced-winnow", {}),
-    ("balanced-winnow", {"bias": 1}),
-    ("balanced-winnow", {"eta": 0.02}),
-    ("balanced-winnow", {"eta": 0.5}),
-    ("balanced-winnow", {"update_margin": 0}),
-    ("pnorm", {"p": 4}),
-    ("pnorm", {"p": 10}),
-    ("normalized-winnow", {"eta": 0.1}),
-    ("winnow", {"alpha": 2}),
-    ("winnow", {"alpha": 1.2}),
-    ("elimination", {}),
-)
+    from mistakebound.runs.comparison import Comparison, Contender
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
@@ -52,7 +26,7 @@ VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
 @click.option("--certify", is_flag=True, help="Find a comparator in hindsight for each, for the column of bounds.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw mistakes against rounds; needs matplotlib.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
-@reading
+@reading_options
 def compare(
     files: tuple[str, ...], *, classes: str | None, certify: bool, plot: str | None, as_json: bool, **options: Any
 ) -> None:
@@ -78,143 +52,58 @@ def compare(
     source = source_of(files, options)
     if source.positive is not None:
         classes = classes or f"not {source.positive},{source.positive}"
-    with told():
-        draw = picture_maker("curves") if plot else None
-        start = time.perf_counter()
-        contenders: list[Contender] = []
-        stopped = play(source, contenders, classes, keep=certify)
-        seconds = time.perf_counter() - start
-        ranked = sorted((each for each in contenders if not each.reason), key=lambda each: each.curve.mistakes)
-        if certify:
-            certify_each(ranked, source)
-        if not contenders and not stopped:
-            message = f"{', '.join(source.files)}: there are no examples"
-            raise click.ClickException(message)
-        if as_json:
-            click.echo(json_of(as_object(ranked, contenders, source, seconds, stopped)))
-        elif ranked:
-            click.echo(in_words(ranked, contenders, source, seconds))
-        if plot and draw:
-            draw({each.name: each.curve.to_now() for each in ranked}).savefig(plot, dpi=150)
-    if isinstance(stopped, KeyboardInterrupt):
+    draw = picture_maker("curves") if plot else None
+    labels = None if classes is None else two_labels(classes)
+    found = comparison.compare(source, classes=labels, certify=certify)
+    if not (found.ranked or found.refused or found.stopped):
+        message = f"{', '.join(source.files)}: there are no examples"
+        raise click.ClickException(message)
+    if as_json:
+        click.echo(json_of(as_object(found)))
+    elif found.ranked:
+        click.echo(in_words(found))
+    if plot and draw:
+        draw({name_of(each): each.curve.to_now() for each in found.ranked}).savefig(plot, dpi=150)
+    if isinstance(found.stopped, KeyboardInterrupt):
         click.echo(f"stopped {STOPPED}", err=True)
-        sys.exit(exit_code(stopped))
-    if stopped:
-        raise click.ClickException(reason_of(stopped))
+        sys.exit(exit_code(found.stopped))
+    if found.stopped:
+        raise click.ClickException(reason_of(found.stopped))
 
 
-def certify_each(contenders: list[Contender], source: mb.Source) -> None:
-    """Certify each learner, and remark on those of which only the mistaken rounds are covered."""
-    from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
-
-    for each in contenders:
-        each.certificate, reason = certified(each.learner, source)
-        if reason and reason not in source.remarks:
-            source.remarks.append(reason)
+def name_of(contender: Contender) -> str:
+    """The learner as ``run`` takes it."""
+    return options_of(contender.learner.ledger_.rule).removeprefix("--learner ")
 
 
-class Contender:
-    """One learner at work, until something comes that it cannot take."""
-
-    def __init__(self, learner: str, parameters: dict[str, Any], *, keep: bool) -> None:
-        self.learner = make(learner, parameters, keep=keep)
-        self.curve = Curve()
-        self.seconds, self.positives = 0.0, 0
-        self.reason = ""
-        self.certificate: Certificate | None = None
-
-    @property
-    def name(self) -> str:
-        """The learner as ``run`` takes it."""
-        return options_of(self.learner.ledger_.rule).removeprefix("--learner ")
-
-    @property
-    def bound(self) -> float | None:
-        """What a theorem allows, as far as it is known without searching for a comparator."""
-        if self.certificate is not None:
-            return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
-        ledger = self.learner.ledger_
-        return running_bound(self.learner, None, loaded=False)(ledger, ledger.false_negatives)
-
-    def learn(self, part: Part) -> None:
-        """Predict, then learn, the rows of a part."""
-        if self.reason:
-            return
-        start = time.perf_counter()
-        try:
-            for ledger in self.learner.run_parts(OnePart(part)):
-                self.curve.add(ledger)
-                self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
-        except ValueError as error:
-            self.reason = reason_of(error)
-        self.seconds += time.perf_counter() - start
-
-
-class OnePart(mb.Source):
-    """A part that was read already."""
-
-    def __init__(self, part: Part) -> None:
-        super().__init__(part.file)
-        self.part = part
-
-    def parts(self, start: Place = START) -> Iterator[Part]:  # noqa: ARG002 - it begins where it begins
-        """Return the one part."""
-        yield self.part
-
-
-def play(source: mb.Source, contenders: list[Contender], classes: str | None, *, keep: bool) -> BaseException | None:
-    """Read the source once, for all; return what ended it before its end, if anything did."""
-    try:
-        for part in both_labels_first(source.parts()) if classes is None else source.parts():
-            if part.rows and not contenders:
-                for learner, parameters in VARIANTS:
-                    own = {"threshold": threshold(part)} if learner == "winnow" else {}
-                    contenders.append(Contender(learner, {"classes": classes, **parameters, **own}, keep=keep))
-            with uninterrupted:  # all have seen the same rounds, also after Ctrl-C
-                for each in contenders:
-                    each.learn(part._replace(error=""))
-            if part.error:
-                raise mb.StreamError(part.error)
-            if contenders and all(each.reason for each in contenders):  # then it is the stream's fault
-                raise mb.StreamError(contenders[0].reason)
-    except (KeyboardInterrupt, ValueError) as reason:
-        return reason
-    return None
-
-
-def threshold(part: Part) -> float:
-    """Winnow's threshold for a vocabulary that grows: 4σ, with at most σ features active at once."""
-    ends = part.chunk.indptr[:101].tolist()
-    return 4.0 * max(1.0, *(float(end - begin) for begin, end in pairwise([0, *ends])))
-
-
-# ---------------------------------------------------------------------- what is shown
-
-
-def in_words(ranked: list[Contender], contenders: list[Contender], source: mb.Source, seconds: float) -> str:
+def in_words(found: Comparison) -> str:
     """The table, those that are not in it, and what to do next."""
-    certified = any(each.certificate for each in ranked)
+    certified = any(each.certificate for each in found.ranked)
     status = f" {'status':>15}" if certified else ""
     lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}{status}  learner"]
-    for each in ranked:
+    for each in found.ranked:
         curve = each.curve
         status = f" {each.certificate.status if each.certificate else '':>15}" if certified else ""
         lines.append(
             f"{curve.mistakes:>12,} {curve.mistakes / max(curve.rounds, 1):>8.4f} {curve.late_rate():>10.4f} "
-            f"{each.seconds:>8.3f} {in_digits(each.bound):>12}{status}  {each.name}"
+            f"{each.seconds:>8.3f} {in_digits(each.bound):>12}{status}  {name_of(each)}"
         )
     if certified:
         lines += ["", "vacuous: the bound is true, but it says nothing; does not apply: a premise of the theorem fails"]
-    refused = [each for each in contenders if each.reason]
-    if refused:
-        lines += ["", "not for this stream:", *(f"  {each.name}: {escaped(each.reason)}" for each in refused)]
-    best = ranked[0]
-    label, mistakes = majority(best)
+    if found.refused:
+        lines += ["", "not for this stream:", *(f"  {name_of(each)}: {why(each)}" for each in found.refused)]
+    best = found.ranked[0]
+    label, mistakes = best.majority
     rounds = best.curve.rounds
     guess = f"always saying {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
-    lines += ["", f"{many(rounds, 'round')}, {size(source.bytes)} read once, {seconds:.2f} s; {guess}"]
-    lines += [f"fewest mistakes: mistakebound run ... --learner {best.name}"]
+    lines += ["", f"{many(rounds, 'round')}, {size(found.bytes)} read once, {found.seconds:.2f} s; {guess}"]
+    lines += [f"fewest mistakes: mistakebound run ... --learner {name_of(best)}"]
     return "\n".join(lines)
+
+
+def why(contender: Contender) -> str:
+    """Why a learner cannot take the stream."""
+    return "" if contender.error is None else reason_of(contender.error)
 
 
 def in_digits(bound: float | None) -> str:
@@ -226,24 +115,18 @@ def in_digits(bound: float | None) -> str:
     return rounded_up(bound)
 
 
-def as_object(
-    ranked: list[Contender],
-    contenders: list[Contender],
-    source: mb.Source,
-    seconds: float,
-    stopped: BaseException | None,
-) -> dict[str, Any]:
+def as_object(found: Comparison) -> dict[str, Any]:
     """The same for machines."""
-    label, mistakes = majority(ranked[0]) if ranked else (None, 0)
+    label, mistakes = found.ranked[0].majority if found.ranked else (None, 0)
     return {
-        "rounds": ranked[0].curve.rounds if ranked else 0,
-        "bytes": source.bytes,
-        "seconds": seconds,
+        "rounds": found.ranked[0].curve.rounds if found.ranked else 0,
+        "bytes": found.bytes,
+        "seconds": found.seconds,
         "majority": label,
         "majority_mistakes": mistakes,
         "learners": [
             {
-                "options": f"--learner {each.name}",
+                "options": f"--learner {name_of(each)}",
                 "mistakes": each.curve.mistakes,
                 "rate": each.curve.mistakes / max(each.curve.rounds, 1),
                 "late_rate": each.curve.late_rate(),
@@ -251,18 +134,9 @@ def as_object(
                 "bound": each.bound,
                 "status": None if each.certificate is None else each.certificate.status,
             }
-            for each in ranked
+            for each in found.ranked
         ],
-        "not_counted": [
-            {"options": f"--learner {each.name}", "reason": each.reason} for each in contenders if each.reason
-        ],
-        "skipped": source.skipped,
-        "stopped": stopped_by(stopped),
+        "not_counted": [{"options": f"--learner {name_of(each)}", "reason": why(each)} for each in found.refused],
+        "skipped": list(found.skipped),
+        "stopped": stopped_by(found.stopped),
     }
-
-
-def majority(contender: Contender) -> tuple[Any, int]:
-    """The commoner label, and how many mistakes it would be to say it always."""
-    negative, positive = contender.learner.ledger_.classes
-    negatives = contender.curve.rounds - contender.positives
-    return (positive if contender.positives >= negatives else negative), min(contender.positives, negatives)

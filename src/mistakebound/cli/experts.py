@@ -19,9 +19,10 @@ from mistakebound.cli.choosing import (
     refuse_loss,
     rules_for,
 )
-from mistakebound.cli.manual import Manual
-from mistakebound.cli.output import OutputFile, picture_maker, told, written
-from mistakebound.cli.reading import FILES, columns_of, reading_columns, tell_skipped
+from mistakebound.cli.errors import told
+from mistakebound.cli.help import Manual
+from mistakebound.cli.options import FILES, OutputFile, column_options, columns_of, refuse_to_overwrite
+from mistakebound.cli.output import picture_maker, tell_skipped, written
 
 if TYPE_CHECKING:
     from mistakebound.cli.advice import Advice
@@ -78,7 +79,7 @@ MOST_AT_ONCE = 50_000
 @click.option("--predictions", type=OutputFile(), metavar="FILE", help="Write the prediction of each round, as CSV.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw weights and regret; needs matplotlib.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the tables.")
-@reading_columns
+@column_options
 def experts(
     files: tuple[str, ...],
     *,
@@ -127,11 +128,10 @@ def experts(
       mistakebound experts votes.csv --outcome truth --certify
     """
     from mistakebound.cli.mixing import compared  # noqa: PLC0415 - "--help" needs none of it
+    from mistakebound.cli.progress import waiting  # noqa: PLC0415
     from mistakebound.cli.records import as_json as in_json  # noqa: PLC0415
     from mistakebound.cli.records import write_predictions  # noqa: PLC0415
-    from mistakebound.cli.run import refuse_to_overwrite  # noqa: PLC0415
     from mistakebound.cli.standings import in_words  # noqa: PLC0415
-    from mistakebound.cli.waiting import waiting  # noqa: PLC0415
 
     refuse_to_overwrite(files, None, predictions, plot)
     with told():

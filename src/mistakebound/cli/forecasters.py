@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
-from mistakebound.cli.manual import Manual
-from mistakebound.cli.output import OutputFile, picture_maker, told
-from mistakebound.cli.reading import FILES, reading_columns, tell_skipped
+from mistakebound._support.text import escaped
+from mistakebound.cli.errors import told
+from mistakebound.cli.help import Manual
+from mistakebound.cli.options import FILES, OutputFile, column_options
+from mistakebound.cli.output import picture_maker, tell_skipped
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability and differences; needs matplotlib."
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
-@reading_columns
+@column_options
 def forecasters(
     files: tuple[str, ...],
     *,
@@ -202,7 +203,7 @@ def compared(frame: Frame, chosen: dict[str, FloatArray], y: FloatArray, alpha: 
 
 def in_words(report: Report, left: list[str]) -> str:
     """What a person sees."""
-    from mistakebound._support.plural import many  # noqa: PLC0415
+    from mistakebound._support.text import many  # noqa: PLC0415
 
     lines = str(report).split("\n")
     if len(report.pairs) > 1:

@@ -1,23 +1,29 @@
-"""What can be done with a saved model: ``predict``, ``weights``."""
+"""What can be done with a saved model: ``predict``, ``weights``, ``explain``."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
-from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import in_lines, json_of, note, told
-from mistakebound.cli.reading import FILES, notes_of, reading, source_of
+from mistakebound._support.text import escaped
+from mistakebound.cli.help import EXIT_CODES, Manual
+from mistakebound.cli.options import FILES, reading_options, source_of
+from mistakebound.cli.output import json_of, note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mistakebound.learners.explain import Explanation
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
 @click.option("--scores", is_flag=True, help="Write the score after each label.")
-@reading
+@reading_options
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.
 
@@ -34,23 +40,26 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
       mistakebound predict model.mb new.csv --scores
       cat new.csv | mistakebound predict model.mb -
     """
-    with told():
-        learner = mb.load(model)
-        source = source_of(files, options, learner)
-        rows = unknown = 0
-        for numbers, labels, unknown_here in learner.scored_parts(source):
-            rows += len(numbers)
-            unknown += unknown_here
-            pairs = zip(in_lines(labels.tolist()), numbers.tolist(), strict=True)
-            lines = [f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs]
-            click.echo("".join(lines), nl=False)
-        for remark in notes_of(source):
+    from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
+
+    learner = mb.load(model)
+    source = source_of(files, options, learner)
+    found = predictions.predict(source, learner, click.open_file("-", "w"), scores=scores)
+    show_remarks(found.remarks)
+    if 2 * found.unknown > found.rounds:
+        note(
+            f"{found.unknown:,} of {found.rounds:,} lines say nothing to the model: are they read as when it was "
+            "learned (--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"
+        )
+
+
+def show_remarks(remarks: Iterable[str]) -> None:
+    """Show remarks on files that are predicted: whether a line counts once or more often does not matter there."""
+    from mistakebound.data.source import IGNORED  # noqa: PLC0415 - what most commands do without
+
+    for remark in remarks:
+        if remark != IGNORED:
             note(remark)
-        if 2 * unknown > rows:
-            note(
-                f"{unknown:,} of {rows:,} lines say nothing to the model: are they read as when it was learned "
-                "(--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"
-            )
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
@@ -77,15 +86,82 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     """
     from mistakebound.learners.explain import Features  # noqa: PLC0415 - it needs numpy
 
-    with told():
-        features = Features(mb.load(model), zero_based=zero_based)
-        found, constant = features.largest(top or None), features.constant
-        if as_json:
-            added = 0.0 if constant is None else constant.adds
-            known = len(features.weights) - features.life.named
-            click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
-            return
-        if constant is not None:
-            click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
-        for name, weight in found:
-            click.echo(f"{weight:>14.6g}  {escaped(name)}")
+    features = Features(mb.load(model), zero_based=zero_based)
+    found, constant = features.largest(top or None), features.constant
+    if as_json:
+        added = 0.0 if constant is None else constant.adds
+        known = len(features.weights) - features.life.named
+        click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
+        return
+    if constant is not None:
+        click.echo(f"{constant.adds:>14.6g}  {constant.feature}")
+    for name, weight in found:
+        click.echo(f"{weight:>14.6g}  {escaped(name)}")
+
+
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model predicts what it does.")
+@click.argument("model", type=click.Path(exists=True))
+@click.argument("file")
+@click.option("--line", type=click.IntRange(1), metavar="N", help="The example that begins in line N.")
+@click.option("--first", default=3, show_default=True, type=click.IntRange(1), help="Without --line: so many examples.")
+@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="So many features; 0 for all.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object a line instead of the list.")
+@reading_options
+def explain(model: str, file: str, *, line: int | None, first: int, top: int, as_json: bool, **options: Any) -> None:
+    r"""Show why MODEL predicts what it does for examples of FILE: its features by what they add to the score.
+
+    \b
+    The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
+    positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
+
+    FILE is read with the options of the files that the model was trained on; see `mistakebound predict --help`.
+
+    \b
+    Examples:
+      mistakebound explain model.mb new.csv
+      mistakebound explain model.mb new.csv --line 3 --top 0 --json
+    """
+    from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
+
+    learner = mb.load(model)
+    source = source_of((file,), options, learner)
+    found = explanations(learner, source, line)
+    shown_so_far = 0
+    for each in islice(found, first if line is None else 1):
+        separator = "\n" if shown_so_far else ""
+        click.echo(explanation_as_json(each, top) if as_json else separator + explanation_in_words(each, top))
+        shown_so_far += 1
+    show_remarks(source.remarks)
+    if line is not None and not shown_so_far:
+        message = f"{file}: no example begins in line {line}"
+        raise click.ClickException(message)
+
+
+def explanation_in_words(found: Explanation, top: int) -> str:
+    """A few lines for a person."""
+    label = "" if found.label is None else f", truly {escaped(found.label)}"
+    sign = ">=" if found.score >= found.threshold else "<"
+    lines = [
+        f"{escaped(found.file)}:{found.line}: predicted {escaped(found.prediction)}{label}",
+        f"score {found.score:.6g} {sign} threshold {found.threshold:.6g}",
+        f"{'adds':>14} {'value':>12} {'weight':>14}  feature",
+    ]
+    listed = found.contributions[: top or None]
+    lines += [
+        f"{each.adds:>14.6g} {each.value:>12.6g} {each.weight:>14.6g}  {escaped(each.feature)}" for each in listed
+    ]
+    rest = found.contributions[len(listed) :]
+    if rest:
+        lines.append(f"{sum(each.adds for each in rest):>14.6g} {'':>12} {'':>14}  ({len(rest)} more features)")
+    return "\n".join(lines)
+
+
+def explanation_as_json(found: Explanation, top: int) -> str:
+    """One line for a machine."""
+    names = ("file", "line", "score", "threshold", "prediction", "label")
+    listed = found.contributions[: top or None]
+    features = [
+        {"feature": each.feature, "value": each.value, "weight": each.weight, "adds": each.adds} for each in listed
+    ]
+    rest = sum(each.adds for each in found.contributions[len(listed) :])
+    return json_of({name: getattr(found, name) for name in names} | {"features": features, "rest": rest})

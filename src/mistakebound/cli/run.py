@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
-from mistakebound._support.signals import exit_code, uninterrupted
-from mistakebound.cli.bar import Bar
-from mistakebound.cli.curve import Curve
-from mistakebound.cli.journey import Journey
-from mistakebound.cli.keeper import Keeper
-from mistakebound.cli.making import LEARNERS, make
-from mistakebound.cli.manual import EXIT_CODES, Manual
-from mistakebound.cli.output import OutputFile, Table, in_lines, json_of, told, written
-from mistakebound.cli.reading import FILES, reading, source_of
-from mistakebound.cli.running import running_bound
+from mistakebound._support.signals import exit_code
+from mistakebound._support.text import escaped
+from mistakebound.cli.help import EXIT_CODES, Manual
+from mistakebound.cli.options import FILES, LEARNERS, OutputFile, make, reading_options, refuse_to_overwrite, source_of
+from mistakebound.cli.output import COLOUR, json_of
+from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
-from mistakebound.errors import naming
+from mistakebound.runs import runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.runs.runner import RunResult
 
 PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
-SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
-COLOUR = False if os.environ.get("NO_COLOR") else None
-"""None: on a terminal only."""
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
@@ -82,7 +69,7 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
     help="Read FILE a second time, search for the best comparator in hindsight, and print the certificate.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
-@reading
+@reading_options
 def run(
     files: tuple[str, ...],
     *,
@@ -159,150 +146,62 @@ def run(
     A long run that survives anything:
       mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
-    refuse(files, passes, load_from, save_to, certificate_to, checkpoint_every, resume=resume, report=report)
+    refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
-    with told():
-        loaded_model = mb.load(load_from) if load_from else None
-    source = source_of(files, options, loaded_model)
+    loaded = mb.load(load_from) if load_from else None
+    source = source_of(files, options, loaded)
     source.follow = follow
-    if follow and passes > 1:
-        message = "a file that is followed has no end, and so no second pass: leave out --passes"
-        raise click.UsageError(message)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
-    with told():
-        wanted = certify or bool(certificate_to)
-        keep = wanted or bool(save_to)
-        model = loaded_model or make(learner, options, keep=keep)
-        bar = Bar(source, passes, wanted=not as_json)
-        table = Table(bar, running_bound(model, relevant, loaded=load_from is not None), quiet=as_json)
-        curve = Curve() if report else None
-        journey = Journey(source, passes, hashing=bool(checkpoint_every or resume or certificate_to))
-        keeper = Keeper(journey, table, save_to, checkpoint_every, resumable=bool(checkpoint_every or resume))
-        model, at = keeper.resume(model, predictions) if resume else (model, 0)
-        with written(predictions, at) as out, ended_by_signals(source):
-            stopped = learn(model, keeper, curve, out) or no_model(keeper, loaded_model)
-            nothing = bool(stopped) and not table.rounds  # such as a column that is not there: no model, no summary
-            kept = keeps_what_is_there(keeper, stopped)
-            with uninterrupted:
-                if not kept:
-                    keeper.save(model, out)
-        certificate, interrupted = (
-            certified_run(model, journey, loaded=load_from is not None) if wanted and table.rounds else (None, None)
-        )
-        stopped = stopped or interrupted
-        if certificate_to:
-            stopped = stopped_or_written(model, certificate, journey, certificate_to, stopped)
-        if not nothing:
-            remark_on_the_end(keeper, kept=kept)
-        found = facts(model, source, table, stopped)
-        if save_to and not kept:
-            found["saved"] = save_to
-        if report and curve:
-            from mistakebound.cli.report import write_page  # noqa: PLC0415 - seldom needed
+    model = loaded or make(learner, options, keep=certify or bool(certificate_to or save_to))
+    result = runner.run(
+        source,
+        model,
+        passes=passes,
+        checkpoint=save_to,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+        predictions=click.open_file("-", "w") if predictions == "-" else predictions,
+        certify=certify,
+        certificate=certificate_to,
+        relevant=relevant,
+        curve=report is not None,
+        progress=Table(source, passes, save_to, quiet=as_json),
+    )
+    show(result, report, as_json=as_json)
 
-            write_page(report, found, curve, model, certificate)
-            found["report"] = report
-        say(found, certificate, nothing=nothing, as_json=as_json)
-    if isinstance(stopped, KeyboardInterrupt):
-        sys.exit(exit_code(stopped))
-    if stopped:
+
+def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
+    """Write what is known of the run, for a machine or for a person, and the report; end with its exit code."""
+    found, certificate = facts(result), result.certificate
+    if report is not None:
+        result.write_report(report, learner=found["options"], stopped=found["stopped"])
+        found["report"] = report
+    if as_json:
+        own = {"certificate": json.loads(certificate.to_json())} if certificate else {}
+        click.echo(json_of(found | own))
+    else:
+        for line in result.skipped:
+            click.echo(f"skipped {escaped(line)}", err=True)
+        if result.rounds or not result.stopped:  # of nothing, such as a column that is not there, there is no summary
+            click.echo("\n" + in_words(found), color=COLOUR)
+        if certificate:
+            click.echo(certificate_in_words(certificate), color=COLOUR)
+    if isinstance(result.stopped, KeyboardInterrupt):
+        sys.exit(exit_code(result.stopped))
+    if result.stopped:
         raise click.ClickException(found["stopped"])
 
 
-def certified_run(
-    model: LinearLearner, journey: Journey, *, loaded: bool
-) -> tuple[mb.Certificate | None, KeyboardInterrupt | None]:
-    """Certify over the whole stream if its files can be read again; otherwise a remark says why not."""
-    from mistakebound.cli.second_pass import certified  # noqa: PLC0415 - most runs do without
-
-    try:
-        certificate, reason = certified(model, journey.source, loaded=loaded)
-    except KeyboardInterrupt as interrupt:
-        journey.source.remarks.append("no certificate: the second pass was interrupted")
-        return None, interrupt
-    if reason:
-        journey.source.remarks.append(reason)
-    return certificate, None
-
-
-def say(found: dict[str, Any], certificate: mb.Certificate | None, *, nothing: bool, as_json: bool) -> None:
-    """Tell what is known of the run, to a machine or to a person."""
-    if as_json:
-        told_of = {"certificate": json.loads(certificate.to_json())} if certificate else {}
-        click.echo(json_of(found | told_of))
-        return
-    for line in found["skipped"]:
-        click.echo(f"skipped {escaped(line)}", err=True)
-    if not nothing:
-        click.echo("\n" + in_words(found), color=COLOUR)
-    if certificate:
-        click.echo(certificate_in_words(certificate), color=COLOUR)
-
-
-def refuse(
-    files: tuple[str, ...],
-    passes: int,
-    load_from: str | None,
-    save_to: str | None,
-    certificate_to: str | None,
-    checkpoint_every: int | None,
-    *,
-    resume: bool,
-    report: str | None,
-) -> None:
-    """Say which options do not go together."""
-    if save_to is None and (checkpoint_every or resume):
-        message = f"{'--resume' if resume else '--checkpoint-every'} needs --save: the file that holds the checkpoint"
-        raise click.UsageError(message)
+def refuse_conflicts(load_from: str | None, certificate_to: str | None, *, resume: bool, report: str | None) -> None:
+    """Refuse options that do not go together."""
     if report and resume:
         message = "a report shows a run from its start, and --resume begins in the midst of one: leave out --report"
         raise click.UsageError(message)
     if load_from and certificate_to:
         message = "a certificate tells of a learner's whole life, and --load begins in the midst of one"
         raise click.UsageError(message)
-    if passes > 1 and "-" in files:
-        message = "standard input can be read only once: --passes needs files"
-        raise click.UsageError(message)
-
-
-def no_model(keeper: Keeper, loaded_model: LinearLearner | None) -> ValueError | None:
-    """Say that there is no model to be saved: who goes on with that file should hear it."""
-    source = keeper.journey.source
-    if keeper.path is None or loaded_model is not None or keeper.table.rounds or source.follow:
-        return None
-    return ValueError(f"{', '.join(source.files)}: there are no examples: nothing was learned, and nothing is saved")
-
-
-def keeps_what_is_there(keeper: Keeper, stopped: BaseException | None) -> bool:
-    """Whether the model is not saved: of nothing, or after an error over what an earlier run has saved."""
-    return not keeper.table.rounds or (isinstance(stopped, ValueError) and keeper.would_replace())
-
-
-def remark_on_the_end(keeper: Keeper, *, kept: bool) -> None:
-    """Say what a person may not expect."""
-    table, source = keeper.table, keeper.journey.source
-    if keeper.path is not None and kept:
-        what = "the run was stopped by an error" if table.rounds else "nothing was learned"
-        source.remarks.append(f"{what}: {keeper.path} is not written")
-    if source.positive is not None and table.rounds and not table.positives:
-        source.remarks.append(f"no line has the label {source.positive!r}: --positive takes it as it is written there")
-    table.tell(source.remarks)
-
-
-def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: str | None) -> None:
-    """Say if a file would be written that is read, or that something else is written to."""
-    read = {os.path.realpath(file): file for file in (*files, labels) if file not in (None, "-")}
-    taken: set[str] = set()
-    for output in outputs:
-        if output is None or output == "-" or output.startswith("/dev/"):
-            continue
-        place = os.path.realpath(output)
-        if place in read or place in taken:
-            message = f"{output} is {'read' if place in read else 'written'} already: choose another name to write to"
-            raise click.UsageError(message)
-        taken.add(place)
 
 
 def refuse_what_a_model_has_settled(options: dict[str, Any], load_from: str | None) -> None:
@@ -314,85 +213,3 @@ def refuse_what_a_model_has_settled(options: dict[str, Any], load_from: str | No
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             message = f"--load goes on with the learner that was saved: leave out --{name.replace('_', '-')}"
             raise click.UsageError(message)
-
-
-def stopped_or_written(
-    model: LinearLearner,
-    certificate: mb.Certificate | None,
-    journey: Journey,
-    path: str,
-    stopped: BaseException | None,
-) -> BaseException | None:
-    """Write the certificate with all that it takes to check it; return why the run stopped, or why none is written."""
-    if certificate is None:
-        return stopped or ValueError("no certificate: there are no examples")
-    if journey.replaced:
-        return ValueError(f"no certificate: {journey.source.files[-1]} was replaced, so it could not be checked")
-    from mistakebound.cli.document import document, write  # noqa: PLC0415 - most runs do without
-
-    write(document(model, certificate, journey), path)
-    return stopped
-
-
-def learn(model: LinearLearner, keeper: Keeper, curve: Curve | None, out: Any) -> BaseException | None:
-    """Learn what is still ahead, and return what ended it before its end, if anything did."""
-    table, source = keeper.table, keeper.journey.source
-    try:
-        for part, start in keeper.journey.parts(model):
-            table.bar.passed(keeper.journey.at[0])
-            first = start
-            while True:
-                with uninterrupted:
-                    left = keeper.left()
-                    ledger, wrong = model.run_part(part, first, None if left is None else first + left)
-                    first += ledger.rounds
-                    keeper.journey.learned(first)
-                    table.add(ledger)
-                    if curve:
-                        curve.add(ledger)
-                    table.tell(source.remarks)
-                    if out:
-                        with naming(out.name):
-                            out.writelines(f"{label}\n" for label in in_lines(ledger.predictions.tolist()))
-                            out.flush()
-                    keeper.learned(model, ledger.rounds, out)
-                if wrong:
-                    del source.skipped[part.skipped_before(first) :]  # nobody came to those after it
-                    hint = SKIPPING if wrong == part.error and wrong.startswith(f"{part.file}:") else ""
-                    return mb.StreamError(wrong + hint, round=table.rounds)
-                if first >= part.rows:
-                    break
-    except (KeyboardInterrupt, ValueError) as reason:
-        return reason
-    finally:
-        table.end()
-        table.tell(source.remarks)
-    return None
-
-
-@contextmanager
-def ended_by_signals(source: mb.Source) -> Iterator[None]:
-    """While a file is followed, Ctrl-C (or the end of a service) is how it ends, and not how it breaks off."""
-    if not source.follow:
-        yield
-        return
-
-    ending = False
-
-    def end(number: int, _: Any) -> None:
-        nonlocal ending
-        if uninterrupted.is_echo():
-            return
-        if ending:  # asked for again: something takes too long
-            signal.signal(number, signal.SIG_DFL)
-            signal.raise_signal(number)
-        ending = True
-        source.stop()
-
-    heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in heeded}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

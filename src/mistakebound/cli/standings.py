@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from mistakebound._support.escaping import escaped
-from mistakebound._support.plural import many
+from mistakebound._support.text import escaped, many
 from mistakebound.cli.advice import CLASSES, LABELS
 from mistakebound.cli.hindsight import regrets_to_each
 

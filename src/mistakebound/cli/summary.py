@@ -1,4 +1,4 @@
-"""What ``run`` says at its end: the same facts for people, for machines and for the report."""
+"""What ``run`` shows at its end: the same facts for people, for machines and for the report."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound._support.escaping import escaped
-from mistakebound._support.plural import many
-from mistakebound.cli.making import DEFAULTS
-from mistakebound.cli.output import reason_of
+from mistakebound._support.text import escaped, many, share, size
+from mistakebound.cli.errors import flag, reason_of
+from mistakebound.cli.options import DEFAULTS
 
 if TYPE_CHECKING:
-    import mistakebound as mb
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.cli.output import Table
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
+    from mistakebound.runs.runner import RunResult
 
 OPTIONS = {"theta": "threshold"}
 """Parameters of rules that the command line calls otherwise."""
@@ -27,57 +25,61 @@ INTERRUPTED = "interrupted"
 FEW, MANY = 20, 200_000
 """Of fewer features nothing can be said, and of more it would take too long."""
 STOPPED = "by Ctrl-C or SIGTERM, before the end"
+COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
 
 
-def facts(model: LinearLearner, source: mb.Source, table: Table, stopped: BaseException | None) -> dict[str, Any]:
+def facts(result: RunResult) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
-    ledger, counted = model.ledger_, table.totals()
-    negatives = counted["rounds"] - counted["positives"]
+    ledger, source = result.learner.ledger_, result.source
+    negative, positive = ledger.classes
+    rounds, positives = result.rounds, result.positives
     return (
-        counted
+        {name: getattr(result, name) for name in COUNTS}
         | {
-            "learner": type(model).__name__,
+            "rate": result.mistakes / max(rounds, 1),
+            "learner": type(result.learner).__name__,
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule),
-            "classes": list(ledger.classes),
-            "majority": ledger.classes[1] if counted["positives"] >= negatives else ledger.classes[0],
-            "majority_mistakes": min(counted["positives"], negatives),
+            "classes": [negative, positive],
+            "majority": positive if positives >= rounds - positives else negative,
+            "majority_mistakes": result.majority_mistakes,
             "files": source.files,
-            "bytes": source.bytes,
-            "skipped": source.skipped,
-            "remarks": source.remarks,
-            "advice": advice(model, source, counted),
-            "stopped": stopped_by(stopped),
+            "bytes": result.bytes,
+            "skipped": list(result.skipped),
+            "remarks": list(result.remarks),
+            "advice": advice(result, ledger),
+            "stopped": stopped_by(result.stopped),
         }
         | ({"cache": source.cache} if source.cache and os.path.isfile(source.cache) else {})
+        | ({} if result.saved is None else {"saved": result.saved})
     )
 
 
 def stopped_by(reason: BaseException | None) -> str:
-    """What ended a run before its end, for machines; nothing if nothing did."""
+    """What ended a run before its end, for machines; empty if nothing did."""
     return INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason_of(reason) if reason else ""
 
 
-def advice(model: LinearLearner, source: mb.Source, counted: dict[str, Any]) -> list[str]:
+def advice(result: RunResult, ledger: Ledger) -> list[str]:
     """What to try, of a table: how a column might be read better, by what was learned of it."""
-    if not source.columns or model.ledger_.n > MANY:
+    columns = result.source.columns
+    if not columns or ledger.n > MANY:
         return []
-    names = model.ledger_.names
-    numbers = set(source.columns).intersection(names)  # a category's name goes on after its column
-    categories, sentences = dict.fromkeys(source.columns, 0), dict.fromkeys(source.columns, 0)
+    names = ledger.names
+    numbers = set(columns).intersection(names)  # a category's name goes on after its column
+    categories, sentences = dict.fromkeys(columns, 0), dict.fromkeys(columns, 0)
     for name in names:
         column, equals, value = name.partition("=")
         if equals and column in categories:
             categories[column] += 1
             sentences[column] += " " in value
-    mixed = [column for column in source.columns if column in numbers and categories[column] >= FEW]
+    mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
-    table = source.how.table
-    guessing = min(counted["positives"], counted["rounds"] - counted["positives"])
-    if counted["mistakes"] > guessing:
-        once = max(FEW, model.ledger_.updates // 2)  # then most were learned once, and will never come again
-        texts = [column for column in source.columns if sentences[column] >= once and "text" not in table]
+    table = result.source.how.table
+    if result.mistakes > result.majority_mistakes:
+        once = max(FEW, ledger.updates // 2)  # then most were learned once, and will never come again
+        texts = [column for column in columns if sentences[column] >= once and "text" not in table]
         found += [f"column {column} has sentences? try --text {column}" for column in texts]
         if numbers.difference(mixed) and "bins" not in table:
             found.append("numbers of very different sizes? try --bins 4")
@@ -95,7 +97,7 @@ def options_of(rule: Rule) -> str:
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
         if name != "strict" and (value or name in needed):
-            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
+            words.append(f"{flag(OPTIONS.get(name, name))} {value:.12g}")
     # What a rule is made of comes before what every rule has.
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
 
@@ -127,55 +129,11 @@ def headline(found: dict[str, Any]) -> str:
     return f"{many(found['mistakes'], 'mistake')} in {many(found['rounds'], 'round')}"
 
 
-def size(count: int) -> str:
-    """A number of bytes.
-
-    >>> size(12), size(3_456), size(7_800_000)
-    ('12 bytes', '3.5 kB', '7.8 MB')
-    """
-    for unit, letters in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if count >= unit:
-            return f"{count / unit:.1f} {letters}"
-    return many(count, "byte")
-
-
-def share(part: int, whole: int) -> str:
-    """Percent, with as many digits as small rates need.
-
-    >>> share(1, 3), share(7, 100_000), share(0, 0)
-    ('33.33 %', '0.007 %', '0 %')
-    """
-    percent = 100 * part / max(whole, 1)
-    return f"{percent:.2f} %" if percent >= 1 else f"{percent:.3g} %"
-
-
 COLOURS = {"holds": "green", "violated": "red"}
 
 
 def certificate_in_words(certificate: Certificate) -> str:
-    """What a certificate means, and what lies behind it."""
+    """What a certificate says, and what lies behind it."""
     verdict = click.style(certificate.status, bold=True, fg=COLOURS.get(certificate.status, "yellow"))
     details = (f"    {line}" for line in certificate.details())
-    return "\n".join([f"certificate   {verdict} on the {certificate.scope}: {meaning(certificate)}", *details])
-
-
-def meaning(certificate: Certificate) -> str:
-    """What a certificate says, in a sentence."""
-    from mistakebound.certificates.certificate import rounded_up  # noqa: PLC0415 - who has a certificate has imported it
-
-    theorem, bound = certificate.theorem, rounded_up(certificate.bound)
-    counted = "mistakes" if certificate.updates == certificate.mistakes else "updates (mistakes included)"
-    count = f"{max(certificate.updates, certificate.mistakes):,}"
-    if certificate.status in ("holds", "vacuous"):
-        return f"{theorem} allows {bound} {counted}; there were {count} in {many(certificate.rounds, 'round')}"
-    if certificate.status == "does not apply":
-        failed = next((each.statement for each in certificate.premises if not each.holds), "")
-        return escaped(f"{theorem} has a premise that fails: {failed}")
-    if certificate.status == "incomplete":
-        if certificate.scope == "whole stream":
-            return f"{theorem} was not checked: the stream has more examples than fit into memory"
-        return (
-            f"{theorem} was not checked: not all mistaken examples were kept; "
-            "run again from a file, which can be read a second time"
-        )
-    return f"{theorem} allows {bound} {counted}; there were {count}: this is a bug in mistakebound, please report it"
+    return "\n".join([f"certificate   {verdict} on the {certificate.scope}: {certificate.meaning()}", *details])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound._support.escaping import escaped
+from mistakebound._support.text import escaped
 from mistakebound.forecasters.calibration import reliability
 
 if TYPE_CHECKING:

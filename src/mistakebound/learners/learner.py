@@ -406,7 +406,8 @@ class Learner:
 
     def _example_of(self, row: Source) -> dict[str, float]:
         """A row of a frame as the learner reads it."""
-        (part,) = self.parts_of(row)
+        self.read_as_before(row, labels_needed=False)
+        (part,) = row.parts()
         chunk, example = part.chunk, dict[str, float]()
         for k in range(chunk.indptr[0], chunk.indptr[1]):
             name = chunk.name(k).decode()

@@ -309,7 +309,7 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts) >= 0 and rounds < 2**62, "a count is out of range")
     need(max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates), "counts disagree")
-    learned = counts.false_positives if life.rule.id == "elimination" else counts.to_keep  # it never adds a variable
+    learned = counts.to_keep if life.rule.learns_from_positives else counts.false_positives
     need(counts.updates == learned, "counts disagree")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite")
 

@@ -68,10 +68,8 @@ class ServedExample(NamedTuple):
 
     example: Any
     """A dict, set or list of names, or a `Csr` of one row as the rule sees it."""
-    score: float
     positive: bool
-    near: bool
-    """Whether the score was inside the update margin."""
+    score: float
     updates: int
     """How many updates it had seen."""
 
@@ -101,7 +99,7 @@ class Life:
             rule.id,
             rule.parameter,
             rule.threshold,
-            bool(getattr(rule, "strict", False)),
+            rule.tie_is_negative,
             rule.update_margin,
             rule.bias,
             width is None,
@@ -203,8 +201,7 @@ class Life:
             score, positive = self.score_named(example) if self.named else self._score_row(x)
             if self.counts.updates == updates:  # no other thread has learned in between
                 break
-        margin = self.rule.update_margin
-        return ServedExample(example, score, positive, margin > 0 and abs(score) <= margin, updates)
+        return ServedExample(example, positive, score, updates)
 
     def _score_row(self, x: Positional) -> tuple[float, bool]:
         scores, positive = self.scores(x)
@@ -212,15 +209,15 @@ class Life:
 
     def tell(self, served: ServedExample, sign: int) -> None:
         """Learn from the outcome of a prediction: it counts as a mistake if what was served then was wrong."""
-        x, *_, positive, near, updates = served
+        x, positive, score, updates = served
         if self.named:
             try:
-                self.engine.tell_named(x, sign, positive, near, updates)
+                self.engine.tell_named(x, sign, positive, score, updates)
             except NamedFault as fault:
                 raise _stream_error(fault) from None
             return
         sign = -sign if self.reduction.conjunction else sign
-        played = self.engine.tell_csr(x.indptr, x.index, x.value, sign, positive, near, updates)
+        played = self.engine.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
         if wrong := self._fault(x, x, played[1]):
             raise StreamError(wrong.words)
 

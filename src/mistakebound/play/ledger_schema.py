@@ -199,5 +199,5 @@ def compare(
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
     counted = {False: false_positives, True: false_negatives}
     need(any(counted[flip] == on_negative for flip in ways), "kept.labels contradict counts", "kept.labels")
-    learned = on_negative if rule.id == "elimination" else to_keep  # elimination never adds a variable
+    learned = to_keep if rule.learns_from_positives else on_negative
     need(updates == learned, f"counts.updates should be {learned}", "counts.updates")

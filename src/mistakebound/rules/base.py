@@ -1,7 +1,10 @@
-"""What every linear rule shares: the sum ``z``, a link from ``z`` to weights, and when to move.
+"""What every linear rule shares: its state, a link from the state to weights, and when and how to move.
 
-All mistake-driven linear rules keep one vector ``z``, start at ``z = 0``, predict with ``w = link(z)`` and on a
-mistake do ``z ← z + y·x`` (THEORY §1). A rule is a few lines here; ``core/rules/rules.hpp`` holds its compiled twin.
+A rule keeps S floats per feature, of which the first, z, gives the weight ``w = link(z)``. Once a round ``step``
+returns τ; if it is not 0, ``apply`` moves the state of each non-zero. Most rules are mistake-driven (THEORY §1): they
+keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a second sum
+before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
+``core/rules/rules.hpp`` holds its compiled twin.
 """
 
 from __future__ import annotations
@@ -11,12 +14,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mistakebound._support.arrays import FloatArray
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Sizes between which a float32 sum learns without loss (core/play/example.hpp says the same of values)."""
+
+
+class Round(NamedTuple):
+    """What a rule sees of a round before it moves."""
+
+    y: int
+    """The label: +1 or −1."""
+    score: float
+    """w·x, before it is divided by the normaliser."""
+    normaliser: float = 1.0
+    gathered: float = 0.0
+    """Σ gather(state_i, x_i) over the non-zeros; 0 while it is gathered."""
 
 
 class Range(NamedTuple):
@@ -39,7 +54,7 @@ RATE = Range(lambda rate: rate > 0, "above 0 (infinity is allowed)", other="best
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A mistake-driven linear rule with the parameters that a learner actually used.
+    """A linear rule with the parameters that a learner actually used. Without its own ``step``, it is mistake-driven.
 
     Parameters
     ----------
@@ -58,6 +73,10 @@ class Rule:
     normalised: ClassVar[bool] = False
     """Whether scores are divided by a normaliser. It never changes a prediction."""
     first_factor: ClassVar[float] = 0.0
+    start: ClassVar[tuple[float, ...]] = (0.0,)
+    """The S floats of a feature that was never part of an update; the first is z."""
+    learns_from_positives: ClassVar[bool] = True
+    """Whether a mistake on a positive example is learned."""
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
         "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or of size 1e-30 to 1e30"),
@@ -78,15 +97,28 @@ class Rule:
         """Weight of a feature whose sum is z, up to a positive factor common to all features."""
         raise NotImplementedError
 
-    def is_positive(self, score: float) -> bool:
-        """A score exactly at the threshold predicts the positive label."""
-        return score >= self.threshold
+    @property
+    def tie_is_negative(self) -> bool:
+        """Whether a score exactly at the threshold predicts the negative label."""
+        return False
 
-    def step(self, y: int, score: float, normaliser: float) -> int:
-        """Return the multiple of x that is added to z: y on a mistake (or inside the update margin), otherwise 0."""
-        mistaken = self.is_positive(score) != (y == 1)
-        inside = self.update_margin > 0 and y * score <= self.update_margin * normaliser
-        return y if mistaken or inside else 0
+    def is_positive(self, score: float) -> bool:
+        """A score exactly at the threshold predicts the positive label, unless ``tie_is_negative``."""
+        return score > self.threshold if self.tie_is_negative else score >= self.threshold
+
+    def gather(self, state: Sequence[float], x: float, now: Round) -> float:  # noqa: ARG002 - few rules need another sum
+        """Term of one non-zero in the second sum that ``step`` needs, such as x² for ‖x‖²."""
+        return 0.0
+
+    def step(self, now: Round) -> float:
+        """Return τ: y on a mistake (or inside the update margin), otherwise 0, which leaves all as it is."""
+        mistaken = self.is_positive(now.score) != (now.y == 1)
+        inside = self.update_margin > 0 and now.y * now.score <= self.update_margin * now.normaliser
+        return now.y if mistaken or inside else 0
+
+    def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
+        """Return the new state of a feature with value x; it is then rounded to float32."""
+        return (state[0] + tau * x,)
 
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
         """Share of a feature in the total from which the normaliser is made."""

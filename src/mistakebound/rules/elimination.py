@@ -10,6 +10,7 @@ from mistakebound.rules.base import Range, Rule
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
+    from mistakebound.rules.base import Round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,7 @@ class EliminationRule(Rule):
 
     id: ClassVar[str] = "elimination"
     binary: ClassVar[bool] = True
+    learns_from_positives: ClassVar[bool] = False
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: b == 0, "0, because elimination has no update margin"),
         "bias": Range(lambda b: b == 0, "0, because elimination has no constant feature"),
@@ -36,9 +38,9 @@ class EliminationRule(Rule):
         """1 while in h, then 0."""
         return 0.0 if z < 0 else 1.0
 
-    def step(self, y: int, score: float, normaliser: float) -> int:  # noqa: ARG002
+    def step(self, now: Round) -> float:
         """−1 on a false positive, otherwise 0."""
-        return -1 if self.is_positive(score) and y == -1 else 0
+        return -1 if self.is_positive(now.score) and now.y == -1 else 0
 
     def weights(self, z: FloatArray) -> FloatArray:
         """1 for each variable still in h."""

@@ -1,6 +1,7 @@
 """The one loop, as the lecture has it: the specification that the compiled core is held equal to, bit for bit.
 
-Numbers: z is a float32 sum, w = float32(link(z)), scores are float64 sums in one written order (``core/play/sum.hpp``).
+Numbers: the state of a feature is S float32, of which the first is z; w = float32(link(z)); scores and other sums over
+an example are float64 sums in one written order (``core/play/sum.hpp``).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mistakebound._support.lazy import np
+from mistakebound.rules.base import Round
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     Example = Sequence[tuple[int, float]]
     """The non-zeros of x as (slot, value), in the order given; a slot that is repeated means the sum."""
+    State = tuple[float, ...]
+    """The S floats of a feature."""
 
 LANES = 8
 SMALLEST_TOTAL, LARGEST_TOTAL, LARGEST_FALL = 1e-30, 1e30, 1e-6
@@ -84,13 +88,23 @@ class ReferenceGame:
     def __init__(self, rule: Rule, slots: int) -> None:
         self.rule = rule
         self.factor = rule.first_factor
-        self.z = [0.0] * slots
-        self.bias_z = 0.0
+        self.state: list[State] = [rule.start] * slots
+        self.bias_state: State = rule.start
         self.updates = 0
         self.w: list[float] = []
         self.bias_w = self.peak = 0.0
         self.total = RunningTotal()
         self._from_scratch()
+
+    @property
+    def z(self) -> list[float]:
+        """The first float of every slot, which gives its weight."""
+        return [state[0] for state in self.state]
+
+    @property
+    def bias_z(self) -> float:
+        """That of the constant feature."""
+        return self.bias_state[0]
 
     def raw_score(self, x: Example) -> float:
         """w·x, the bias last, before it is divided by the normaliser (which never changes a prediction)."""
@@ -112,23 +126,31 @@ class ReferenceGame:
     def round(self, x: Example, y: int) -> bool:
         """See x, predict, see y, learn. Returns the prediction: whether it was positive."""
         raw = self.raw_score(x)
-        step = self.rule.step(y, raw, self.normaliser)
         positive = self.rule.is_positive(raw)
-        if step != 0:
-            self._learn(x, step)
+        now = Round(y, raw, self.normaliser)
+        now = now._replace(gathered=self._gathered(x, now))
+        tau = self.rule.step(now)
+        if tau != 0:
+            self._learn(x, tau, now)
         return positive
 
-    def _learn(self, x: Example, step: int) -> None:
+    def _gathered(self, x: Example, now: Round) -> float:
+        terms = [self.rule.gather(self.state[i], v, now) for i, v in summed(x)]
+        if self.rule.bias:
+            terms.append(self.rule.gather(self.bias_state, self.rule.bias, now))
+        return ordered_sum(terms)
+
+    def _learn(self, x: Example, tau: float, now: Round) -> None:
         self.updates += 1
         added: list[float] = []  # the masses of the new weights
         taken: list[float] = []  # and of the old ones
         for i, v in summed(x):
-            taken.append(self.rule.mass(self.w[i], self.z[i], self.factor))
-            self.z[i], self.w[i] = self._moved(self.z[i], step * v)
-            added.append(self.rule.mass(self.w[i], self.z[i], self.factor))
+            taken.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
+            self.state[i], self.w[i] = self._moved(self.state[i], v, tau, now)
+            added.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
         if self.rule.bias:
             taken.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
-            self.bias_z, self.bias_w = self._moved(self.bias_z, step * self.rule.bias)
+            self.bias_state, self.bias_w = self._moved(self.bias_state, self.rule.bias, tau, now)
             added.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
         if self.rule.normalised:
             self.total.add(ordered_sum(added))
@@ -138,10 +160,10 @@ class ReferenceGame:
             if not (SMALLEST_TOTAL <= total <= LARGEST_TOTAL and total >= LARGEST_FALL * self.peak):
                 self._rescale()
 
-    def _moved(self, z: float, by: float) -> tuple[float, float]:
-        """Move z, and take w = link(z)."""
-        z = float32(z + by)
-        return z, float32(self.rule.link(z, self.factor))
+    def _moved(self, state: State, v: float, tau: float, now: Round) -> tuple[State, float]:
+        """Move the state, and take w = link(z)."""
+        state = tuple(map(float32, self.rule.apply(state, v, tau, now)))
+        return state, float32(self.rule.link(state[0], self.factor))
 
     def _rescale(self) -> None:
         """Choose the common factor anew. It cancels in every score; without it e^{ηz} would overflow."""

@@ -47,9 +47,10 @@ class WinnowRule(Rule):
         """α^z."""
         return math.pow(self.alpha, z)
 
-    def is_positive(self, score: float) -> bool:
+    @property
+    def tie_is_negative(self) -> bool:
         """At the threshold: positive, unless strict."""
-        return score > self.theta if self.strict else score >= self.theta
+        return self.strict
 
     def size(self, z: float) -> float:
         """Return z: the largest weight is that of the largest z, with its sign."""

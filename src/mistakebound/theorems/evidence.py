@@ -298,7 +298,7 @@ class Evidence:
         for t in range(self.X.shape[0]):
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
-            moves = not (self.rule.id == "elimination" and y > 0)
+            moves = y < 0 or self.rule.learns_from_positives
             z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
             older = past[self._asked_at[t]] if past else None
             yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)

@@ -1,13 +1,17 @@
-"""Options that say how files are read."""
+"""Options that several commands have: how files are read, where results are written, and the learner."""
 
 from __future__ import annotations
 
+import inspect
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import mistakebound as mb
-from mistakebound._support.escaping import escaped
+from mistakebound.cli.errors import flag, option
+from mistakebound.cli.output import tell_skipped
+from mistakebound.data.labels import plain_label
 from mistakebound.data.option_checks import TABLE
 from mistakebound.errors import OptionConflictError
 
@@ -74,22 +78,22 @@ READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_ba
 TABLE_NAMES = tuple(TABLE)
 
 
-def reading(command: Any) -> Any:
+def reading_options(command: Any) -> Any:
     """Add the options that say how files are read."""
-    for option in reversed(READING):
-        command = option(command)
+    for each in reversed(READING):
+        command = each(command)
     return command
 
 
-def reading_columns(command: Any) -> Any:
+def column_options(command: Any) -> Any:
     """Add the options that say how files are read as columns."""
-    for option in (SKIP_BAD, HEADER, SEPARATOR):
-        command = option(command)
+    for each in (SKIP_BAD, HEADER, SEPARATOR):
+        command = each(command)
     return command
 
 
 def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | None, skip_bad: int) -> Frame:
-    """The files as columns; what was left out of them is told."""
+    """The files as columns; bad lines that were left out are listed."""
     from mistakebound.data.columns import read_columns  # noqa: PLC0415 - it needs numpy
 
     table = {"separator": separator, "header": header}
@@ -97,12 +101,6 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
     frame = read_columns(files, skip_bad=skip_bad, table=told)
     tell_skipped(frame.skipped)
     return frame
-
-
-def tell_skipped(lines: list[str]) -> None:
-    """List bad lines that were left out."""
-    for line in lines:
-        click.echo(f"skipped: {escaped(line)}", err=True)
 
 
 def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
@@ -132,22 +130,73 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
     return source
 
 
-def option(name: str, value: Any) -> str:
-    """Return an option as it is written on the command line.
+class OutputFile(click.Path):
+    """A file that will be written at the end; one that cannot be written is refused at the start."""
 
-    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
-    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
-    """
-    word = f"--{name.replace('_', '-')}"
-    if value is None or value is False or value in ([], ()):
-        return "--no-header" if name == "header" and value is False else f"no {word}"
-    if isinstance(value, (list, tuple)):
-        return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
-    return word if value is True else f"{word} {value}"
+    def __init__(self, *, replaced: bool = False) -> None:
+        super().__init__(dir_okay=False, writable=True, allow_dash=not replaced)
+        self.replaced = replaced  # by a new file, once that is whole
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what cannot be written."""
+        folder = os.path.dirname(os.path.abspath(value))
+        if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
+            self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
+        if self.replaced and os.path.exists(value) and not os.path.isfile(value) and not os.path.isdir(value):
+            self.fail(f"{value} is no file, and would be replaced by one: choose another name", param, ctx)
+        return super().convert(value, param, ctx)
 
 
-def notes_of(source: mb.Source) -> list[str]:
-    """What should be known of files to be predicted: whether lines count once or more often does not matter there."""
-    from mistakebound.data.source import IGNORED  # noqa: PLC0415 - what most commands do without
+def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: str | None) -> None:
+    """Say if a file would be written that is read, or that something else is written to."""
+    read = {os.path.realpath(file): file for file in (*files, labels) if file not in (None, "-")}
+    taken: set[str] = set()
+    for output in outputs:
+        if output is None or output == "-" or output.startswith("/dev/"):
+            continue
+        place = os.path.realpath(output)
+        if place in read or place in taken:
+            message = f"{output} is {'read' if place in read else 'written'} already: choose another name to write to"
+            raise click.UsageError(message)
+        taken.add(place)
 
-    return [remark for remark in source.remarks if remark != IGNORED]
+
+# ---------------------------------------------------------------------- the learner
+
+LEARNERS: dict[str, str] = {
+    "perceptron": "Perceptron",
+    "winnow": "Winnow",
+    "normalized-winnow": "NormalizedWinnow",
+    "balanced-winnow": "BalancedWinnow",
+    "pnorm": "PNormPerceptron",
+    "elimination": "Elimination",
+}
+DEFAULTS: dict[str, dict[str, float]] = {"balanced-winnow": {"update_margin": 0.0003}}
+"""Where the command line's default is not the textbook's: an update margin serves real data better."""
+
+
+def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
+    """A learner by its name, with the parameters that were given."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if "classes" in given:
+        given["classes"] = two_labels(given["classes"])
+    kind = getattr(mb, LEARNERS[learner])
+    takes = inspect.signature(kind).parameters
+    for name in given:
+        if name not in takes:
+            message = f"{flag(name)} is not a parameter of {learner}"
+            raise click.UsageError(message)
+    options: dict[str, Any] = {**DEFAULTS.get(learner, {}), **given}
+    if not keep:
+        options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
+    made: LinearLearner = kind(**options)
+    return made
+
+
+def two_labels(text: str) -> tuple[Any, ...]:
+    """The labels of ``--classes``."""
+    labels = tuple(plain_label(label.strip().encode()) for label in text.split(","))
+    if len(labels) != 2 or labels[0] == labels[1] or None in labels:
+        message = f"--classes takes two different labels, NEGATIVE,POSITIVE, not {text!r}"
+        raise click.UsageError(message)
+    return labels

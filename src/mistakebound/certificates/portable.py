@@ -1,4 +1,4 @@
-"""A certificate that travels: with it goes what it takes to derive it again from the stream."""
+"""A portable certificate: a JSON document with everything that it takes to derive the certificate from the files."""
 
 from __future__ import annotations
 
@@ -11,66 +11,59 @@ from mistakebound._support import schema
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.schema import fields, need, parse
 from mistakebound.certificates.certificate import Certificate
-from mistakebound.cli.resuming import TEXT_OPTIONS, said_of_texts, text_options
-from mistakebound.learners.linear import KINDS
-from mistakebound.models.model_file import describe_parameters, fingerprint
 
 if TYPE_CHECKING:
-    from mistakebound.cli.journey import Journey
-    from mistakebound.learners.linear import LinearLearner
+    from collections.abc import Collection
+    from os import PathLike
 
 FORMAT = 2
-SAID = (
+FIELDS = (
     *("format", "learner", "parameters", "reading", "skip_bad", "passes", "stream", "labels", "ended"),
     *("skipped", "counts", "model", "certificate", "seal"),
 )
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "updates")
 MOST_PASSES = 10_000
 """So many passes may be claimed: a replay takes as many."""
-TEXT = ("file", "bytes", "sha256", "whole")
+FILE_FIELDS = ("file", "bytes", "sha256", "whole")
+TEXT_OPTIONS = ("format", "label", "positive", "table", "zero_based")
+"""How text is parsed, and nothing else: all that a certificate may contain about reading."""
 
 
-def document(model: LinearLearner, certificate: Certificate, journey: Journey) -> dict[str, Any]:
-    """Everything about a run that can be checked later."""
-    source, ledger = journey.source, model.ledger_
-    texts = zip(source.files, said_of_texts(journey), strict=False)
-    said = {
-        "format": FORMAT,
-        "learner": type(model).__name__,
-        "parameters": describe_parameters(model),
-        "reading": text_options(source),
-        "skip_bad": source.skip_bad,
-        "passes": journey.passes,
-        "stream": [{"file": file, **{name: text[name] for name in TEXT[1:]}} for file, text in texts],
-        "labels": journey.labels_digest,
-        "ended": journey.ended,
-        "skipped": len(source.skipped) if journey.ended else None,
-        "counts": {name: getattr(ledger, name) for name in COUNTS},
-        "model": fingerprint(model),
-        "certificate": json.loads(certificate.to_json()),
-    }
-    return {**said, "seal": seal(said)}
+def document(certificate: Certificate, **about: Any) -> dict[str, Any]:
+    """A certificate with everything else about its run (``FIELDS``), sealed."""
+    stream = [{name: each[name] for name in FILE_FIELDS} for each in about["stream"]]
+    own = {"format": FORMAT, **about, "stream": stream, "certificate": json.loads(certificate.to_json())}
+    ordered = {name: own[name] for name in FIELDS if name != "seal"}
+    return {**ordered, "seal": seal(ordered)}
 
 
-def seal(said: dict[str, Any]) -> str:
-    """SHA-256 over all that is said, but for the seal itself. It tells a slip; a forger is found out by the replay."""
-    told = {name: value for name, value in said.items() if name != "seal"}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+def seal(document: dict[str, Any]) -> str:
+    """SHA-256 over all fields but the seal itself. It detects accidents; the replay detects forgery."""
+    sealed = {name: value for name, value in document.items() if name != "seal"}
+    return hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
 
 
-def write(said: dict[str, Any], path: str) -> None:
+def write(document: dict[str, Any], path: str | PathLike[str]) -> None:
     """Write a document, whole or not at all."""
-    replace(Path(path).resolve(), [json.dumps(said, indent=2, allow_nan=False).encode(), b"\n"])
+    replace(Path(path).resolve(), [json.dumps(document, indent=2, allow_nan=False).encode(), b"\n"])
 
 
-def read(path: str) -> dict[str, Any]:
-    """Read a document and check every field of it; ModelError says which one is wrong. The replay checks its truth."""
+def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]:
+    """Read a document and check every field of it; ModelError names the one that is wrong. A replay checks its truth.
+
+    Parameters
+    ----------
+    path : path
+        The document.
+    learners : collection of str
+        Names of the learners that it may be about.
+    """
     said = parse(Path(path).read_bytes(), "the certificate")
     known = type(said.get("format")) is int and said["format"] == FORMAT
     what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in said else "it is not one"
-    need(known, f"{what}; verify needs a certificate of format {FORMAT}, from 'mistakebound run --certificate'")
-    fields(said, *SAID)
-    schema.text(said["learner"], "learner", KINDS)
+    need(known, f"{what}; verify needs a certificate of format {FORMAT}, which a run writes")
+    fields(said, *FIELDS)
+    schema.text(said["learner"], "learner", learners)
     need(isinstance(said["parameters"], dict), "parameters should be an object", field="parameters")
     _check_reading(said["reading"])
     ended = schema.flag(said["ended"], "ended")
@@ -82,7 +75,7 @@ def read(path: str) -> dict[str, Any]:
     for name in ("model", "seal"):
         schema.sha256(said[name], name)
     for place, text in enumerate(schema.items(said["stream"], "stream")):
-        file, length, digest, whole = fields(text, *TEXT, path=f"stream[{place}]")
+        file, length, digest, whole = fields(text, *FILE_FIELDS, path=f"stream[{place}]")
         schema.text(file, "file")
         schema.whole(length, "bytes")
         schema.sha256(digest, "sha256")

@@ -1,11 +1,14 @@
-"""``mistakebound completion``: what a shell needs to complete commands, options and files."""
+"""About the installation: ``mistakebound version``, and ``completion`` for shells."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 from click.shell_completion import get_completion_class
 
-from mistakebound.cli.manual import Manual
+import mistakebound as mb
+from mistakebound.cli.help import Manual
 
 PROGRAM, VARIABLE = "mistakebound", "_MISTAKEBOUND_COMPLETE"
 
@@ -31,3 +34,13 @@ def completion(shell: str) -> None:
         raise click.UsageError(shell)
     script = kind(main, {}, PROGRAM, VARIABLE)
     click.echo(script.source_template % script.source_vars())
+
+
+@click.command(cls=Manual, short_help="Show the version.")
+def version() -> None:
+    """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
+    from mistakebound._core import has_avx2  # noqa: PLC0415
+
+    click.echo(
+        f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})"
+    )

@@ -1,4 +1,4 @@
-"""Text from files and of file names as it may be shown: what could steer a terminal or reorder a line is escaped."""
+"""Text for people: escaped where it comes from files, and numbers in words."""
 
 from __future__ import annotations
 
@@ -29,3 +29,34 @@ def _is_harmless(letter: str) -> bool:
     from unicodedata import category  # noqa: PLC0415 - seldom needed
 
     return category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def many(count: int, thing: str) -> str:
+    """A number of things.
+
+    >>> many(1, "round"), many(2000, "round")
+    ('1 round', '2,000 rounds')
+    """
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def size(count: int) -> str:
+    """A number of bytes.
+
+    >>> size(12), size(3_456), size(7_800_000)
+    ('12 bytes', '3.5 kB', '7.8 MB')
+    """
+    for unit, letters in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.1f} {letters}"
+    return many(count, "byte")
+
+
+def share(part: int, whole: int) -> str:
+    """Percent, with as many digits as small rates need.
+
+    >>> share(1, 3), share(7, 100_000), share(0, 0)
+    ('33.33 %', '0.007 %', '0 %')
+    """
+    percent = 100 * part / max(whole, 1)
+    return f"{percent:.2f} %" if percent >= 1 else f"{percent:.3g} %"

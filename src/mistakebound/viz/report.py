@@ -1,30 +1,18 @@
-"""``run --report``: a page that needs nothing but itself. No script, no network; everything from files is escaped."""
+"""A page about a run that needs nothing but itself: no script, no network; everything from files is escaped."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import mistakebound as mb
-from mistakebound._support.escaping import escaped
-from mistakebound.cli.summary import headline, meaning, share, size
-from mistakebound.errors import naming
-from mistakebound.learners.explain import Features
+from mistakebound._support.text import escaped, many, share, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from mistakebound.certificates.certificate import Certificate
-    from mistakebound.cli.curve import Curve
-    from mistakebound.learners.linear import LinearLearner
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Lines = list[tuple[str, Sequence[tuple[int, float]]]]
-
-TOP = 40
-"""How many weights are listed."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #5b6570; --line: #d5dae0; --page: #ffffff; --ours: #0b62c4;
@@ -47,35 +35,54 @@ svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } 
 """
 
 
-def write_page(
-    path: str,
-    found: dict[str, Any],
-    curve: Curve,
-    model: LinearLearner,
-    certificate: Certificate | None,
-) -> None:
-    """Write the page of a run."""
-    text = page(found, curve.to_now(), Features(model), certificate)
-    with naming(path):
-        Path(path).write_text(text, encoding="utf-8")
+class CertificateText(NamedTuple):
+    """What is shown of a certificate."""
+
+    status: str
+    scope: str
+    meaning: str
+    """In a sentence."""
+    details: Sequence[str]
+    """A line each."""
+    bound: float
 
 
 def page(
-    found: dict[str, Any], points: list[tuple[int, int]], features: Features, certificate: Certificate | None
+    facts: Mapping[str, Any],
+    points: Sequence[tuple[int, int]],
+    largest: Sequence[tuple[str, float]],
+    certificate: CertificateText | None = None,
+    version: str = "",
 ) -> str:
-    """The whole page, from the facts of a run, its curve, the learner's features and its certificate."""
-    title = headline(found)
-    files = ", ".join(text(file) for file in found["files"])
-    ended = f"<p>Ended before the end: {text(found['stopped'])}</p>" if found["stopped"] else ""
+    """The whole page.
+
+    Parameters
+    ----------
+    facts : mapping
+        ``files``, ``stopped`` (why, or empty), ``skipped`` (lines), ``learner`` (in words), ``classes`` (negative,
+        positive), the counts ``rounds``, ``mistakes``, ``false_positives`` and ``false_negatives``, ``majority`` (the
+        more frequent label) and ``majority_mistakes``, ``seconds`` and ``bytes``.
+    points : sequence of (rounds, mistakes)
+        The curve of mistakes, from (0, 0).
+    largest : sequence of (feature, weight)
+        The largest weights.
+    certificate : CertificateText
+        If there is one.
+    version : str
+        Of the program, for the last line.
+    """
+    title = f"{many(facts['mistakes'], 'mistake')} in {many(facts['rounds'], 'round')}"
+    files = ", ".join(text(file) for file in facts["files"])
+    ended = f"<p>Ended before the end: {text(facts['stopped'])}</p>" if facts["stopped"] else ""
     bound = certificate.bound if certificate is not None and math.isfinite(certificate.bound) else None
     body = [
-        f"<h1>{title}</h1><p>{share(found['mistakes'], found['rounds'])} of {files}</p>{ended}",
-        summary(found),
-        pictures(points, found["majority_mistakes"], found["majority"], bound),
+        f"<h1>{title}</h1><p>{share(facts['mistakes'], facts['rounds'])} of {files}</p>{ended}",
+        summary(facts),
+        pictures(points, facts["majority_mistakes"], facts["majority"], bound),
         "" if certificate is None else certified(certificate),
-        weights(features),
-        listing("Skipped lines", [text(line) for line in found["skipped"]]),
-        f"<footer>mistakebound {mb.__version__}</footer>",
+        weights(largest),
+        listing("Skipped lines", [text(line) for line in facts["skipped"]]),
+        f"<footer>mistakebound {version}</footer>",
     ]
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
@@ -100,34 +107,32 @@ def rows(cells: Iterable[tuple[str, ...]]) -> str:
     return "<table>" + "\n".join(lines) + "</table>"
 
 
-def summary(found: dict[str, Any]) -> str:
+def summary(facts: Mapping[str, Any]) -> str:
     """Mistakes by kind, what guessing would have made, and how it was done."""
-    rounds = found["rounds"]
-    negative, positive = (text(label) for label in found["classes"])
+    rounds = facts["rounds"]
+    negative, positive = (text(label) for label in facts["classes"])
     kinds = [
-        (found["false_positives"], f"said {positive}, was {negative}"),
-        (found["false_negatives"], f"said {negative}, was {positive}"),
-        (found["majority_mistakes"], f"would be those of always saying {text(found['majority'])}"),
+        (facts["false_positives"], f"said {positive}, was {negative}"),
+        (facts["false_negatives"], f"said {negative}, was {positive}"),
+        (facts["majority_mistakes"], f"would be those of always saying {text(facts['majority'])}"),
     ]
     counts = rows((f"{count:,}", share(count, rounds), words) for count, words in kinds)
-    parameters = rows([(f"<code>{text(found['options'])}</code>",)])
-    speed = f", {size(found['bytes'])} of text" if found["bytes"] else ""
-    return f"<h2>Mistakes</h2>{counts}<h2>Learner</h2>{parameters}<p>{found['seconds']:.2f} s{speed}</p>"
+    parameters = rows([(f"<code>{text(facts['learner'])}</code>",)])
+    speed = f", {size(facts['bytes'])} of text" if facts["bytes"] else ""
+    return f"<h2>Mistakes</h2>{counts}<h2>Learner</h2>{parameters}<p>{facts['seconds']:.2f} s{speed}</p>"
 
 
-def certified(certificate: Certificate) -> str:
+def certified(certificate: CertificateText) -> str:
     """The certificate in words, with its premises."""
     status = certificate.status.replace(" ", "-")
     verdict = f'<b class="{status}">{escape(certificate.status)}</b> on the {escape(certificate.scope)}'
-    details = "".join(f"<li>{text(line)}</li>" for line in certificate.details())
-    return f"<h2>Certificate</h2><p>{verdict}: {escape(meaning(certificate))}</p><ul>{details}</ul>"
+    details = "".join(f"<li>{text(line)}</li>" for line in certificate.details)
+    return f"<h2>Certificate</h2><p>{verdict}: {escape(certificate.meaning)}</p><ul>{details}</ul>"
 
 
-def weights(features: Features) -> str:
+def weights(largest: Sequence[tuple[str, float]]) -> str:
     """The largest weights."""
-    constant = [] if features.constant is None else [(f"{features.constant.adds:.6g}", text(features.constant.feature))]
-    found = [(f"{weight:.6g}", text(name)) for name, weight in features.largest(TOP)]
-    return f"<h2>Largest weights</h2>{rows([*constant, *found])}"
+    return f"<h2>Largest weights</h2>{rows((f'{weight:.6g}', text(name)) for name, weight in largest)}"
 
 
 def listing(title: str, lines: list[str]) -> str:
@@ -140,7 +145,7 @@ def listing(title: str, lines: list[str]) -> str:
 WIDTH, HEIGHT, LEFT, RIGHT, TOP_EDGE, BOTTOM = 480, 300, 60, 10, 10, 40
 
 
-def pictures(points: list[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
+def pictures(points: Sequence[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
     """Mistakes against rounds on both kinds of paper, beside those of always guessing the same."""
     rounds, mistakes = points[-1]
     if not rounds:

@@ -1,4 +1,4 @@
-"""The way of a run through its files: where it is, and what it has read."""
+"""Where a run is in its files: pass, part and row, and what was read of each file so far."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Text:
-    """What was read of one file: so many bytes of its text (unpacked), and their SHA-256 if that is kept up.
+class FileRead:
+    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if that is kept up.
 
-    Of a file of columns (Parquet, Arrow), that is the whole file as it lies there, however much of it was read: it has
-    no text.
+    A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
     """
 
     size: int | None
@@ -38,7 +37,7 @@ class Text:
     sha: Any = None
 
     def add(self, part: Part) -> None:
-        """Count what was read."""
+        """Count what was read for a part."""
         if part.in_rows:
             if not self.columns:
                 self.columns, self.bytes, self.sha = True, self.size or 0, None
@@ -48,7 +47,7 @@ class Text:
             self.sha.update(memoryview(part.chunk.text)[: part.chunk.consumed])
 
     def digest(self, file: str) -> str | None:
-        """SHA-256 of what was read, if need be by reading it again."""
+        """SHA-256 of what was read; the file is read again if it was not kept up."""
         if self.sha is None and self.size is not None:
             found = hashes(file, self.bytes)
             if not found:
@@ -58,7 +57,7 @@ class Text:
         return None if self.sha is None else str(self.sha.hexdigest())
 
 
-class Journey:
+class Position:
     """Pass by pass, part by part, row by row.
 
     Parameters
@@ -75,12 +74,12 @@ class Journey:
         self.source = source
         self.passes = passes
         self.hashing = hashing
-        self.texts: list[Text] = []
-        """Of the files as far as the first pass has come; the others read the same again."""
+        self.read: list[FileRead] = []
+        """Of the files that the first pass has reached; later passes read the same again."""
         self.at: tuple[int, Place, int] = (0, START, 0)
-        """Pass, beginning of a part, and how many of its rows are learned: all in one, so that they never disagree."""
+        """Pass, beginning of a part, and how many of its rows are learned: in one tuple, so that they always agree."""
         self.replaced = False
-        """Whether a file that is followed was replaced or cut short: what it held before cannot be read again."""
+        """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
             message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
             raise ValueError(message)
@@ -93,25 +92,26 @@ class Journey:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to read. A file that is followed may always grow."""
+        """Whether nothing is left to read. A followed file may always grow."""
         return self.at[0] == self.passes
 
     def parts(self, learner: LinearLearner) -> Iterator[tuple[Part, int]]:
-        """The parts that are still ahead, each with its first row that is not learned yet."""
+        """The parts that are still ahead, each with its first row that is not learned yet.
+
+        The caller calls ``arrive`` with both before it learns from a part, protected from signals.
+        """
         begun, start, skip = self.at
         for number in range(begun, self.passes):
             self.source.needs_text = self.hashing and number == 0  # a cache has it no more
             for part in learner.parts_of(self.source, start):
                 first = min(skip, part.rows)
                 skip -= first
-                with uninterrupted:
-                    if number == 0:
-                        self._read(part)
-                    if not skip:
-                        self.at = (number, part.begin, first)
-                if part.error and skip:
-                    raise ValueError(part.error)
-                if not skip:
+                if skip:
+                    with uninterrupted:
+                        self.arrive(part, None)
+                    if part.error:
+                        raise ValueError(part.error)
+                else:
                     yield part, first
             if self.source.follow:
                 return
@@ -123,33 +123,43 @@ class Journey:
                     self._reach(len(self.source.files))
                 self.at, start = (number + 1, START, 0), START
 
+    def arrive(self, part: Part, first: int | None) -> None:
+        """Count what was read for a part, and stand at its row ``first``; None if all its rows are learned already."""
+        if self.at[0] == 0:
+            self._read(part)
+        if first is not None:
+            self.at = (self.at[0], part.begin, first)
+
+    def done(self) -> int:
+        """Bytes that were read, of all passes together."""
+        return self.at[0] * (self.source.total or 0) + self.source.done if self.at[0] else self.source.done
+
     def learned(self, row: int) -> None:
         """Rows of the present part before this one are learned."""
         self.at = (*self.at[:2], row)
 
     def _read(self, part: Part) -> None:
-        """Count what was read for a part."""
         self._reach(part.begin.file)
-        text = self.texts[-1]
-        if self.source.follow and part.begin.byte == 0 < text.bytes and part.begin.file == len(self.source.files) - 1:
+        read = self.read[-1]
+        if self.source.follow and part.begin.byte == 0 < read.bytes and part.begin.file == len(self.source.files) - 1:
             self.replaced = True
-            self.texts[-1] = text = self._new_text(part.file)
-        if part.in_rows and self.hashing and text.size is None:
+            self.read[-1] = read = self._unread(part.file)
+        if part.in_rows and self.hashing and read.size is None:
             message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not through a pipe"
             raise ValueError(message)
-        text.add(part)
+        read.add(part)
 
     def _reach(self, file: int) -> None:
         """All files before this one are read."""
-        while len(self.texts) <= file:
-            if self.texts:
-                self.texts[-1].whole = True
-            if len(self.texts) == len(self.source.files):
+        while len(self.read) <= file:
+            if self.read:
+                self.read[-1].whole = True
+            if len(self.read) == len(self.source.files):
                 return
-            self.texts.append(self._new_text(self.source.files[len(self.texts)]))
+            self.read.append(self._unread(self.source.files[len(self.read)]))
 
-    def _new_text(self, file: str) -> Text:
-        return Text(size_of(file), sha=sha256() if self.hashing else None)
+    def _unread(self, file: str) -> FileRead:
+        return FileRead(size_of(file), sha=sha256() if self.hashing else None)
 
 
 def sha256() -> Any:
@@ -163,8 +173,8 @@ def size_of(file: str) -> int | None:
     """Bytes of a file; None for what cannot be read a second time."""
     if file == "-":
         return None
-    told = os.stat(file)
-    return told.st_size if stat.S_ISREG(told.st_mode) else None
+    status = os.stat(file)
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 def hashes(file: str, *ends: int) -> list[Any]:

@@ -1,10 +1,9 @@
-"""``mistakebound bound`` and ``version``."""
+"""``mistakebound bound``: what a theorem allows."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
 from difflib import get_close_matches
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ import click
 
 import mistakebound as mb
 from mistakebound.cli.choosing import ALIASES
-from mistakebound.cli.manual import Manual
-from mistakebound.cli.output import told
+from mistakebound.cli.help import Manual
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,21 +55,20 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     if not values:
         click.echo(f"{told_of(known[theorem])}\n\nIt takes {taken_by(known[theorem])}")
         return
-    with told():
-        given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
-        parameters = inspect.signature(known[theorem]).parameters
-        missing = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
-        foreign = [name for name in given if name not in parameters]
-        if missing or foreign:
-            what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
-            message = f"{theorem} {what}; {takes}"
-            raise click.UsageError(message)
-        try:
-            value = known[theorem](**given)
-        except ValueError as error:
-            message = f"{error}; {takes}"
-            raise click.UsageError(message) from None
-        click.echo(value)
+    given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
+    parameters = inspect.signature(known[theorem]).parameters
+    missing = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
+    foreign = [name for name in given if name not in parameters]
+    if missing or foreign:
+        what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
+        message = f"{theorem} {what}; {takes}"
+        raise click.UsageError(message)
+    try:
+        value = known[theorem](**given)
+    except ValueError as error:
+        message = f"{error}; {takes}"
+        raise click.UsageError(message) from None
+    click.echo(value)
 
 
 def options(names: Iterable[str]) -> str:
@@ -83,16 +80,6 @@ def taken_by(function: Any) -> str:
     """What a formula takes; what it can do without is in brackets."""
     needed = {name: each.default is each.empty for name, each in inspect.signature(function).parameters.items()}
     return " ".join(options([name]) if needed[name] else f"[{options([name])}]" for name in needed)
-
-
-@click.command(cls=Manual, short_help="Show the version.")
-def version() -> None:
-    """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
-    from mistakebound._core import has_avx2  # noqa: PLC0415
-
-    click.echo(
-        f"mistakebound {mb.__version__} (Python {sys.version.split()[0]}, {'AVX2' if has_avx2() else 'portable'})"
-    )
 
 
 def bounds() -> dict[str, Any]:

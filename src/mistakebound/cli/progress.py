@@ -1,0 +1,190 @@
+"""Progress of a command: a table of lines, and a bar at the foot of a terminal. Rich is imported only to draw it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mistakebound._support.text import escaped
+from mistakebound.cli.output import note
+from mistakebound.runs.runner import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import mistakebound as mb
+    from mistakebound.runs.tally import Tally
+
+PATIENCE = 0.5
+"""Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""
+PER_SECOND = 4
+WIDE = 120
+"""Columns of a terminal on which there is room for a bar beside the text."""
+
+
+class Table(Progress):
+    """Lines at rounds 1, 2, 4, 8, ..., and a closing one, with a bar below them while a run goes on."""
+
+    def __init__(self, source: mb.Source, passes: int, checkpoint: str | None, *, quiet: bool) -> None:
+        self.checkpoint, self.quiet = checkpoint, quiet
+        self.lines = not quiet
+        self.bar = None if quiet or not can_be_drawn() else Bar(source, passes)
+        self.begun = False
+
+    def begin(self, rounds: int | None) -> None:
+        """Say where a run goes on."""
+        if rounds is None:
+            click.echo(f"{escaped(self.checkpoint)} is not there yet: beginning at the start", err=True)
+            return
+        click.echo(f"resuming after {rounds:,} examples", err=True)
+        if self.bar is not None:
+            self.bar.resume()
+
+    def learned(self, tally: Tally) -> None:
+        """Show the new lines, and where the run is."""
+        if tally.lines:
+            self._show(tally)
+        if self.bar is not None:
+            self.bar.update(tally)
+
+    def remark(self, text: str) -> None:
+        """Show a remark."""
+        if not self.quiet:
+            if self.bar is not None:
+                self.bar.close()
+            note(text)
+
+    def end(self, tally: Tally) -> None:
+        """Show the last line."""
+        if self.bar is not None:
+            self.bar.close()
+        if not self.quiet:
+            self._show(tally)
+
+    def _show(self, tally: Tally) -> None:
+        if self.bar is not None:
+            self.bar.close()  # the next update draws it again
+        for rounds, mistakes, since, bound, speed in tally.lines:
+            if not self.begun:
+                self.begun = True
+                click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'bound':>10} {'examples/s':>12}")
+            allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
+            click.echo(
+                f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {allowed:>10} {speed:>12,.0f}"
+            )
+
+
+class Bar:
+    """Bytes done of all where that is known, examples a second, mistakes so far and the time left.
+
+    It is drawn on standard error by a thread of rich's, and taken away while something else is written.
+    """
+
+    def __init__(self, source: mb.Source, passes: int) -> None:
+        self.following = source.follow
+        one_pass = source.total
+        self.total = None if one_pass is None else passes * one_pass
+        self.start = time.perf_counter()
+        # Lines that come one by one are shown at once: a person is waiting for them.
+        self.patience = PATIENCE if one_pass else 0.0
+        self._drawn: Any = None
+        self._first: tuple[float, int] | None = (0.0, 0)
+
+    def resume(self) -> None:
+        """Begin where an earlier process stopped, whose bytes say nothing about the time that is left."""
+        self._first = None
+
+    def update(self, tally: Tally) -> None:
+        """Show the counts of a run."""
+        seconds, done = time.perf_counter() - self.start, tally.done
+        if self._first is None:
+            self._first = (seconds, done)
+        if self._drawn is None and seconds < self.patience:
+            return
+        speed = (tally.rounds - tally.earlier) / max(seconds, 1e-9)
+        words = f"{tally.rounds:,} examples, {tally.mistakes:,} mistakes, {speed:,.0f} examples/s"
+        if self.following:
+            words += ", waiting for more"
+        elif self.total and done > self._first[1]:
+            each = (seconds - self._first[0]) / (done - self._first[1])
+            words += f", {left(each * max(self.total - done, 0))} left"
+        self._draw(done, words)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._drawn is not None:
+            self._drawn.stop()
+            self._drawn = None
+
+    def _draw(self, done: int, words: str) -> None:
+        if self._drawn is None:
+            self._drawn = self._new()
+            self._drawn.add_task("", total=self.total, completed=done, words=words)
+            self._drawn.start()
+        self._drawn.update(self._drawn.task_ids[0], completed=done, words=words)
+
+    def _new(self) -> Any:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import BarColumn, DownloadColumn, TaskProgressColumn, TextColumn  # noqa: PLC0415
+        from rich.table import Column  # noqa: PLC0415
+
+        wide = Console(stderr=True).width >= WIDE
+        known = [] if not self.total else [BarColumn(20), DownloadColumn()] if wide else [TaskProgressColumn()]
+        return foot(*known, TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True)))
+
+
+def can_be_drawn() -> bool:
+    """Whether standard error is a terminal that can take a line away again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def foot(*columns: Any) -> Any:
+    """Rich's progress on standard error, of these columns."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    return Progress(
+        *columns,
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        refresh_per_second=PER_SECOND,
+        redirect_stdout=False,  # what goes to standard output must not end on standard error
+        redirect_stderr=False,
+    )
+
+
+def left(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> left(7.2), left(125), left(7300)
+    ('0:07', '2:05', '2:01:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def waiting(steps: int, *, wanted: bool) -> Iterator[Callable[[str], None]]:
+    """Yield a function that is called with the name of each step before it; it is shown on a terminal only."""
+    if not (wanted and can_be_drawn()):
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with foot(*columns) as progress:
+        task = progress.add_task("", total=steps)
+        begun = False
+
+        def next_step(what: str) -> None:
+            nonlocal begun
+            progress.update(task, advance=int(begun), description=what, refresh=True)
+            begun = True
+
+        yield next_step

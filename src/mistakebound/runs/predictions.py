@@ -1,0 +1,115 @@
+"""Predictions as lines of text: those of a run, made before learning, and those of a model for new files."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.text import escaped
+from mistakebound.errors import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from os import PathLike
+    from typing import IO
+
+    from mistakebound.data.source import Source
+    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.play.ledger import Ledger
+
+
+def label_lines(labels: Iterable[Any]) -> Iterator[str]:
+    r"""Labels for a file that has one in each line: control characters are escaped, a newline among them.
+
+    >>> list(label_lines(["spam", 1, "a\nb"]))
+    ['spam', '1', 'a\\nb']
+    """
+    known: dict[Any, str] = {}  # there are only two, as a rule
+    for label in labels:
+        if label not in known:
+            known[label] = escaped(label)
+        yield known[label]
+
+
+class PredictionsFile:
+    """A file, or an open stream, that gets the predictions of a run part by part."""
+
+    def __init__(self, file: IO[str], *, named: bool) -> None:
+        self.file, self.named = file, named
+
+    def write(self, part: Ledger) -> None:
+        """Write the predictions of a part."""
+        with naming(getattr(self.file, "name", "predictions")):
+            self.file.writelines(f"{label}\n" for label in label_lines(part.predictions.tolist()))
+            self.file.flush()
+
+    def flushed(self) -> int | None:
+        """The length of the file, once all of it is on the disk; None for a stream, which cannot be continued."""
+        self.file.flush()
+        if not self.named:
+            return None
+        try:
+            os.fsync(self.file.fileno())
+            return os.fstat(self.file.fileno()).st_size
+        except OSError:  # a device or a pipe by its name
+            return None
+
+
+@contextmanager
+def predictions_file(to: str | PathLike[str] | IO[str] | None, at: int = 0) -> Iterator[PredictionsFile | None]:
+    """A file to write predictions to, if one is wanted; it goes on after byte ``at`` of what it holds already."""
+    if to is None:
+        yield None
+    elif not isinstance(to, str | os.PathLike):
+        yield PredictionsFile(to, named=False)
+    elif at:
+        with open(to, "r+", encoding="utf-8") as file:
+            if os.fstat(file.fileno()).st_size < at:
+                message = f"cannot resume: {os.fspath(to)} should have {at} bytes at least"
+                raise ValueError(message)
+            file.seek(at)
+            file.truncate()
+            yield PredictionsFile(file, named=True)
+    else:
+        new = open(to, "w", encoding="utf-8")  # noqa: SIM115 - it is closed below
+        try:
+            yield PredictionsFile(new, named=True)
+        finally:
+            with naming(os.fspath(to)), new:  # what is left is written when it is closed
+                pass
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """How many examples were predicted, and how many of them have named features of which the model knows none."""
+
+    rounds: int
+    unknown: int
+    remarks: tuple[str, ...]
+    """On how the files were read."""
+
+
+def predict(source: Source, learner: LinearLearner, to: IO[str], *, scores: bool = False) -> Predicted:
+    """Write the predicted label of each example of a source to a text stream, one in a line, without learning.
+
+    Parameters
+    ----------
+    source : Source
+        Files, which need no labels. They are read with the options of the files that the learner learned from.
+    learner : LinearLearner
+        It is not changed.
+    to : text stream
+        Where the lines are written. Control characters in a label are escaped.
+    scores : bool
+        Whether to write the score after each label, separated by a tab.
+    """
+    rounds = unknown = 0
+    for numbers, labels, unknown_here in learner.scored_parts(source):
+        rounds += len(numbers)
+        unknown += unknown_here
+        pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)
+        to.write("".join(f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs))
+        to.flush()
+    return Predicted(rounds, unknown, tuple(source.remarks))

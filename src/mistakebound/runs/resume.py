@@ -1,0 +1,146 @@
+"""The position of a run as its model file holds it, and back: a run goes on only if everything is as it was."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.schema import fields, is_list_of, need
+from mistakebound.certificates.portable import TEXT_OPTIONS
+from mistakebound.data.parts import START, Place
+from mistakebound.data.source import Source
+from mistakebound.errors import ResumeError
+from mistakebound.models.model_file import describe_parameters
+from mistakebound.runs.position import FileRead, hashes, size_of
+
+if TYPE_CHECKING:
+    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.runs.position import Position
+
+FIELDS = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")
+FILE_FIELDS = ("size", "bytes", "whole", "columns", "sha256")
+
+FREE = ("files", "skip_bad", "threads", "cache")
+"""Options that may differ between two readings of the same stream."""
+
+
+def described(position: Position) -> dict[str, Any]:
+    """A position, for JSON."""
+    number, place, rows = position.at
+    source = position.source
+    return {
+        "files": list(source.files),
+        "passes": position.passes,
+        "reading": reading_of(source),
+        "labels": position.labels_digest,
+        "texts": files_read(position),
+        "pass": number,
+        "place": place._asdict(),
+        "rows": rows,
+        "skipped": list(source.skipped),
+        "remarks": list(source.remarks),
+        "replaced": position.replaced,
+    }
+
+
+def files_read(position: Position) -> list[dict[str, Any]]:
+    """What was read of each file so far, for JSON."""
+    return [
+        {**{name: getattr(read, name) for name in FILE_FIELDS[:-1]}, "sha256": read.digest(file)}
+        for file, read in zip(position.source.files, position.read, strict=False)
+    ]
+
+
+def reading_of(source: Source) -> dict[str, Any]:
+    """The options that decide what is read from the lines of a source, for JSON."""
+    names = [name for name in inspect.signature(Source).parameters if name not in FREE]
+    read: dict[str, Any] = json.loads(json.dumps({name: getattr(source, name) for name in names}, default=os.fspath))
+    return read
+
+
+def text_options(source: Source) -> dict[str, Any]:
+    """The options that decide how text is parsed: the only ones that a certificate holds."""
+    read = reading_of(source)
+    return {name: read[name] for name in TEXT_OPTIONS}
+
+
+def restore(position: Position, stored: Any) -> None:
+    """Go on where another run stopped; ModelError if that was another one, or its files have changed."""
+    files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(stored, *FIELDS)
+    source = position.source
+    need(files == source.files, f"its files were {listed(files)}, not {listed(source.files)}")
+    same_option("passes", passes, position.passes)
+    now = reading_of(source)
+    need(isinstance(reading, dict) and set(reading) == set(now), "how it read its files is not valid")
+    was, wanted = as_options(reading), as_options(now)
+    for name in {**wanted, **was}:
+        same_option(name, was.get(name), wanted.get(name))
+    where = fields(place, *START._asdict())
+    numbers = [number, rows, *where]
+    need(is_list_of(int, numbers) and min(numbers) >= 0 and number <= passes, "its position is not valid")
+    start = Place(*where)
+    need(start.file < len(files), "its position is in no file")
+    need(is_list_of(str, skipped) and len(skipped) >= start.skipped, "the lines that it skipped are not valid")
+    if len(skipped) > source.skip_bad:
+        reason = f"it skipped {len(skipped)} bad lines already, more than skip_bad={source.skip_bad}"
+        raise ResumeError(reason, option="skip_bad", before=len(skipped), now=source.skip_bad)
+    need(source.labels is None or labels is not None, f"{source.labels} cannot be read a second time")
+    need(labels == position.labels_digest, f"{source.labels} has changed")
+    need(is_list_of(str, remarks) and type(replaced) is bool, "the remarks on its files are not valid")
+    first_pass = number == 0
+    read = (start.file, start.file + 1) if first_pass else (len(files),)  # how many files: the present one may be new
+    need(isinstance(texts, list) and len(texts) in read, "what it read is not valid")
+    ends = [start.byte if first_pass and index == start.file else 0 for index in range(len(texts))]
+    growing = [source.follow and index == len(files) - 1 for index in range(len(texts))]
+    position.read = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
+    source.skipped[:], source.remarks[:] = skipped, remarks
+    position.at, position.replaced = (number, start, rows), replaced
+
+
+def same_option(name: str, before: Any, now: Any) -> None:
+    """Refuse to go on with another value of an option."""
+    if before != now:
+        reason = f"its run had {name}={before!r}, this one has {name}={now!r}"
+        raise ResumeError(reason, option=name, before=before, now=now)
+
+
+def as_options(reading: dict[str, Any]) -> dict[str, Any]:
+    """Reading options by name, with those of tables among them."""
+    options = dict(reading)
+    table = options.pop("table")
+    need(isinstance(table, dict), "how it read its files is not valid")
+    return {**options, **table}
+
+
+def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noqa: FBT001 - one of a row
+    """What was read of a file, if it is still there; of one that is not finished, up to where reading goes on."""
+    size, length, whole, columns, digest = fields(stored, *FILE_FIELDS)
+    need(type(length) is int and type(whole) is bool and type(columns) is bool, "what it read is not valid")
+    if columns:
+        byte = length  # a file of columns counts as a whole, wherever reading goes on
+    need(length >= byte >= 0, "what it read is not valid")
+    need(size is not None, f"{file} cannot be read a second time; load the model to go on with other examples")
+    now = size_of(file)
+    need(
+        size == now or (growing and now is not None),
+        f"{file} has changed: it had {size} bytes, and has {'none' if now is None else now}",
+    )
+    found = hashes(file, byte, length, length + 1)
+    same = len(found) in ((2,) if whole else (2, 3)) and found[1].hexdigest() == digest
+    need(same, f"{file} has changed: what was read of it has another SHA-256 now")
+    return FileRead(size, length if whole else byte, whole, columns, found[1 if whole else 0])
+
+
+def same_learner(wanted: LinearLearner, found: LinearLearner) -> None:
+    """Refuse to go on with another learner than the one that was asked for."""
+    need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
+    has = describe_parameters(found)
+    for name, value in describe_parameters(wanted).items():
+        need(has[name] == value, f"its {name} is {has[name]!r}, not {value!r}")
+
+
+def listed(names: Any) -> str:
+    """Names, for a sentence."""
+    return ", ".join(map(str, names)) if isinstance(names, list) else repr(names)

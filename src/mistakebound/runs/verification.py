@@ -1,0 +1,327 @@
+"""Replay the stream of a portable certificate, and derive everything in it again."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.certificates import portable
+from mistakebound.certificates.certificate import Certificate
+from mistakebound.data.blocks import opened
+from mistakebound.data.source import Source
+from mistakebound.errors import CertificateError, ModelError, OptionError
+from mistakebound.learners.linear import KINDS, load
+from mistakebound.models.model_file import construct, fingerprint
+from mistakebound.runs.position import hashes, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from os import PathLike
+
+    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.play.ledger import Ledger
+
+    AnyPath = str | PathLike[str]
+
+REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
+"""What parameters, options or comparators that make no sense come to: a file may contain anything."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing in a certificate, and what was found.
+
+    Attributes
+    ----------
+    what : str
+        What was checked.
+    expected, found : object
+        What the certificate contains, and what the files and the replay give.
+    agrees : bool
+        Whether they are equal; numbers with a fraction up to rounding.
+    words : str
+        What was found, in one line.
+    """
+
+    what: str
+    expected: Any
+    found: Any
+    agrees: bool
+    words: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All checks of a certificate.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+        In their order.
+    certificate : Certificate
+        The one that was checked.
+    other_model : bool
+        Whether the model file that was passed is another one than the replay learns.
+    complete : Certificate or None
+        Of a certificate that is incomplete because the run did not keep all examples: the one with all of them.
+    """
+
+    checks: tuple[Check, ...]
+    certificate: Certificate
+    other_model: bool
+    complete: Certificate | None
+
+    @property
+    def differ(self) -> int:
+        """How many checks do not agree."""
+        return sum(not each.agrees for each in self.checks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything agrees."""
+        return self.differ == 0
+
+
+def verify(
+    certificate: AnyPath,
+    files: AnyPath | Sequence[AnyPath],
+    labels: AnyPath | None = None,
+    model: AnyPath | None = None,
+    *,
+    threads: int = 2,
+    on_check: Callable[[Check], None] | None = None,
+) -> Verification:
+    """Learn the files again, from nothing, and compare everything with a portable certificate.
+
+    Parameters
+    ----------
+    certificate : path
+        What ``run`` wrote.
+    files : path or sequence of paths
+        The same files in the same order; - is standard input.
+    labels : path
+        The file of labels, if there was one.
+    model : path
+        A model file, to be compared with the model that the replay learns.
+    threads : int
+        Threads that parse ahead.
+    on_check : callable
+        Called with each check as soon as it is made.
+    """
+    names = [files] if isinstance(files, str | os.PathLike) else files
+    try:
+        document = portable.read(certificate, KINDS)
+    except ModelError as error:
+        path = os.fspath(certificate)
+        message = f"{path} cannot be verified: {error}"
+        raise CertificateError(message, path=path, field=error.field) from None
+    with ExitStack() as until_the_end:
+        copies = [until_the_end.enter_context(kept(os.fspath(file))) for file in names]
+        own_labels = None if labels is None else until_the_end.enter_context(kept(os.fspath(labels)))
+        work = Checker(document, copies, own_labels, threads, on_check)
+        work.check([os.fspath(name) for name in names], None if model is None else os.fspath(model))
+    found = Certificate.from_object(document["certificate"])
+    return Verification(tuple(work.checks), found, work.other_model, work.complete)
+
+
+@contextmanager
+def kept(file: str) -> Iterator[str]:
+    """A file that can be read twice: standard input and pipes are copied first."""
+    if size_of(file) is not None:
+        yield file
+        return
+    with tempfile.NamedTemporaryFile() as copy, ExitStack() as closing:
+        pipe = sys.stdin.buffer if file == "-" else closing.enter_context(open(file, "rb"))
+        shutil.copyfileobj(pipe, copy)
+        copy.flush()
+        yield copy.name
+
+
+@contextmanager
+def beginning(file: str, size: int) -> Iterator[str]:
+    """A copy of the first bytes of a file's text: the rest is not what the certificate is about."""
+    with tempfile.NamedTemporaryFile() as copy, opened(file) as text:
+        for block, _ in text.blocks:
+            copy.write(bytes(block[:size]))
+            size -= min(size, len(block))
+            if not size:
+                break
+        copy.flush()
+        yield copy.name
+
+
+def same(expected: Any, found: Any) -> bool:
+    """Whether two JSON values are equal, numbers with a fraction up to rounding."""
+    if type(expected) is float and type(found) is float:
+        return math.isclose(expected, found, rel_tol=1e-9)
+    return json.dumps(expected, sort_keys=True) == json.dumps(found, sort_keys=True)
+
+
+def brief(value: Any) -> str:
+    """A JSON value in one short line."""
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    return text if len(text) <= 70 else f"{text[:67]}..."
+
+
+class Checker:
+    """Makes the checks of one document."""
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        files: list[str],
+        labels: str | None,
+        threads: int,
+        on_check: Callable[[Check], None] | None,
+    ) -> None:
+        self.document, self.files, self.labels, self.threads, self.on_check = document, files, labels, threads, on_check
+        self.checks: list[Check] = []
+        self.other_model = False
+        self.complete: Certificate | None = None
+
+    def compare(self, what: str, expected: Any, found: Any) -> None:
+        """Check that two JSON values are equal."""
+        agrees = same(expected, found)
+        words = brief(expected) if agrees else f"told {brief(expected)}, found {brief(found)}"
+        self.add(Check(what, expected, found, agrees, words))
+
+    def add(self, check: Check) -> None:
+        """Note a check, and report it."""
+        self.checks.append(check)
+        if self.on_check is not None:
+            self.on_check(check)
+
+    def check(self, names: list[str], model: str | None) -> None:
+        """Derive everything again. ``names`` are those of the files as they were passed."""
+        document = self.document
+        sealed = portable.seal(document)
+        intact = document["seal"] == sealed
+        words = "as it was written" if intact else "altered since it was written"
+        self.add(Check("seal", document["seal"], sealed, intact, words))
+        self.check_files(names)
+        try:
+            learner, stream, skipped = self.replay()
+            ledger = learner.ledger_
+        except REFUSED as error:
+            self.add(Check("replay", None, str(error), False, f"it stops: {error}"))
+            return
+        for name in portable.COUNTS:
+            self.compare(name.replace("_", " "), document["counts"][name], getattr(ledger, name))
+        if document["ended"]:
+            self.compare("skipped lines", document["skipped"], skipped)
+        learned = fingerprint(learner)
+        self.compare("model", document["model"], learned)
+        if model is not None:
+            given = fingerprint(load(model))
+            self.other_model = given != learned
+            words = "not the model that was learned" if self.other_model else "the model that was learned"
+            self.add(Check(model, learned, given, not self.other_model, words))
+        if self.check_certificate(ledger, stream) == "incomplete":
+            self.complete = learner.certify(X=self.source(self.files))
+
+    def check_files(self, names: list[str]) -> None:
+        """Check the files, byte by byte."""
+        stream, given = self.document["stream"], len(self.files)
+        wanted = len(stream)
+        short = given < wanted or (self.document["ended"] and given > wanted)
+        self.add(Check("files", wanted, given, not short, f"told {wanted}, given {given}" if short else str(given)))
+        for name, file, read in zip(names, self.files, stream, strict=False):
+            found = hashes(file, read["bytes"], read["bytes"] + 1)
+            length = f"{read['bytes']:,} bytes"
+            wrong = ""
+            if not found:
+                wrong = f"it is shorter than {length}"
+            elif read["whole"] and len(found) > 1:
+                wrong = f"it is longer than {length}"
+            elif found[0].hexdigest() != read["sha256"]:
+                wrong = f"the SHA-256 of its {length} is another one"
+            own, other = Path(name).name or "stream", Path(read["file"]).name
+            words = wrong or f"{length}, SHA-256 {read['sha256'][:16]}..."
+            named = "" if own == other else f" ({other} in the certificate)"
+            digest = found[0].hexdigest() if found else None
+            self.add(Check(own, read["sha256"], digest, not wrong, words + named))
+        self.check_labels(self.document["labels"])
+
+    def check_labels(self, expected: str | None) -> None:
+        """Check the file of labels, if there was one."""
+        if expected is None and self.labels is None:
+            return
+        if expected is None or self.labels is None:
+            raise OptionError("there were no {labels}" if expected is None else "give the file of labels too: {labels}")
+        self.compare("labels", expected, hashes(self.labels)[0].hexdigest())
+
+    def source(self, files: list[str]) -> Source:
+        """Files, parsed as the certificate's were."""
+        said = self.document
+        return Source(files, labels=self.labels, skip_bad=said["skip_bad"], threads=self.threads, **said["reading"])
+
+    def replay(self) -> tuple[LinearLearner, Ledger, int]:
+        """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
+        from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES, Replica, replay_files  # noqa: PLC0415
+
+        said = self.document
+        learner = construct(KINDS[said["learner"]], said["parameters"])
+        recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
+        whole = said["certificate"]["scope"] == "whole stream"
+        with ExitStack() as copies:
+            files = self.files
+            if not said["ended"]:
+                pairs = zip(files, said["stream"], strict=False)
+                files = [copies.enter_context(beginning(file, read["bytes"])) for file, read in pairs]
+            source = self.source(files)
+            # One round more than there should be shows that there are more.
+            rounds = said["counts"]["rounds"] + said["ended"]
+            replay_files(learner, source, rounds, *([recorder] if whole else []), passes=said["passes"])
+        return learner, recorder.ledger_, len(source.skipped)
+
+    def check_certificate(self, ledger: Ledger, stream: Ledger) -> str:
+        """Check the theorem with its comparator on what happened in the replay; returns the status that was found."""
+        import numpy as np  # noqa: PLC0415 - a file that is refused needs none
+
+        from mistakebound.certificates.certify import recheck  # noqa: PLC0415
+        from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
+
+        said = self.document["certificate"]
+        expected = Certificate.from_object(said)
+        evidence = WholeStream(ledger, stream) if expected.scope == WHOLE_STREAM else Evidence(ledger)
+        try:
+            with np.errstate(all="ignore"):  # a comparator may be as large as it likes
+                checked = recheck(evidence, expected)
+            found = json.loads(checked.to_json())
+        except REFUSED as error:
+            self.add(Check("certificate", None, str(error), False, str(error)))
+            return ""
+        for name, value in found.items():
+            empty = value in ("", None) and said[name] == value
+            if name not in ("premises", "comparator") and not empty:
+                self.compare(name if name in ("theorem", "bound", "status") else f"its {name}", said[name], value)
+        for name in {**said["comparator"], **found["comparator"]}:
+            self.compare(f"comparator: {name}", said["comparator"].get(name), found["comparator"].get(name))
+        self.compare("premises", len(said["premises"]), len(found["premises"]))
+        for claimed, premise in zip(said["premises"], found["premises"], strict=False):
+            words = in_words(premise)
+            agrees = claimed == premise
+            self.add(
+                Check(
+                    "premise",
+                    claimed,
+                    premise,
+                    agrees,
+                    words if agrees else f"told {in_words(claimed)}, found {words}",
+                )
+            )
+        return checked.status
+
+
+def in_words(premise: dict[str, Any]) -> str:
+    """A premise in one line."""
+    measured = f" ({premise['measured']})" if premise["measured"] else ""
+    return f"{'✓' if premise['holds'] else '✗'} {premise['statement']}{measured}"
