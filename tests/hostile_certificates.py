@@ -113,7 +113,7 @@ def align(said: dict[str, Any], text: str) -> None:
             learner.run(mb.Source("align.svm"))
         told = mb.Certificate.from_object(said["certificate"])
         whole = told.scope == "whole stream"
-        evidence = whole_stream(learner, mb.Source("align.svm")) if whole else Evidence(learner.ledger_)
+        evidence = whole_stream(learner, mb.Source("align.svm")) if whole else Evidence.of(learner.ledger_)
         said["certificate"] = json.loads(recheck(evidence, told).to_json())
     finally:
         Path("align.svm").unlink()

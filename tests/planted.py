@@ -189,14 +189,14 @@ def planted() -> list[Planted]:
 
 
 def _padded(witness: Witness) -> Witness:
-    return Witness(u=np.append(witness.vector(), 0.0), margin=witness.margin)
+    return Witness(u=np.append(witness.u, 0.0), margin=witness.margin)
 
 
 def _noisy_panel() -> tuple[streams.Stream, Witness, float, float]:
     clean = streams.panel(64, 3, 900, seed=11)
     noisy = streams.label_noise(clean, 0.01, seed=12)
     witness = _share(clean.target, 64)
-    lost = float(np.sum(np.maximum(0.0, 1 / 3 - noisy.y * (noisy.X @ witness.vector()))))
+    lost = float(np.sum(np.maximum(0.0, 1 / 3 - noisy.y * (noisy.X @ witness.u))))
     return noisy, witness, math.log(64 / 3), lost
 
 

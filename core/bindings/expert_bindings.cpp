@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bindings/lock.hpp"
+#include "experts/levels.hpp"
 #include "experts/majority.hpp"
 #include "experts/mixture.hpp"
 
@@ -43,6 +44,18 @@ void must(bool so, const char* otherwise) {
   if (!so) throw nb::value_error(otherwise);
 }
 
+template <class Id, class Names>
+Id named(const Names& names, const std::string& name, const char* what) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) throw nb::value_error((std::string("no ") + what + " '" + name + "'").c_str());
+  return static_cast<Id>(std::distance(names.begin(), at));
+}
+experts::Simd simd_of(const std::string& level) {
+  const auto simd = named<experts::Simd>(experts::simd_names, level, "level");
+  if (!experts::runs(simd)) throw nb::value_error(("this machine does not run the level '" + level + "'").c_str());
+  return simd;
+}
+
 class MajorityGame {
  public:
   explicit MajorityGame(double beta) : beta_(beta), majority_(checked(beta)) {}
@@ -52,9 +65,9 @@ class MajorityGame {
     const auto lock = lock_.take();
     return majority_.experts();
   }
-  void use_simd(bool avx2) {
+  void use_simd(const std::string& level) {
     const auto lock = lock_.take();
-    majority_.use_avx2(avx2 && cpu_has_avx2());
+    majority_.use_avx2(simd_of(level) != experts::Simd::plain);
   }
   void join(Array<double> losses) {
     const auto lock = lock_.take();
@@ -158,20 +171,6 @@ constexpr std::array fault_names{"none",           "all asleep",     "infinite f
                                  "outcome domain", "own loss", "loss",              "too large",       "too small"};
 static_assert(rule_names.size() == experts::rule_count && loss_names.size() == experts::loss_count);
 
-template <class Id, class Names>
-Id named(const Names& names, const std::string& name, const char* what) {
-  const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) throw nb::value_error((std::string("no ") + what + " '" + name + "'").c_str());
-  return static_cast<Id>(std::distance(names.begin(), at));
-}
-const experts::Level& level(bool avx2) {
-#ifdef MISTAKEBOUND_LEVELS
-  if (avx2 && cpu_has_avx2() && __builtin_cpu_supports("fma")) return experts::avx2_level;
-#endif
-  static_cast<void>(avx2);
-  return experts::plain_level;
-}
-
 class MixtureGame {
  public:
   MixtureGame(std::string rule, const nb::dict& parameters, std::string loss, double tau, bool gradient,
@@ -185,12 +184,12 @@ class MixtureGame {
     must(!takes_eta(rule_) || rule_ == "hedge" || std::isfinite(eta_), "eta must be finite");
     must(!takes_alpha(rule_) || (alpha_ >= 0 && alpha_ <= 1), "alpha must lie between 0 and 1");
     must(loss_ != "pinball" || (tau > 0 && tau < 1), "tau must be above 0 and below 1");
-    mixture_.use(level(true));
+    mixture_.use(experts::level_of(experts::best_simd()));
   }
 
-  void use_simd(bool avx2) {
+  void use_simd(const std::string& level) {
     const auto lock = lock_.take();
-    mixture_.use(level(avx2));
+    mixture_.use(experts::level_of(simd_of(level)));
   }
   std::size_t experts() {
     const auto lock = lock_.take();
@@ -345,9 +344,9 @@ class MixtureGame {
 };
 
 // e^x and the like as the passes over experts compute them, for tests.
-nb::object elementwise(const std::string& function, const Array<double>& x, bool avx2) {
+nb::object elementwise(const std::string& function, const Array<double>& x, const std::string& level) {
   std::vector<double> out(x.size());
-  const experts::Level& at = level(avx2);
+  const experts::Level& at = experts::level_of(simd_of(level));
   const auto of = function == "exp" ? at.exp : function == "log" ? at.log : function == "log1p" ? at.log1p : nullptr;
   must(of != nullptr, "exp, log or log1p");
   of(x.data(), x.size(), out.data());
@@ -371,7 +370,7 @@ void bind_experts(nb::module_& m) {
       .def("run", &MajorityGame::run, "said"_a.noconvert(), "outcome"_a.noconvert())
       .def("state", &MajorityGame::state)
       .def("restore", &MajorityGame::restore, "state"_a)
-      .def("use_simd", &MajorityGame::use_simd, "avx2"_a)
+      .def("use_simd", &MajorityGame::use_simd, "level"_a)
       .def("__getstate__", &MajorityGame::state)
       .def("__setstate__", [](MajorityGame& self, nb::dict state) {
         new (&self) MajorityGame(nb::cast<double>(state["beta"]));
@@ -391,11 +390,20 @@ void bind_experts(nb::module_& m) {
       .def("numbers", &MixtureGame::numbers)
       .def("state", &MixtureGame::state)
       .def("restore", &MixtureGame::restore, "state"_a)
-      .def("use_simd", &MixtureGame::use_simd, "avx2"_a)
+      .def("use_simd", &MixtureGame::use_simd, "level"_a)
       .def("__getstate__", &MixtureGame::state)
       .def("__setstate__", [](MixtureGame& self, const nb::dict& state) { MixtureGame::make(&self, state); });
   m.def("loss_limits", [] { return nb::make_tuple(experts::largest_regret, experts::least_regret, experts::least_losses); });
-  m.def("elementwise", &elementwise, "function"_a, "x"_a, "avx2"_a = true);
+  m.def("elementwise", &elementwise, "function"_a, "x"_a, "level"_a);
+  m.def(
+      "simd_levels",
+      [] {
+        nb::list levels;
+        for (std::size_t at = 0; at < experts::simd_names.size(); ++at)
+          if (experts::runs(static_cast<experts::Simd>(at))) levels.append(experts::simd_names[at]);
+        return levels;
+      },
+      "The levels of the processor that this machine runs, the quickest last.");
 }
 
 }  // namespace mistakebound

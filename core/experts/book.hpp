@@ -2,7 +2,7 @@
 // includes this may be compiled for more than every machine has: nothing here but numbers and pointers.
 //
 // The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); multiply-add is fused
-// where `fused` says so and nowhere else; e^x and ln x by basic operations (four.hpp). So every level gives the same bits.
+// where `fused` says so and nowhere else; e^x and ln x by basic operations (elementary.hpp). So every level gives the same bits.
 #pragma once
 #include <cstddef>
 
@@ -18,7 +18,8 @@ inline constexpr std::size_t loss_count = 5;
 // are below least_losses, differences beyond rounding may be among those: the round is refused. Python reads them from here.
 inline constexpr double largest_regret = 1e150, least_regret = 1e-150, least_losses = 1e-135;
 
-// Arrays have a number for each expert, and are filled up to a multiple of four with experts of no weight.
+// Arrays have a number for each expert, and are filled up to a multiple of eight with experts of no weight; `width` is n
+// rounded up to a multiple of four.
 struct Book {
   std::size_t n, width;
   // ln π and π/max π
@@ -62,16 +63,22 @@ struct HedgeSums {
   bool rose[hedge_block];  // a weight may have grown by more than e^(1/32)
   bool odd;                // a loss that is infinite or too large (NaN makes `sum` NaN)
 };
+// Rounds of which the learner knows its losses h, but which are not yet in the sums of the experts: 0, 1 or hedge_block.
+struct Played {
+  const double* losses;
+  std::size_t rounds;
+  double h[hedge_block];
+};
 struct Level {
   Mixed (*mix)(const Book&, const double* w, const double* x, double least, double most);
   Regrets (*lose)(const Book&, const double* x, const Outcome&);
   Regrets (*given)(const Book&, const double* losses, double h, double size);
   void (*weigh[rule_count])(Book&);
   void (*learn[rule_count])(Book&, const Regrets&);
-  // Plays `rounds` (1 or 4) rows of losses from w into next.
-  HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds);
-  // Adds what happened in them to the sums, h being the learner's losses.
-  void (*settle)(const Book&, const double* losses, std::size_t rounds, const double* h);
+  // Plays `rounds` (1 or hedge_block) rows of losses from w into next, and adds as many rounds before to the sums.
+  HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds, const Played& before);
+  // Adds them to the sums alone.
+  void (*settle)(const Book&, const Played&);
   void (*exp)(const double* x, std::size_t n, double* out);
   void (*log)(const double* x, std::size_t n, double* out);
   void (*log1p)(const double* x, std::size_t n, double* out);
@@ -79,7 +86,7 @@ struct Level {
 
 extern const Level plain_level;
 #ifdef MISTAKEBOUND_LEVELS
-extern const Level avx2_level;
+extern const Level avx2_level, avx512_level;
 #endif
 
 }  // namespace mistakebound::experts

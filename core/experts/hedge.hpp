@@ -1,85 +1,140 @@
-// Hedge at a fixed rate on losses that are given. Weights do not depend on what the learner lost, so four rounds are
-// played in one pass over the experts: a weight is multiplied by e^(−ηℓ) in each round. The same bits as one by one.
+// Hedge at a fixed rate on losses that are given. Weights do not depend on what the learner lost, so four rounds are played
+// in one pass over the experts; the same pass adds the four rounds before to the sums, because their losses are then known
+// to the learner. The same bits as one round at a time.
+//
+// A weight is multiplied by e^(−ηℓ): as w + wℓ·slope(ℓ) where ηℓ is little, because wℓ is needed anyway. Expert k is added
+// to lane k mod 8, so that a register of AVX-512 holds all lanes.
 #pragma once
 #include "experts/book.hpp"
-#include "experts/four.hpp"
+#include "experts/elementary.hpp"
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
 template <std::size_t rounds>
 struct HedgeLanes {
-  Four total[rounds], loss[rounds];
-  Mask rose[rounds], odd;
+  Eight total[rounds]{}, loss[rounds]{};
+  decltype(Eight{} < Eight{}) rose[rounds]{}, odd{};
 };
 
-// Pairs of fours of experts for as long as all ηℓ are little; says where it stopped. `most` does not see a NaN: the sum of
-// losses will be one.
+// Adds played rounds to the sums of the group of experts at k.
 template <std::size_t rounds>
-std::size_t play_quietly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes) {
+struct Settle {
+  double *R_of, *V_of, *lost_of;
+  const double* losses;
+  std::size_t n;
+  double h[rounds];
+
+  Settle(const Book& book, const Played& played)
+      : R_of(book.R), V_of(book.V), lost_of(book.loss), losses(played.losses), n(book.n) {
+    for (std::size_t t = 0; t < rounds; ++t) h[t] = played.h[t];
+  }
+  template <class Kind>
+  MISTAKEBOUND_INLINE void operator()(std::size_t k, Kind kind) const {
+    Eight R = load<Eight>(R_of + k), V = load<Eight>(V_of + k), lost = load<Eight>(lost_of + k);
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) {
+      const Eight loss = from_row<Eight>(losses + t * n, k, n, 0, kind);
+      const Eight r = Kind::whole ? h[t] - loss : where(real<Eight>(k, n, kind), h[t] - loss);
+      R += r;
+      V += r * r;
+      lost += loss;
+    }
+    store(R_of + k, R);
+    store(V_of + k, V);
+    store(lost_of + k, lost);
+  }
+};
+
+// Asks for the rounds after these, in the order of memory and into the second cache: they fill the first, and row by row the
+// processor waits. What is larger than that cache is left to the processor's own prefetching. A wrong address does no harm.
+struct Ahead {
+  std::uintptr_t first;
+  std::size_t bytes;  // for each expert
+
+  Ahead(const double* losses, std::size_t rounds, std::size_t n)
+      : first(reinterpret_cast<std::uintptr_t>(losses + rounds * n)),
+        bytes(rounds > 1 && rounds * n <= 65536 ? rounds * sizeof(double) : 0) {}
+  template <std::size_t rounds>
+  MISTAKEBOUND_INLINE void fetch(std::size_t k) const {
+    if constexpr (rounds > 1)
+#pragma GCC unroll 4
+      for (std::size_t line = 0; line < rounds; ++line)
+        __builtin_prefetch(reinterpret_cast<const void*>(first + k * bytes + line * 64), 0, 2);
+  }
+};
+
+// Whole groups of experts for as long as all ηℓ are little; returns where it stopped. `most` does not see a NaN: the sum of
+// losses will be one.
+template <std::size_t rounds, bool settles>
+std::size_t play_little(const Book& book, const double* losses, const Played& before, HedgeLanes<rounds>& lanes) {
   const std::size_t n = book.n;
   const double* const w_of = book.w;
   double* const next = book.next;
-  const Little little(-book.eta);
-  Four total[2][rounds], lost[2][rounds];  // of all before; and with this pair, unless it is not little
-  std::size_t k = 0, now = 0;
-  for (std::size_t t = 0; t < rounds; ++t) total[0][t] = lost[0][t] = Four{};
-  for (; k + 8 <= n; k += 8, now ^= 1) {
-    Four w0 = load(w_of + k), w1 = load(w_of + k + 4), largest_square{};
+  const Little<Eight> little(-book.eta);
+  const Settle<rounds> settle(book, before);
+  const Ahead ahead(losses, rounds, n);
+  Eight total[rounds]{}, lost[rounds]{};
+  std::size_t k = 0;
+  for (; k + 8 <= n; k += 8) {
+    Eight largest{};
+#pragma GCC unroll 4
+    for (std::size_t t = 0; t < rounds; ++t) largest = most(size(load<Eight>(losses + t * n + k)), largest);
+    if (!every(largest <= little.largest)) [[unlikely]]
+      break;
+    ahead.fetch<rounds>(k);
+    Eight w = load<Eight>(w_of + k);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      const double* const row = losses + t * n + k;
-      if (rounds > 1) fetch(row, rounds * n);
-      const Four x0 = load(row), x1 = load(row + 4);
-      largest_square = most(x1 * x1, most(x0 * x0, largest_square));
-      total[now ^ 1][t] = (total[now][t] + w0) + w1;
-      lost[now ^ 1][t] = fused(w1, x1, fused(w0, x0, lost[now][t]));
-      w0 *= little.exp(x0);
-      w1 *= little.exp(x1);
+      const Eight x = load<Eight>(losses + t * n + k), wx = w * x;
+      total[t] += w;
+      lost[t] += wx;
+      w = fused(wx, little.slope(x), w);
     }
-    if (!every(largest_square <= little.largest_square)) [[unlikely]]
-      break;
-    store(next + k, w0);
-    store(next + k + 4, w1);
+    store(next + k, w);
+    if constexpr (settles) settle(k, Whole{});
   }
-  for (std::size_t t = 0; t < rounds; ++t)
-    lanes.total[t] = total[now][t], lanes.loss[t] = lost[now][t], lanes.rose[t] = lanes.odd = Mask{};
+  for (std::size_t t = 0; t < rounds; ++t) lanes.total[t] = total[t], lanes.loss[t] = lost[t];
   return k;
 }
 
-// The others. Four of which one is not little are all taken by the other formula.
+// The others.
 template <std::size_t rounds>
-void play_loudly(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from) {
+void play_any(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from) {
   const std::size_t n = book.n;
   const double* const w_of = book.w;
   double* const next = book.next;
   const double minus_eta = -book.eta;
-  const Little little(minus_eta);
+  const Little<Eight> little(minus_eta);
   HedgeLanes<rounds> sums = lanes;
-  const auto play = [&](std::size_t k, auto kind) __attribute__((always_inline)) {
-    Four w = load(w_of + k);
+  groups<Eight>(n, [&](std::size_t k, auto kind) __attribute__((always_inline)) {
+    Eight w = load<Eight>(w_of + k);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      const Four loss = from_row(losses + t * n, k, n, 0, kind);
-      const Mask known = little.knows(loss);
+      const Eight x = from_row<Eight>(losses + t * n, k, n, 0, kind), wx = w * x;
+      const auto known = little.knows(x);
       sums.total[t] += w;
-      sums.loss[t] = fused(w, loss, sums.loss[t]);
-      sums.rose[t] |= ~known & (loss < 0.0);
-      sums.odd |= ~(size(loss) <= largest_regret);
-      w *= every(known) ? little.exp(loss) : exp(loss * minus_eta);
+      sums.loss[t] += wx;
+      sums.rose[t] |= ~known & (x < 0.0);
+      sums.odd |= ~(size(x) <= largest_regret);
+      const Eight by_little = fused(wx, little.slope(x), w);
+      w = every(known) ? by_little : choose(known, by_little, w * exp(x * minus_eta));
     }
     store(next + k, w);
-  };
-  std::size_t k = from;
-  for (; k + 4 <= n; k += 4) play(k, Whole{});
-  if (k < n) play(k, Part{});
+  }, from);
   lanes = sums;
 }
 
 template <std::size_t rounds>
-HedgeSums hedge_rounds(const Book& book, const double* losses) {
+HedgeSums hedge_rounds(const Book& book, const double* losses, const Played& before) {
   HedgeLanes<rounds> lanes;
-  const std::size_t k = play_quietly(book, losses, lanes);
-  if (k < book.n) play_loudly(book, losses, lanes, k);
+  std::size_t k = 0;
+  if (before.rounds == rounds) {
+    k = play_little<rounds, true>(book, losses, before, lanes);
+    groups<Eight>(book.n, Settle<rounds>(book, before), k);
+  } else {
+    k = play_little<rounds, false>(book, losses, before, lanes);
+  }
+  if (k < book.n) play_any(book, losses, lanes, k);
   HedgeSums sums{};
   for (std::size_t t = 0; t < rounds; ++t) {
     sums.total[t] = sum(lanes.total[t]);
@@ -89,33 +144,12 @@ HedgeSums hedge_rounds(const Book& book, const double* losses) {
   sums.odd = any(lanes.odd);
   return sums;
 }
-inline HedgeSums hedge(const Book& book, const double* losses, std::size_t rounds) {
-  return rounds == hedge_block ? hedge_rounds<hedge_block>(book, losses) : hedge_rounds<1>(book, losses);
+inline HedgeSums hedge(const Book& book, const double* losses, std::size_t rounds, const Played& before) {
+  return rounds == hedge_block ? hedge_rounds<hedge_block>(book, losses, before) : hedge_rounds<1>(book, losses, before);
 }
-
-template <std::size_t rounds>
-void settle_rounds(const Book& book, const double* losses, const double* h) {
-  const std::size_t n = book.n;
-  double *const R_of = book.R, *const V_of = book.V, *const lost_of = book.loss;
-  double own[rounds];  // in registers, as all of these: what is stored might otherwise be one of them
-  for (std::size_t t = 0; t < rounds; ++t) own[t] = h[t];
-  fours(n, [=](std::size_t k, auto kind) {
-    Four R = load(R_of + k), V = load(V_of + k), lost = load(lost_of + k);
-    const Mask is_real = real(k, n, kind);
-#pragma GCC unroll 4
-    for (std::size_t t = 0; t < rounds; ++t) {
-      const Four loss = from_row(losses + t * n, k, n, 0, kind), r = where(is_real, own[t] - loss);
-      R += r;
-      V += r * r;
-      lost += loss;
-    }
-    store(R_of + k, R);
-    store(V_of + k, V);
-    store(lost_of + k, lost);
-  });
-}
-inline void settle(const Book& book, const double* losses, std::size_t rounds, const double* h) {
-  return rounds == hedge_block ? settle_rounds<hedge_block>(book, losses, h) : settle_rounds<1>(book, losses, h);
+inline void settle(const Book& book, const Played& played) {
+  if (played.rounds == hedge_block) groups<Eight>(book.n, Settle<hedge_block>(book, played));
+  if (played.rounds == 1) groups<Eight>(book.n, Settle<1>(book, played));
 }
 
 }  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

@@ -1,93 +1,39 @@
-// Four float64 and what their comparisons say: one register with AVX2, otherwise two of two, which every compiler turns into
-// good code (four of them without, gcc takes apart).
+// Vectors of float64: Four and Eight, with the same operations at every level of the processor. AVX-512 has a register for
+// each; AVX2 takes two registers of four for an Eight; every other machine takes registers of two, which all compilers turn
+// into good code (gcc splits a vector that is wider than a register into single numbers).
+//
+// A comparison returns a mask: integers that are −1 where it holds, else 0.
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #ifdef __SSE2__
 #include <immintrin.h>
 #endif
 
+#if defined(__AVX2__) && defined(__FMA__)
+#define MISTAKEBOUND_HAS_FOUR
+#endif
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define MISTAKEBOUND_HAS_EIGHT
+#endif
 #define MISTAKEBOUND_INLINE __attribute__((always_inline)) inline
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
-#if defined(__AVX2__) && defined(__FMA__)
-using Four = double __attribute__((vector_size(32)));
-using Mask = decltype(Four{} < Four{});  // −1 where it holds, else 0
-
-MISTAKEBOUND_INLINE Four all(double x) { return Four{x, x, x, x}; }
-MISTAKEBOUND_INLINE Mask bits(Four v) { return reinterpret_cast<Mask>(v); }
-MISTAKEBOUND_INLINE Four number(Mask m) { return reinterpret_cast<Four>(m); }
-MISTAKEBOUND_INLINE Four choose(Mask m, Four yes, Four no) { return m ? yes : no; }
-MISTAKEBOUND_INLINE bool any(Mask m) { return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) != 0; }
-MISTAKEBOUND_INLINE bool every(Mask m) { return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) == 15; }
-MISTAKEBOUND_INLINE Four root(Four v) { return reinterpret_cast<Four>(_mm256_sqrt_pd(reinterpret_cast<__m256d>(v))); }
-MISTAKEBOUND_INLINE Four fused(Four a, Four b, Four c) {
-  const auto as = [](Four v) { return reinterpret_cast<__m256d>(v); };
-  return reinterpret_cast<Four>(_mm256_fmadd_pd(as(a), as(b), as(c)));
-}
-#else
 using Two = double __attribute__((vector_size(16)));
 using TwoMask = decltype(Two{} < Two{});
-using Whole64 = std::remove_reference_t<decltype(TwoMask{}[0])>;
 
-struct Mask {
-  TwoMask low, high;
-};
-struct Four {
-  Two low, high;
-};
-MISTAKEBOUND_INLINE Four all(double x) { return {Two{x, x}, Two{x, x}}; }
-
-#define MISTAKEBOUND_ARITHMETIC(op)                                                                                    \
-  MISTAKEBOUND_INLINE Four operator op(Four a, Four b) { return {a.low op b.low, a.high op b.high}; }                  \
-  MISTAKEBOUND_INLINE Four operator op(Four a, double b) { return a op all(b); }                                       \
-  MISTAKEBOUND_INLINE Four operator op(double a, Four b) { return all(a) op b; }                                       \
-  MISTAKEBOUND_INLINE Four& operator op##=(Four& a, Four b) { return a = a op b; }
-MISTAKEBOUND_ARITHMETIC(+)
-MISTAKEBOUND_ARITHMETIC(-)
-MISTAKEBOUND_ARITHMETIC(*)
-MISTAKEBOUND_ARITHMETIC(/)
-#undef MISTAKEBOUND_ARITHMETIC
-MISTAKEBOUND_INLINE Four operator-(Four a) { return {-a.low, -a.high}; }
-
-#define MISTAKEBOUND_COMPARISON(op)                                                                                    \
-  MISTAKEBOUND_INLINE Mask operator op(Four a, Four b) { return {a.low op b.low, a.high op b.high}; }                  \
-  MISTAKEBOUND_INLINE Mask operator op(Four a, double b) { return a op all(b); }
-MISTAKEBOUND_COMPARISON(<)
-MISTAKEBOUND_COMPARISON(<=)
-MISTAKEBOUND_COMPARISON(>)
-MISTAKEBOUND_COMPARISON(>=)
-MISTAKEBOUND_COMPARISON(==)
-#undef MISTAKEBOUND_COMPARISON
-
-#define MISTAKEBOUND_BITWISE(op)                                                                                       \
-  MISTAKEBOUND_INLINE Mask operator op(Mask a, Mask b) { return {a.low op b.low, a.high op b.high}; }                  \
-  MISTAKEBOUND_INLINE Mask operator op(Mask a, Whole64 b) { return {a.low op b, a.high op b}; }
-MISTAKEBOUND_BITWISE(&)
-MISTAKEBOUND_BITWISE(|)
-MISTAKEBOUND_BITWISE(+)
-MISTAKEBOUND_BITWISE(-)
-#undef MISTAKEBOUND_BITWISE
-MISTAKEBOUND_INLINE Mask operator<<(Mask a, int by) { return {a.low << by, a.high << by}; }
-MISTAKEBOUND_INLINE Mask operator>>(Mask a, int by) { return {a.low >> by, a.high >> by}; }
-MISTAKEBOUND_INLINE Mask operator~(Mask a) { return {~a.low, ~a.high}; }
-MISTAKEBOUND_INLINE Mask& operator|=(Mask& a, Mask b) { return a = a | b; }
-
-MISTAKEBOUND_INLINE Mask bits(Four v) { return {reinterpret_cast<TwoMask>(v.low), reinterpret_cast<TwoMask>(v.high)}; }
-MISTAKEBOUND_INLINE Four number(Mask m) { return {reinterpret_cast<Two>(m.low), reinterpret_cast<Two>(m.high)}; }
-MISTAKEBOUND_INLINE Four choose(Mask m, Four yes, Four no) { return number((bits(yes) & m) | (bits(no) & ~m)); }
-MISTAKEBOUND_INLINE bool any(Mask m) {
-  const TwoMask both = m.low | m.high;
+MISTAKEBOUND_INLINE TwoMask bits(Two v) { return reinterpret_cast<TwoMask>(v); }
+MISTAKEBOUND_INLINE Two number(TwoMask m) { return reinterpret_cast<Two>(m); }
+MISTAKEBOUND_INLINE Two choose(TwoMask m, Two yes, Two no) { return number((bits(yes) & m) | (bits(no) & ~m)); }
+MISTAKEBOUND_INLINE bool any(TwoMask m) {
 #ifdef __SSE2__
-  return _mm_movemask_pd(reinterpret_cast<__m128d>(both)) != 0;
+  return _mm_movemask_pd(reinterpret_cast<__m128d>(m)) != 0;
 #else
-  return (both[0] | both[1]) != 0;
+  return (m[0] | m[1]) != 0;
 #endif
 }
-MISTAKEBOUND_INLINE bool every(Mask m) { return !any(~m); }
 MISTAKEBOUND_INLINE Two root(Two v) {
 #ifdef __SSE2__
   return reinterpret_cast<Two>(_mm_sqrt_pd(reinterpret_cast<__m128d>(v)));
@@ -95,12 +41,147 @@ MISTAKEBOUND_INLINE Two root(Two v) {
   return Two{__builtin_sqrt(v[0]), __builtin_sqrt(v[1])};
 #endif
 }
-MISTAKEBOUND_INLINE Four root(Four v) { return {root(v.low), root(v.high)}; }
 MISTAKEBOUND_INLINE Two fused(Two a, Two b, Two c) {
   return Two{__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
 }
-MISTAKEBOUND_INLINE Four fused(Four a, Four b, Four c) { return {fused(a.low, b.low, c.low), fused(a.high, b.high, c.high)}; }
+// The larger and the smaller; the second if one is NaN.
+MISTAKEBOUND_INLINE Two most(Two a, Two b) { return choose(a > b, a, b); }
+MISTAKEBOUND_INLINE Two least(Two a, Two b) { return choose(a < b, a, b); }
+
+#ifdef MISTAKEBOUND_HAS_FOUR
+using Four = double __attribute__((vector_size(32)));
+using Mask = decltype(Four{} < Four{});
+
+MISTAKEBOUND_INLINE __m256d intel(Four v) { return reinterpret_cast<__m256d>(v); }
+MISTAKEBOUND_INLINE Mask bits(Four v) { return reinterpret_cast<Mask>(v); }
+MISTAKEBOUND_INLINE Four number(Mask m) { return reinterpret_cast<Four>(m); }
+MISTAKEBOUND_INLINE Four choose(Mask m, Four yes, Four no) { return m ? yes : no; }
+MISTAKEBOUND_INLINE bool any(Mask m) { return _mm256_movemask_pd(reinterpret_cast<__m256d>(m)) != 0; }
+MISTAKEBOUND_INLINE Four root(Four v) { return reinterpret_cast<Four>(_mm256_sqrt_pd(intel(v))); }
+MISTAKEBOUND_INLINE Four fused(Four a, Four b, Four c) {
+  return reinterpret_cast<Four>(_mm256_fmadd_pd(intel(a), intel(b), intel(c)));
+}
+MISTAKEBOUND_INLINE Four most(Four a, Four b) { return reinterpret_cast<Four>(_mm256_max_pd(intel(a), intel(b))); }
+MISTAKEBOUND_INLINE Four least(Four a, Four b) { return reinterpret_cast<Four>(_mm256_min_pd(intel(a), intel(b))); }
 #endif
+
+#ifdef MISTAKEBOUND_HAS_EIGHT
+using Eight = double __attribute__((vector_size(64)));
+using EightMask = decltype(Eight{} < Eight{});
+
+MISTAKEBOUND_INLINE __m512d intel(Eight v) { return reinterpret_cast<__m512d>(v); }
+MISTAKEBOUND_INLINE EightMask bits(Eight v) { return reinterpret_cast<EightMask>(v); }
+MISTAKEBOUND_INLINE Eight number(EightMask m) { return reinterpret_cast<Eight>(m); }
+MISTAKEBOUND_INLINE Eight choose(EightMask m, Eight yes, Eight no) { return m ? yes : no; }
+MISTAKEBOUND_INLINE bool any(EightMask m) { return _mm512_movepi64_mask(reinterpret_cast<__m512i>(m)) != 0; }
+MISTAKEBOUND_INLINE Eight fused(Eight a, Eight b, Eight c) {
+  return reinterpret_cast<Eight>(_mm512_fmadd_pd(intel(a), intel(b), intel(c)));
+}
+// With a mask of all lanes: of those without, gcc 12 warns that they use something uninitialised.
+MISTAKEBOUND_INLINE Eight most(Eight a, Eight b) {
+  return reinterpret_cast<Eight>(_mm512_maskz_max_pd(0xff, intel(a), intel(b)));
+}
+MISTAKEBOUND_INLINE Eight least(Eight a, Eight b) {
+  return reinterpret_cast<Eight>(_mm512_maskz_min_pd(0xff, intel(a), intel(b)));
+}
+#endif
+
+// A vector of twice the width, for a machine that has no register of that width.
+template <class V>
+struct Pair {
+  V low, high;
+};
+
+#define MISTAKEBOUND_OPERATION(op)                                                                                     \
+  template <class V>                                                                                                   \
+  MISTAKEBOUND_INLINE auto operator op(Pair<V> a, Pair<V> b) -> Pair<decltype(a.low op b.low)> {                       \
+    return {a.low op b.low, a.high op b.high};                                                                         \
+  }                                                                                                                    \
+  template <class V, class Number>                                                                                     \
+  MISTAKEBOUND_INLINE auto operator op(Pair<V> a, Number b) -> Pair<decltype(a.low op b)> {                            \
+    return {a.low op b, a.high op b};                                                                                  \
+  }
+#define MISTAKEBOUND_ARITHMETIC(op)                                                                                    \
+  MISTAKEBOUND_OPERATION(op)                                                                                           \
+  template <class V>                                                                                                   \
+  MISTAKEBOUND_INLINE Pair<V> operator op(double a, Pair<V> b) {                                                       \
+    return {a op b.low, a op b.high};                                                                                  \
+  }                                                                                                                    \
+  template <class V>                                                                                                   \
+  MISTAKEBOUND_INLINE Pair<V>& operator op##=(Pair<V>& a, Pair<V> b) {                                                 \
+    return a = a op b;                                                                                                 \
+  }
+MISTAKEBOUND_ARITHMETIC(+)
+MISTAKEBOUND_ARITHMETIC(-)
+MISTAKEBOUND_ARITHMETIC(*)
+MISTAKEBOUND_ARITHMETIC(/)
+MISTAKEBOUND_OPERATION(<)
+MISTAKEBOUND_OPERATION(<=)
+MISTAKEBOUND_OPERATION(>)
+MISTAKEBOUND_OPERATION(>=)
+MISTAKEBOUND_OPERATION(==)
+MISTAKEBOUND_OPERATION(&)
+MISTAKEBOUND_OPERATION(|)
+MISTAKEBOUND_OPERATION(<<)
+MISTAKEBOUND_OPERATION(>>)
+#undef MISTAKEBOUND_ARITHMETIC
+#undef MISTAKEBOUND_OPERATION
+
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> operator-(Pair<V> a) {
+  return {-a.low, -a.high};
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> operator~(Pair<V> a) {
+  return {~a.low, ~a.high};
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V>& operator|=(Pair<V>& a, Pair<V> b) {
+  return a = a | b;
+}
+template <class V>
+MISTAKEBOUND_INLINE auto bits(Pair<V> v) -> Pair<decltype(bits(v.low))> {
+  return {bits(v.low), bits(v.high)};
+}
+template <class M>
+MISTAKEBOUND_INLINE auto number(Pair<M> m) -> Pair<decltype(number(m.low))> {
+  return {number(m.low), number(m.high)};
+}
+template <class M, class V>
+MISTAKEBOUND_INLINE Pair<V> choose(Pair<M> m, Pair<V> yes, Pair<V> no) {
+  return {choose(m.low, yes.low, no.low), choose(m.high, yes.high, no.high)};
+}
+template <class M>
+MISTAKEBOUND_INLINE bool any(Pair<M> m) {
+  return any(m.low | m.high);
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> root(Pair<V> v) {
+  return {root(v.low), root(v.high)};
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> fused(Pair<V> a, Pair<V> b, Pair<V> c) {
+  return {fused(a.low, b.low, c.low), fused(a.high, b.high, c.high)};
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> most(Pair<V> a, Pair<V> b) {
+  return {most(a.low, b.low), most(a.high, b.high)};
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> least(Pair<V> a, Pair<V> b) {
+  return {least(a.low, b.low), least(a.high, b.high)};
+}
+
+#ifndef MISTAKEBOUND_HAS_FOUR
+using Four = Pair<Two>;
+using Mask = Pair<TwoMask>;
+#endif
+#ifndef MISTAKEBOUND_HAS_EIGHT
+using Eight = Pair<Four>;
+#endif
+
+template <class V>
+inline constexpr std::size_t lanes_of = sizeof(V) / sizeof(double);
 
 // Whether `fused`, ab + c rounded once, is quick: an x86 of before 2013 needs hundreds of instructions.
 inline bool fuses() {
@@ -111,20 +192,68 @@ inline bool fuses() {
 #endif
 }
 
+template <class V = Four>
 struct Numbers {
-  double at[4];
+  double at[lanes_of<V>];
 };
-MISTAKEBOUND_INLINE Numbers numbers(Four v) {
-  Numbers n;
+template <class V>
+MISTAKEBOUND_INLINE Numbers<V> numbers(V v) {
+  Numbers<V> n;
   static_assert(sizeof n == sizeof v);
   __builtin_memcpy(&n, &v, sizeof v);
   return n;
 }
-MISTAKEBOUND_INLINE Four load(const double* p) {
-  Four v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
+// A pair is moved half by half: as a whole, gcc takes it through memory.
+template <class V>
+struct Memory {
+  static MISTAKEBOUND_INLINE V load(const double* p) {
+    V v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+  }
+  static MISTAKEBOUND_INLINE void store(double* p, V v) { __builtin_memcpy(p, &v, sizeof v); }
+};
+template <class V>
+struct Memory<Pair<V>> {
+  static MISTAKEBOUND_INLINE Pair<V> load(const double* p) { return {Memory<V>::load(p), Memory<V>::load(p + lanes_of<V>)}; }
+  static MISTAKEBOUND_INLINE void store(double* p, Pair<V> v) {
+    Memory<V>::store(p, v.low);
+    Memory<V>::store(p + lanes_of<V>, v.high);
+  }
+};
+template <class V = Four>
+MISTAKEBOUND_INLINE V load(const double* p) {
+  return Memory<V>::load(p);
 }
-MISTAKEBOUND_INLINE void store(double* p, Four v) { __builtin_memcpy(p, &v, sizeof v); }
+template <class V>
+MISTAKEBOUND_INLINE void store(double* p, V v) {
+  Memory<V>::store(p, v);
+}
+template <class V = Four>
+MISTAKEBOUND_INLINE V all(double x) {
+  return x - V{};  // not V{} + x, which makes 0 of −0
+}
+template <class M>
+MISTAKEBOUND_INLINE bool every(M m) {
+  return !any(~m);
+}
+template <class V>
+MISTAKEBOUND_INLINE V size(V v) {
+  return number(bits(v) & 0x7fffffffffffffffLL);
+}
+template <class M, class V>
+MISTAKEBOUND_INLINE V where(M m, V v) {  // else 0
+  return number(bits(v) & m);
+}
+
+// The written order of reduction: (l_0 + l_2) + (l_1 + l_3) of four lanes, and l_j + l_{j+4} first of eight.
+MISTAKEBOUND_INLINE double sum(Four v) {
+  const Numbers<Four> n = numbers(v);
+  return (n.at[0] + n.at[2]) + (n.at[1] + n.at[3]);
+}
+MISTAKEBOUND_INLINE double sum(Eight v) {
+  const Numbers<Eight> n = numbers(v);
+  return sum(load(n.at) + load(n.at + 4));
+}
 
 }  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

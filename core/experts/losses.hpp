@@ -1,7 +1,7 @@
 // Forecasts mixed, losses and regrets: the passes over experts that every rule shares. Twin of aggregation/mixture.py.
 #pragma once
 #include "experts/book.hpp"
-#include "experts/four.hpp"
+#include "experts/elementary.hpp"
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 

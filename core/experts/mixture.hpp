@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,20 @@ struct Task {
   double tau;
   bool gradient;
 };
+
+// Numbers of experts on borders of cache lines: a vector of eight that begins elsewhere takes two lines.
+template <class T>
+struct CacheLines {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+  CacheLines() = default;
+  template <class Other>
+  explicit CacheLines(const CacheLines<Other>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* memory, std::size_t) { ::operator delete(memory, line); }
+  bool operator==(const CacheLines&) const = default;
+};
+using Numbers = std::vector<double, CacheLines<double>>;
 
 class Mixture {
  public:
@@ -93,6 +108,7 @@ class Mixture {
     std::size_t slowly = 0;  // rounds that are not tried four at once, for the last four were in vain
     for (std::size_t t = 0; t < rounds;) {
       const double* row = losses + t * book_.n;
+      if (stale_) settle();
       weigh();
       if (hedging()) {
         if (slowly == 0 && rounds - t >= hedge_block && since_ + hedge_block <= span) {
@@ -108,10 +124,12 @@ class Mixture {
           continue;
         }
       }
+      settle();
       bad = given(row, mine[t]);
       if (bad) return t;
       ++t;
     }
+    settle();
     return rounds;
   }
 
@@ -172,10 +190,10 @@ class Mixture {
   double most_forecast() const { return task_.loss == LossId::log ? 1 : std::numeric_limits<double>::max(); }
 
   void make_room(const std::vector<double>& prior) {
-    const std::size_t n = prior.size(), width = (n + 3) / 4 * 4;
+    const std::size_t n = prior.size(), width = (n + 3) / 4 * 4, room = (n + 7) / 8 * 8;
     if (book_.w == next_.data() && book_.n > 0) column_[w].swap(next_);
-    for (auto& column : column_) column.resize(width);
-    for (auto* scratch : {&next_, &r_, &theirs_}) scratch->resize(width);
+    for (auto& column : column_) column.resize(room);
+    for (auto* scratch : {&next_, &r_, &theirs_}) scratch->resize(room);
     log_prior_.assign(width, -std::numeric_limits<double>::infinity());
     prior_.assign(width, 0);
     relative_.assign(width, 0);
@@ -307,7 +325,9 @@ class Mixture {
     if (since_ == 0)  // far below what could matter before weights are made anew, and far above denormals
       for (std::size_t k = 0; k < book_.n; ++k)
         if (book_.w[k] < 0x1p-600) book_.w[k] = 0;
-    HedgeSums sums = level_->hedge(book_, losses, rounds);
+    if (played_.rounds != rounds) settle();
+    const HedgeSums sums = level_->hedge(book_, losses, rounds, played_);
+    played_.rounds = 0;  // they are in the sums now, whatever comes of these
     const auto fits = [&](std::size_t t) { return sums.total[t] > 0x1p-500 && sums.total[t] < 0x1p500; };
     if (rounds == 1 && !fits(0) && since_ > 0) {
       stale_ = true;
@@ -315,15 +335,15 @@ class Mixture {
       return hedge(losses, rounds, mine);
     }
     if (sums.odd) return false;
-    std::array<double, hedge_block> h{};
+    Played now{losses, rounds, {}};
     for (std::size_t t = 0; t < rounds; ++t) {
-      h[t] = sums.sum[t] / sums.total[t];
-      if (!fits(t) || !(std::fabs(h[t]) <= largest_regret) || (sums.rose[t] && t + 1 < rounds)) return false;
+      now.h[t] = sums.sum[t] / sums.total[t];
+      if (!fits(t) || !(std::fabs(now.h[t]) <= largest_regret) || (sums.rose[t] && t + 1 < rounds)) return false;
     }
-    level_->settle(book_, losses, rounds, h.data());
+    played_ = now;
     for (std::size_t t = 0; t < rounds; ++t) {
-      mine[t] = h[t];
-      own_of_all_ += h[t];
+      mine[t] = now.h[t];
+      own_of_all_ += now.h[t];
     }
     awake_of_all_ += static_cast<double>(rounds);
     book_.rounds += rounds;
@@ -333,12 +353,19 @@ class Mixture {
     return true;
   }
 
+  // Rounds of Hedge wait for those after them, whose pass over the experts adds them to the sums on its way.
+  void settle() {
+    if (played_.rounds > 0) level_->settle(book_, played_);
+    played_.rounds = 0;
+  }
+
   RuleId rule_;
   Task task_;
   const Level* level_;
   Book book_{};
-  std::array<std::vector<double>, columns> column_;
-  std::vector<double> next_, r_, theirs_, log_prior_, prior_, relative_, some_, some_prior_;
+  Played played_{};  // empty between calls
+  std::array<Numbers, columns> column_;
+  Numbers next_, r_, theirs_, log_prior_, prior_, relative_, some_, some_prior_;
   double own_of_all_ = 0, awake_of_all_ = 0;
   std::size_t since_ = 0, awake_ = 0;
   bool stale_ = true;

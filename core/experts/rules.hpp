@@ -2,7 +2,7 @@
 // Twins of src/mistakebound/aggregation, without the sums of its theorems: a certificate replays the specification.
 #pragma once
 #include "experts/book.hpp"
-#include "experts/four.hpp"
+#include "experts/elementary.hpp"
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 

@@ -16,7 +16,7 @@ from files import call
 
 import mistakebound as mb
 from mistakebound.cli import main
-from mistakebound.cli.options import LEARNERS
+from mistakebound.rules.registry import DECLARATIONS
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
     assert [str(ledger.mistakes), "mistakes", "in", "100", "rounds"] in [line[:5] for line in lines]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", DECLARATIONS)
 def test_every_learner_runs(learner: str, stream: Path) -> None:
     """As JSON, with the counts of the learner; Winnow needs a threshold, for a file does not tell its width."""
     more = ["--threshold", 8] if learner == "winnow" else []

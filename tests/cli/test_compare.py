@@ -15,7 +15,7 @@ from files import call
 
 import mistakebound as mb
 from mistakebound._support.signals import uninterrupted
-from mistakebound.cli.options import LEARNERS
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.comparison import VARIANTS, Contender
 
 
@@ -37,7 +37,7 @@ def test_each_learner_does_what_it_does_alone(block: int, stream: Path, monkeypa
     assert found["rounds"] == 300
     assert found["not_counted"] == []
     assert len(found["learners"]) == len(VARIANTS)
-    assert {each["options"].split()[1] for each in found["learners"]} == set(LEARNERS)
+    assert {each["options"].split()[1] for each in found["learners"]} == set(DECLARATIONS)
     counts = [each["mistakes"] for each in found["learners"]]
     assert counts == sorted(counts)
     for each in found["learners"]:

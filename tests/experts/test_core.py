@@ -130,7 +130,7 @@ def test_arguments_are_checked() -> None:
         lambda: game.run(np.ones((2, 3)), np.ones(2)),
         lambda: game.run(np.ones((2, 2)), np.ones(3)),
         lambda: game.run_losses(np.ones((2, 1))),
-        lambda: _core.elementwise("sin", np.ones(1)),
+        lambda: _core.elementwise("sin", np.ones(1), "plain"),
     ):
         with pytest.raises(ValueError):
             call()
@@ -199,7 +199,7 @@ def majority(beta: float, n: int) -> _core.Majority:
 def test_majority_many_rounds_at_once(beta: float, n: int) -> None:
     A, y = majority_stream(n)
     whole, plain, ones, codes, kept = (majority(beta, n) for _ in range(5))
-    plain.use_simd(False)
+    plain.use_simd("plain")
     lean, total = whole.run(A, y)
     assert np.array_equal(np.stack(plain.run(A, y)), np.stack([lean, total]))
     single = [ones.run(A[t : t + 1], y[t : t + 1]) for t in range(len(y))]

@@ -79,7 +79,7 @@ def test_losses_that_are_given(rule_parameters: tuple[str, dict[str, float]]) ->
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 4, 7, 13])
 def test_every_way_through_the_core_is_the_same(rule_parameters: tuple[str, dict[str, float]], n: int) -> None:
-    """Whole, in parts, one at a time, through pickle, with AVX2 or without."""
+    """Whole, in parts, one at a time, through pickle, and without vectors of the processor."""
     for loss in LOSSES:
         A, y = streams(loss, n=n)["random"]
         rows = asleep(A, "some") if n > 2 else A
@@ -88,7 +88,7 @@ def test_every_way_through_the_core_is_the_same(rule_parameters: tuple[str, dict
                 both(*rule_parameters, loss, uneven(n), gradient=gradient)[0] for _ in range(5)
             )
             forecasts, losses, _ = whole.run(rows, y)
-            plain.core.use_simd(False)
+            plain.core.use_simd("plain")
             assert np.array_equal(plain.run(rows, y)[0], forecasts)
             for first, last in ((0, 1), (1, 1), (1, 40), (40, 41), (41, len(y))):
                 assert np.array_equal(parts.run(rows[first:last], y[first:last])[0], forecasts[first:last])
@@ -126,7 +126,7 @@ def test_hedge_four_rounds_at_once_is_one_by_one(eta: float, n: int) -> None:
         assert fault is None
         assert np.isfinite(losses).all()
         assert losses.tolist() == [float(ones.run_losses(row[None])[0][0]) for row in L]
-        plain.core.use_simd(False)
+        plain.core.use_simd("plain")
         assert np.array_equal(plain.run_losses(L)[0], losses)
         cuts = [0, 1, 2, 7, 130, 131, 263, len(L)]
         made = [parts.run_losses(L[a:b])[0] for a, b in itertools.pairwise(cuts)]
@@ -264,7 +264,7 @@ def test_a_hundred_thousand_experts(rule_parameters: tuple[str, dict[str, float]
 
 
 def test_elementary_functions() -> None:
-    """Within two units of the last digit; the same bits at both levels."""
+    """Within two units of the last digit; the same bits at every level."""
     rng = np.random.default_rng(1)
     m = 50_000
     small = 10 ** rng.uniform(-300, 0, m)
@@ -277,12 +277,13 @@ def test_elementary_functions() -> None:
         ("log1p", np.concatenate([rng.uniform(-1, 1, m), small, -small])),
     ):
         exact = getattr(np, name)(x.astype(np.longdouble))
-        ours = _core.elementwise(name, x)
-        assert np.array_equal(ours, _core.elementwise(name, x, avx2=False))
+        ours, *others = (_core.elementwise(name, x, level) for level in _core.simd_levels())
+        assert all(np.array_equal(ours, other) for other in others)
         assert (np.abs(ours - exact) <= 2 * np.spacing(np.abs(exact).astype(float))).all(), name
-    assert _core.elementwise("exp", np.array([0.0, -709.0, -np.inf, -1e308])).tolist() == [1, 0, 0, 0]
-    assert _core.elementwise("log", np.array([1.0, 0.0])).tolist() == [0, -np.inf]
-    assert _core.elementwise("log1p", np.array([0.0, -1.0])).tolist() == [0, -np.inf]
+    for level in _core.simd_levels():
+        assert _core.elementwise("exp", np.array([0.0, -709.0, -np.inf, -1e308]), level).tolist() == [1, 0, 0, 0]
+        assert _core.elementwise("log", np.array([1.0, 0.0]), level).tolist() == [0, -np.inf]
+        assert _core.elementwise("log1p", np.array([0.0, -1.0]), level).tolist() == [0, -np.inf]
 
 
 def test_rules_without_a_twin_are_played_by_the_specification() -> None:

@@ -13,9 +13,9 @@ from scipy.sparse import csr_matrix, vstack
 from scipy.special import softmax, xlogy
 
 from mistakebound import bounds
-from mistakebound.hindsight.agnostic import _envelope, agnostic_pnorm, agnostic_squared, agnostic_winnow
-from mistakebound.hindsight.duality import Rows, ascend, pnorm_potential
-from mistakebound.hindsight.separating import max_l2_margin
+from mistakebound.hindsight.dual import Rows, ascend, pnorm_potential
+from mistakebound.hindsight.pnorm import agnostic_pnorm, agnostic_squared, max_l2_margin
+from mistakebound.hindsight.winnow import _envelope, agnostic_winnow
 
 
 def noisy(seed, m=50, n=5, noise=0.15):

@@ -59,7 +59,7 @@ def test_a_ledger_has_the_names_of_its_features(busy: Any) -> None:
     assert len(ledger.names) == ledger.n - 1
     assert ledger.kept.index.max() < len(ledger.names)
     assert mb.Ledger.from_json(ledger.to_json()).names == ledger.names
-    assert len(Evidence(ledger).as_vector(dict.fromkeys(busy.weights_, -1.0))) >= len(ledger.names)
+    assert len(Evidence.of(ledger).as_vector(dict.fromkeys(busy.weights_, -1.0))) >= len(ledger.names)
 
 
 def test_reads_fall_between_rounds(tmp_path: Path) -> None:

@@ -68,10 +68,10 @@ def check(case: Late, learner: Any) -> None:
     assert found.status == "holds", found
     assert max(ledger.mistakes, ledger.updates) <= found.bound * (1 + 1e-9)
     assert found.bound < ledger.rounds
-    evidence, theorem = Evidence(ledger), THEOREMS[case.theorem]
-    witness = theorem.read(evidence, case.u, None)
+    evidence, theorem = Evidence.of(ledger), THEOREMS[case.theorem]
+    witness = theorem.scaled(evidence, Witness(evidence.as_vector(case.u)))
     p = ledger.rule.parameter if ledger.rule.id == "pnorm" else 2.0
-    largest = evidence.radius(np.inf if "winnow" in case.theorem else p)
+    largest = evidence.largest_value if "winnow" in case.theorem else evidence.radius(p)
     for step, delay in zip(evidence.steps(), ledger.delays, strict=True):
         if "winnow" not in case.theorem:
             assert min(theorem.lemma(step, witness).values()) >= -1e-5 * (1 + float(step.z @ step.z))
@@ -136,9 +136,9 @@ def test_hinge_losses_are_paid_for() -> None:
     found = learner.certify(theorem="delayed", comparator=u, margin=0.4)
     assert found.comparator["loss"] > 1
     assert learner.ledger_.mistakes <= found.bound < 1500
-    evidence = Evidence(learner.ledger_)
+    evidence = Evidence.of(learner.ledger_)
     k = math.sqrt(1 + 2 * evidence.mean_delay) * evidence.radius(2) * float(np.linalg.norm(u)) / 0.4
-    hinge = THEOREMS["delayed"].loss(evidence, Witness(u=u, margin=0.4))
+    hinge = THEOREMS["delayed"].measure(evidence, Witness(u=u, margin=0.4)).loss
     assert found.bound == pytest.approx(((k + math.sqrt(k * k + 4 * hinge)) / 2) ** 2)
 
 

@@ -33,7 +33,7 @@ def life(index: int) -> tuple[Planted, Any]:
 
 def comparator(case: Planted) -> Any:
     witness = case.witness
-    return witness.u if witness.u is not None else witness.variables
+    return witness.variables or witness.u
 
 
 every_case = pytest.mark.parametrize("index", range(len(CASES)), ids=[names(c) for c in CASES])
@@ -69,7 +69,7 @@ def test_lemma_on_the_replayed_ledger(index: int) -> None:
     """What the certificate recomputes from the ledger obeys the lemma too, at every update."""
     case, learner = life(index)
     theorem = THEOREMS[case.theorem]
-    steps = list(Evidence(learner.ledger_).steps())
+    steps = list(Evidence.of(learner.ledger_).steps())
     assert len(steps) == learner.ledger_.updates
     for step in steps:
         assert min(theorem.lemma(step, case.witness).values()) >= -1e-5 * (1 + float(step.z @ step.z))

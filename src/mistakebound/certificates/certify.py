@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from mistakebound.certificates.certificate import (
     Certificate,
 )
 from mistakebound.play.expert_ledger import ExpertLedger
-from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, Witness, rival
-from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Premise
+from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, rival
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Measured, Premise, Witness
 
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
@@ -63,16 +63,19 @@ def certify(
     """
     if isinstance(ledger, ExpertLedger):
         return _of_experts(ledger)
-    evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
-    rule = evidence.ledger.rule.id
+    rule = ledger.rule.id
     _check_margin(margin, comparator)
     if theorem is not None:
-        return _with_theorem(evidence, _find(theorem, rule), comparator, margin, hindsight=comparator is None)
+        chosen = _find(theorem, rule)
+        evidence = _evidence(ledger)
+        witness = None if comparator is None else _given(evidence, chosen, comparator, margin)
+        return _with_theorem(evidence, chosen, witness, hindsight=comparator is None)
     if comparator is not None:
         message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
         raise ValueError(message)
+    evidence = _evidence(ledger)
     candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
-    if evidence.ledger.late:
+    if evidence.late:
         candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
     if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
@@ -82,6 +85,17 @@ def certify(
     if best is not None and evidence.scope == MISTAKEN_ROUNDS:
         return best  # the agnostic theorems say nothing there
     return _smallest([*separable, *agnostic]) or separable[0]
+
+
+def _evidence(ledger: Ledger | Evidence) -> Evidence:
+    return ledger if isinstance(ledger, Evidence) else Evidence.of(ledger)
+
+
+def _given(evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None) -> Witness:
+    """Read a comparator: what a user gave, and what a certificate says, take this one path."""
+    if theorem.takes_variables:
+        return Witness(variables=evidence.as_variables(comparator), margin=margin)
+    return Witness(u=evidence.as_vector(comparator), margin=margin)
 
 
 def _check_margin(margin: Any, comparator: Any) -> None:
@@ -106,16 +120,16 @@ def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
 
     ValueError if the certificate's comparator is not one of these rounds.
     """
-    evidence = ledger if isinstance(ledger, Evidence) else Evidence(ledger)
-    theorem = _find(told.theorem, evidence.ledger.rule.id)
+    theorem = _find(told.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in told.comparator:
         message = f"{theorem.id} does not take a comparator with {other}"
         raise ValueError(message)
-    comparator = _read_back(evidence, told.comparator)
-    if comparator is None:
-        return _with_theorem(evidence, theorem, hindsight=told.hindsight, search=False)
-    return _with_theorem(evidence, theorem, comparator, told.comparator.get("margin"), hindsight=told.hindsight)
+    evidence = _evidence(ledger)
+    comparator, witness = _read_back(evidence, told.comparator), None
+    if comparator is not None:
+        witness = _given(evidence, theorem, comparator, told.comparator.get("margin"))
+    return _with_theorem(evidence, theorem, witness, hindsight=told.hindsight, search=False)
 
 
 def _smallest(found: list[Certificate]) -> Certificate | None:
@@ -160,147 +174,119 @@ def _find(theorem: str, rule: str) -> Theorem:
 
 
 def _with_theorem(
-    evidence: Evidence,
-    theorem: Theorem,
-    comparator: Any = None,
-    margin: float | None = None,
-    *,
-    hindsight: bool = True,
-    search: bool = True,
+    evidence: Evidence, theorem: Theorem, witness: Witness | None = None, *, hindsight: bool = True, search: bool = True
 ) -> Certificate:
     """Check one theorem with one comparator: as given, or found by a search."""
-    ledger = evidence.ledger
-    premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
-    if ledger.late and not theorem.delayed:
-        stale = f"{ledger.late} predictions had not seen all updates before them"
+    check = Check(evidence, theorem, hindsight)
+    premises = [Premise("the learner was fresh in the first round", evidence.from_start), evidence.replayed]
+    if evidence.late and not theorem.delayed:
+        stale = f"{evidence.late} predictions had not seen all updates before them"
         premises.append(Premise("no outcome came late", False, stale))
-
-    def certificate(bound: float = math.inf, witness: Witness | None = None) -> Certificate:
-        return _certificate(evidence, theorem, premises, bound, witness, hindsight=hindsight)
-
-    complete = evidence.complete
-    premises.append(evidence.replayed if complete.holds else complete)
-    if not complete.holds:
-        return certificate()
-    if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.examples):
+    if not evidence.complete:
+        return check.certificate(premises)
+    if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
         # No round to sum over: nothing to search for. But a comparator that was given must be one, and is shown.
         premises.append(Premise("there was no mistake, so nothing is left to bound", True))
-        return certificate(0.0, None if comparator is None else theorem.read(evidence, comparator, margin))
-    if comparator is None and search and evidence.X.nnz:
-        comparator, margin = _searched(evidence, theorem)
-    if comparator is None:
+        shown = None if witness is None else theorem.scaled(evidence, witness)
+        return check.certificate(premises, 0.0, shown=shown)
+    measured = None
+    if witness is not None:
+        measured = theorem.measure(evidence, witness)
+    elif search and evidence.X.nnz:
+        if not theorem.in_hindsight:
+            message = f"{theorem.id} needs a comparator: the experts of the panel"
+            raise ValueError(message)
+        measured = theorem.search(evidence)
+    if measured is None:
         premises.append(Premise(f"{theorem.asks} in {evidence.every_round}", False, "none was found"))
-        return certificate()
-    witness = theorem.read(evidence, comparator, margin)
-    premises += theorem.premises(evidence, witness)
-    if not all(p.holds for p in premises):
-        return certificate(math.inf, witness)
-    try:
-        bound = theorem.bound(evidence, witness)
-    except (ValueError, ArithmeticError) as error:
-        premises.append(Premise("the bound can be computed in float64", False, str(error)))
-        bound = math.inf
-    return certificate(math.inf if math.isnan(bound) else bound, witness)
+        return check.certificate(premises)
+    premises += theorem.premises(evidence, measured)
+    bound = math.inf
+    if all(p.holds for p in premises):
+        try:
+            bound = theorem.bound(evidence, measured)
+        except (ValueError, ArithmeticError) as error:
+            premises.append(Premise("the bound can be computed in float64", False, str(error)))
+    return check.certificate(premises, math.inf if math.isnan(bound) else bound, measured)
 
 
-def _searched(evidence: Evidence, theorem: Theorem) -> tuple[Any, float | None]:
-    """The comparator that a theorem finds in hindsight, and its margin."""
-    if not theorem.in_hindsight:
-        message = f"{theorem.id} needs a comparator: the experts of the panel"
-        raise ValueError(message)
-    found = theorem.search(evidence)
-    if found is None:
-        return None, None
-    return (found.chosen() if theorem.takes_variables else found.vector()), found.margin
+@dataclass(frozen=True)
+class Check:
+    """One theorem on one evidence, and whether the comparator is chosen after the stream was seen."""
 
+    evidence: Evidence
+    theorem: Theorem
+    hindsight: bool
 
-def _certificate(
-    evidence: Evidence,
-    theorem: Theorem,
-    premises: list[Premise],
-    bound: float,
-    witness: Witness | None,
-    *,
-    hindsight: bool,
-) -> Certificate:
-    ledger = evidence.ledger
-    comparator = {} if witness is None else _describe(evidence, witness)
-    if witness is not None and len(evidence.examples):
-        comparator |= {
-            "mistakes": theorem.mistakes(evidence, witness),
-            "norm": theorem.norm(evidence, witness),
-            "loss": theorem.loss(evidence, witness),
-        }
-    counted = max(ledger.mistakes, ledger.updates)
-    status, note = _status(evidence, theorem, premises, bound, witness, hindsight=hindsight)
-    return Certificate(
-        theorem=theorem.id,
-        rule={"id": ledger.rule.id, "n": evidence.n, **asdict(ledger.rule)},
-        scope=evidence.scope,
-        hindsight=hindsight,
-        rounds=ledger.rounds,
-        mistakes=ledger.mistakes,
-        updates=ledger.updates,
-        bound=float(bound) if status == VIOLATED else max(float(bound), float(counted)),
-        status=status,
-        premises=tuple(premises),
-        comparator=comparator,
-        note=note,
-    )
+    def certificate(
+        self,
+        premises: list[Premise],
+        bound: float = math.inf,
+        measured: Measured | None = None,
+        shown: Witness | None = None,
+    ) -> Certificate:
+        """What was found, in a certificate. A comparator that was not measured is only shown."""
+        evidence, theorem = self.evidence, self.theorem
+        witness = shown if measured is None else measured.witness
+        comparator = {} if witness is None else _describe(evidence, theorem, witness)
+        if measured is not None and len(evidence.y):
+            comparator |= {"mistakes": measured.mistakes, "norm": measured.norm, "loss": measured.loss}
+        counted = max(evidence.mistakes, evidence.updates)
+        status, note = self._status(premises, bound, measured)
+        return Certificate(
+            theorem=theorem.id,
+            rule={"id": evidence.rule.id, "n": evidence.n, **asdict(evidence.rule)},
+            scope=evidence.scope,
+            hindsight=self.hindsight,
+            rounds=evidence.rounds,
+            mistakes=evidence.mistakes,
+            updates=evidence.updates,
+            bound=float(bound) if status == VIOLATED else max(float(bound), float(counted)),
+            status=status,
+            premises=tuple(premises),
+            comparator=comparator,
+            note=note,
+        )
 
+    def _status(self, premises: list[Premise], bound: float, measured: Measured | None) -> tuple[str, str]:
+        """Status, and if it is vacuous why."""
+        evidence, theorem = self.evidence, self.theorem
+        if not evidence.complete:
+            return INCOMPLETE, ""
+        if not all(p.holds for p in premises):
+            return DOES_NOT_APPLY, ""
+        counted = max(evidence.mistakes, evidence.updates)
+        broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + FLOAT32)
+        if broken:
+            return VIOLATED, ""
+        if measured is None or not len(evidence.y):
+            return VACUOUS, self._too_large(math.inf, evidence.rounds)
+        reason = ""
+        if evidence.scope == MISTAKEN_ROUNDS and (theorem.agnostic or measured.loss > 0):
+            useless = measured.loss >= USELESS * theorem.loss_of_zero(evidence, measured)
+            reason = CIRCULAR if self.hindsight or useless else ""
+        reason = reason or self._too_large(max(bound, float(counted)), evidence.rounds)
+        if not reason and (once := evidence.one_pass()) is not evidence:
+            of_one = theorem.bound(once, theorem.measure(once, measured.witness))
+            reason = self._too_large(of_one, once.rounds, " of one pass")
+        return (VACUOUS if reason else HOLDS), reason
 
-def _status(
-    evidence: Evidence,
-    theorem: Theorem,
-    premises: list[Premise],
-    bound: float,
-    witness: Witness | None,
-    *,
-    hindsight: bool,
-) -> tuple[str, str]:
-    """Status, and if it is vacuous why."""
-    ledger = evidence.ledger
-    if not evidence.complete.holds:
-        return INCOMPLETE, ""
-    if not all(p.holds for p in premises):
-        return DOES_NOT_APPLY, ""
-    counted = max(ledger.mistakes, ledger.updates)
-    broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + FLOAT32)
-    if broken:
-        return VIOLATED, ""
-    if witness is None or not len(evidence.examples):
-        return VACUOUS, _too_large(evidence, math.inf, hindsight=hindsight)
-    bound, loss = max(bound, float(counted)), theorem.loss(evidence, witness)
-    useless = loss >= USELESS * theorem.loss_of_zero(evidence, witness)
-    reason = _circular(evidence, useless=useless, hindsight=hindsight) if theorem.agnostic or loss > 0 else ""
-    reason = reason or _too_large(evidence, bound, hindsight=hindsight)
-    if not reason and (once := evidence.one_pass) is not evidence:
-        reason = _too_large(once, theorem.bound(once, witness), hindsight=hindsight)
-    return (VACUOUS if reason else HOLDS), reason
-
-
-def _circular(evidence: Evidence, *, useless: bool, hindsight: bool) -> str:
-    """Return why a bound that pays for the comparator's losses says nothing over the mistaken rounds, if so."""
-    return CIRCULAR if evidence.scope == MISTAKEN_ROUNDS and (hindsight or useless) else ""
-
-
-def _too_large(evidence: Evidence, bound: float, *, hindsight: bool) -> str:
-    """Return why a true bound says nothing beside the number of rounds, if so."""
-    if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.examples):
-        return "there was no mistake, so no round was checked"
-    rounds = evidence.rounds
-    limit = rounds - (CHANCE * math.sqrt(rounds) if hindsight else 0.0)
-    if bound * (1 + ROUNDING) < limit:
-        return ""
-    of = "rounds" if rounds == evidence.ledger.rounds else "rounds of one pass"
-    if bound * (1 + ROUNDING) >= rounds:
-        return f"the bound is not below the number of {of}, {rounds:,}"
-    if limit <= 0:
-        return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
-    return (
-        f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g} "
-        f"of {rounds:,} {of}"
-    )
+    def _too_large(self, bound: float, rounds: int, passes: str = "") -> str:
+        """Return why a true bound says nothing beside the number of rounds, if so."""
+        if self.evidence.scope == MISTAKEN_ROUNDS and not len(self.evidence.y):
+            return "there was no mistake, so no round was checked"
+        limit = rounds - (CHANCE * math.sqrt(rounds) if self.hindsight else 0.0)
+        if bound * (1 + ROUNDING) < limit:
+            return ""
+        of = f"rounds{passes}"
+        if bound * (1 + ROUNDING) >= rounds:
+            return f"the bound is not below the number of {of}, {rounds:,}"
+        if limit <= 0:
+            return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
+        return (
+            f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g} "
+            f"of {rounds:,} {of}"
+        )
 
 
 CIRCULAR = (
@@ -313,7 +299,7 @@ def _reserved(evidence: Evidence) -> dict[int, str]:
     """What columns without a name are called: the constant feature, and one that stands for all names never learned."""
     taken = set(evidence.names)
     reserved = {evidence.features: "(constant)"} if evidence.rule.bias else {}
-    if evidence.ledger.named:
+    if evidence.named:
         reserved |= dict.fromkeys(range(len(evidence.names), evidence.features), "(all others)")
     for place in reserved:
         while reserved[place] in taken:
@@ -321,16 +307,16 @@ def _reserved(evidence: Evidence) -> dict[int, str]:
     return reserved
 
 
-def _describe(evidence: Evidence, witness: Witness) -> dict[str, Any]:
+def _describe(evidence: Evidence, theorem: Theorem, witness: Witness) -> dict[str, Any]:
     reserved = _reserved(evidence)
 
     def name(i: int) -> str:
-        return reserved[i] if i in reserved else evidence.names[i] if evidence.ledger.named else str(i)
+        return reserved[i] if i in reserved else evidence.names[i] if evidence.named else str(i)
 
     described: dict[str, Any] = {}
-    if witness.u is not None:
+    if not theorem.takes_variables:
         described["weights"] = {name(i): float(witness.u[i]) for i in np.flatnonzero(witness.u).tolist()}
-    if witness.variables is not None:
+    else:
         described["variables"] = [name(i) for i in witness.variables]
     if witness.margin is not None:
         described["margin"] = float(witness.margin)
@@ -342,7 +328,7 @@ def _read_back(evidence: Evidence, described: dict[str, Any]) -> Any:
     ids = {name: i for i, name in enumerate(evidence.names)} | {name: i for i, name in _reserved(evidence).items()}
 
     def place(name: str) -> int:
-        position = -1 if evidence.ledger.named or not name.isdecimal() or len(name) >= 20 else int(name)
+        position = -1 if evidence.named or not name.isdecimal() or len(name) >= 20 else int(name)
         found = ids.get(name, position if position < evidence.features else -1)
         if found < 0:
             message = f"the comparator has a feature {name!r}, which none of these rounds has"

@@ -14,8 +14,12 @@ from mistakebound.cli.output import tell_skipped
 from mistakebound.data.labels import plain_label
 from mistakebound.data.option_checks import TABLE
 from mistakebound.errors import OptionConflictError
+from mistakebound.learners.linear import KINDS
+from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mistakebound.data.columns import Frame
     from mistakebound.learners.linear import LinearLearner
 
@@ -163,16 +167,18 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 
 # ---------------------------------------------------------------------- the learner
 
-LEARNERS: dict[str, str] = {
-    "perceptron": "Perceptron",
-    "winnow": "Winnow",
-    "normalized-winnow": "NormalizedWinnow",
-    "balanced-winnow": "BalancedWinnow",
-    "pnorm": "PNormPerceptron",
-    "elimination": "Elimination",
-}
-DEFAULTS: dict[str, dict[str, float]] = {"balanced-winnow": {"update_margin": 0.0003}}
-"""Where the command line's default is not the textbook's: an update margin serves real data better."""
+DEFAULT = "balanced-winnow"
+PARAMETERS = (*OPTIONS, "update_margin", "bias", "classes")
+"""What a learner can be made with on the command line."""
+
+
+def learner_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of all learners."""
+    options = [click.option("--learner", type=click.Choice(list(DECLARATIONS)), default=DEFAULT, show_default=True)]
+    options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
+    for option_of in reversed(options):
+        command = option_of(command)
+    return command
 
 
 def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
@@ -180,13 +186,14 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearn
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
         given["classes"] = two_labels(given["classes"])
-    kind = getattr(mb, LEARNERS[learner])
+    declared = DECLARATIONS[learner]
+    kind = KINDS[declared.learner]
     takes = inspect.signature(kind).parameters
     for name in given:
         if name not in takes:
             message = f"{flag(name)} is not a parameter of {learner}"
             raise click.UsageError(message)
-    options: dict[str, Any] = {**DEFAULTS.get(learner, {}), **given}
+    options: dict[str, Any] = {**declared.defaults, **given}
     if not keep:
         options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
     made: LinearLearner = kind(**options)

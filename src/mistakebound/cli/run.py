@@ -12,7 +12,16 @@ import mistakebound as mb
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import EXIT_CODES, Manual
-from mistakebound.cli.options import FILES, LEARNERS, OutputFile, make, reading_options, refuse_to_overwrite, source_of
+from mistakebound.cli.options import (
+    FILES,
+    PARAMETERS,
+    OutputFile,
+    learner_options,
+    make,
+    reading_options,
+    refuse_to_overwrite,
+    source_of,
+)
 from mistakebound.cli.output import COLOUR, json_of
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
@@ -21,16 +30,10 @@ from mistakebound.runs import runner
 if TYPE_CHECKING:
     from mistakebound.runs.runner import RunResult
 
-PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
-
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
 @FILES
-@click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
-@click.option("--eta", type=float, help="Learning rate of the Winnow family.")
-@click.option("--alpha", type=float, help="Winnow's factor.")
-@click.option("--threshold", type=float, help="Winnow's threshold.")
-@click.option("--p", type=float, help="p of the p-norm Perceptron.")
+@learner_options
 @click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")

@@ -11,7 +11,7 @@ import click
 
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.errors import flag, reason_of
-from mistakebound.cli.options import DEFAULTS
+from mistakebound.rules.registry import DECLARATIONS
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -93,7 +93,7 @@ def options_of(rule: Rule) -> str:
     >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
     '--learner winnow --alpha 1.5 --threshold 8'
     """
-    needed = DEFAULTS.get(rule.id, {})  # where the default of the command line is not 0
+    needed = DECLARATIONS[rule.id].defaults  # where the default of the command line is not 0
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
         if name != "strict" and (value or name in needed):

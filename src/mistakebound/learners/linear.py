@@ -6,22 +6,52 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound import rules
 from mistakebound.data.labels import plain
+from mistakebound.errors import OptionError
 from mistakebound.learners.learner import KEEP_BYTES
 from mistakebound.learners.sklearn import Estimator
 from mistakebound.play.engine import Reduction
+from mistakebound.rules.registry import DECLARATIONS, rule_class
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.rules import Range, Rule
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.rules.base import Range, Rule
 
 
 class LinearLearner(Estimator):
-    """What every public linear learner is: an estimator that can certify what it did."""
+    """What every public linear learner is: an estimator that can certify what it did.
+
+    A subclass names its rule and has the rule's parameters, which are checked by the rule's own ranges.
+    """
+
+    rule_id: ClassVar[str]
+    """Id of its rule in ``rules.registry``."""
+
+    def _make_rule(self, n: int | None) -> Rule:
+        kind = rule_class(self.rule_id)
+        own = self._own_parameters(kind.ranges, n)
+        shared = {name: getattr(self, name) for name in kind.ranges if name not in own and hasattr(self, name)}
+        checked: dict[str, Any] = {name: _number(name, value, kind.ranges[name]) for name, value in shared.items()}
+        return kind(**own, **checked)
+
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        """Parameters of the rule that are not simply the learner's, for n features (None: they have names)."""
+        return {}
+
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """The bound that is known while a stream goes on, without a comparator found in hindsight; None if none is.
+
+        It is a function of a ledger and of the positives missed so far. ``relevant`` is the number of features of
+        which the label is an OR, if the caller knows it; OptionError if no theorem of this learner speaks of it.
+        """
+        if relevant is not None:
+            template = "{relevant} is for winnow without a bias: no other theorem speaks of an OR of so many features"
+            raise OptionError(template)
+        return None
 
     def certify(
         self,
@@ -117,6 +147,8 @@ class Perceptron(LinearLearner):
     [-1.0, 0.0]
     """
 
+    rule_id: ClassVar[str] = "perceptron"
+
     def __init__(
         self,
         *,
@@ -129,9 +161,6 @@ class Perceptron(LinearLearner):
         self.bias = bias
         self.classes = classes
         self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.PerceptronRule(**_options(self))
 
 
 class Winnow(LinearLearner):
@@ -166,6 +195,8 @@ class Winnow(LinearLearner):
     True
     """
 
+    rule_id: ClassVar[str] = "winnow"
+
     default_labels: ClassVar[tuple[int, int]] = (0, 1)
     _binary_inputs: ClassVar[bool] = True
 
@@ -190,9 +221,7 @@ class Winnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:
-        ranges = rules.WinnowRule.ranges
-        alpha = _number("alpha", self.alpha, ranges["alpha"])
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:
         bias = _number("bias", self.bias, ranges["bias"])
         theta = self.threshold
         if theta is None:
@@ -203,8 +232,25 @@ class Winnow(LinearLearner):
                 )
                 raise ValueError(message)
             theta = float(max(n + bias, 1))
-        theta = _number("threshold", theta, ranges["theta"])
-        return rules.WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
+        alpha = _number("alpha", self.alpha, ranges["alpha"])
+        return {"alpha": alpha, "theta": _number("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
+
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """Littlestone's bound, if the label is an OR of ``relevant`` features.
+
+        It holds with n the number of features so far: the weights of features that never came neither rose nor fell.
+        """
+        if relevant is None or self.bias:
+            return super().known_bound(relevant)
+
+        def bound(ledger: Ledger, _: int) -> float | None:
+            from mistakebound.bounds import littlestone  # noqa: PLC0415 - most runs do without
+
+            rule: Any = ledger.rule
+            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            return littlestone(seen, min(relevant, seen), rule.alpha, rule.theta, rule.strict) if seen else None
+
+        return bound
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -230,6 +276,8 @@ class Elimination(LinearLearner):
     [0.0, 0.0, 1.0]
     """
 
+    rule_id: ClassVar[str] = "elimination"
+
     default_labels: ClassVar[tuple[int, int]] = (0, 1)
     _binary_inputs: ClassVar[bool] = True
 
@@ -246,8 +294,22 @@ class Elimination(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.EliminationRule()
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """At most n mistakes on negative examples, and no others as long as no positive example was missed.
+
+        A mistake on a negative example strikes out at least one of the n features seen so far. This has no premise. A
+        missed positive shows that the label is not an OR of the features: then there is no bound.
+        """
+        if relevant is not None:
+            return super().known_bound(relevant)
+
+        def bound(ledger: Ledger, missed: int) -> float | None:
+            from mistakebound.bounds import elimination  # noqa: PLC0415 - most runs do without
+
+            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            return elimination(seen) if seen and not missed else None
+
+        return bound
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -276,6 +338,8 @@ class NormalizedWinnow(LinearLearner):
     1
     """
 
+    rule_id: ClassVar[str] = "normalized-winnow"
+
     _poor_score: ClassVar[bool] = True
 
     def __init__(
@@ -297,8 +361,8 @@ class NormalizedWinnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        return {"eta": _rate(self.eta, self.margin, self.radius, ranges["eta"])}
 
 
 class BalancedWinnow(LinearLearner):
@@ -320,6 +384,8 @@ class BalancedWinnow(LinearLearner):
     True
     """
 
+    rule_id: ClassVar[str] = "balanced-winnow"
+
     def __init__(
         self,
         eta: float | str = 0.1,
@@ -339,8 +405,8 @@ class BalancedWinnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        return {"eta": _rate(self.eta, self.margin, self.radius, ranges["eta"])}
 
 
 class PNormPerceptron(LinearLearner):
@@ -362,6 +428,8 @@ class PNormPerceptron(LinearLearner):
     1
     """
 
+    rule_id: ClassVar[str] = "pnorm"
+
     def __init__(
         self,
         p: float | str = 4.0,
@@ -377,21 +445,18 @@ class PNormPerceptron(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:
         p = self.p
         if isinstance(p, str) and p == "best":
             if n is None:
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        p = _number("p", p, rules.PNormRule.ranges["p"])
-        return rules.PNormRule(p=p, **_options(self))
+        return {"p": _number("p", p, ranges["p"])}
 
 
-KINDS: dict[str, type[LinearLearner]] = {
-    kind.__name__: kind for kind in (Perceptron, Winnow, Elimination, NormalizedWinnow, BalancedWinnow, PNormPerceptron)
-}
-"""What a file may name: no other class is ever looked up."""
+KINDS: dict[str, type[LinearLearner]] = {each.learner: globals()[each.learner] for each in DECLARATIONS.values()}
+"""The public learners by name. A file may name these: no other class is ever looked up."""
 
 
 def load(path: str | os.PathLike[str]) -> LinearLearner:
@@ -422,23 +487,18 @@ def _number(name: str, value: Any, allowed: Range) -> float:
     raise ValueError(message)
 
 
-def _options(learner: Any) -> dict[str, float]:
-    """Return the update margin and the constant feature, checked."""
-    ranges = rules.Rule.ranges
-    return {name: _number(name, getattr(learner, name), ranges[name]) for name in ("update_margin", "bias")}
-
-
-def _rate(eta: float | str, margin: float | None, radius: float) -> float:
+def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range) -> float:
     """Return η as given, or the one that the theorem prefers."""
     if isinstance(eta, str) and eta == "best":
         if margin is None:
             message = 'eta="best" needs the margin γ that you expect: pass margin=...'
             raise ValueError(message)
         from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
 
-        number = rules.Range(lambda _: True, "a number")  # the formula says which ones
+        number = Range(lambda _: True, "a number")  # the formula says which ones
         return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
-    return _number("eta", eta, rules.NormalizedWinnowRule.ranges["eta"])
+    return _number("eta", eta, allowed)
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001

@@ -13,7 +13,7 @@ from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
-from mistakebound.theorems.evidence import WholeStream
+from mistakebound.theorems.evidence import Evidence
 
 if TYPE_CHECKING:
     from mistakebound.data.reading_options import Reading
@@ -82,7 +82,7 @@ def _common(a: Any, b: Any) -> tuple[Any, Any]:
     return a[:length], b[:length]
 
 
-def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
+def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     """Evidence of all rounds of a learner's life. ValueError if it learned from something else than X and y.
 
     Parameters
@@ -119,7 +119,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> WholeStream:
     if not replica.agrees():
         message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
-    return WholeStream(ledger, recorder.ledger_)
+    return Evidence.of(ledger, recorder.ledger_)
 
 
 def _copy_of(source: Source, replica: Replica) -> Source:

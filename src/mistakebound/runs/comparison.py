@@ -11,6 +11,7 @@ from mistakebound._support.signals import uninterrupted
 from mistakebound.data.first_labels import both_labels_first
 from mistakebound.errors import StreamError
 from mistakebound.learners.linear import KINDS
+from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
 from mistakebound.runs.runner import certified
 from mistakebound.runs.tally import running_bound
@@ -23,23 +24,10 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
 
-MARGIN = 0.0003
-"""An update margin serves Balanced Winnow better on real data than the textbook's 0."""
-
-VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
-    ("Perceptron", {}),
-    ("Perceptron", {"bias": 1}),
-    ("BalancedWinnow", {"update_margin": MARGIN}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "bias": 1}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.02}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.5}),
-    ("BalancedWinnow", {"update_margin": 0}),
-    ("PNormPerceptron", {"p": 4}),
-    ("PNormPerceptron", {"p": 10}),
-    ("NormalizedWinnow", {"eta": 0.1}),
-    ("Winnow", {"alpha": 2}),
-    ("Winnow", {"alpha": 1.2}),
-    ("Elimination", {}),
+VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
+    (declared, {**declared.defaults, **parameters})
+    for declared in DECLARATIONS.values()
+    for parameters in declared.variants
 )
 """What is compared by default."""
 
@@ -158,10 +146,10 @@ def compare(
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[LinearLearner]:
     """The ``VARIANTS``; their mistaken examples are kept if they are to be certified."""
     made = []
-    for kind, parameters in VARIANTS:
-        own = {"threshold": threshold(part)} if kind == "Winnow" else {}
+    for declared, parameters in VARIANTS:
+        own = {"threshold": threshold(part)} if "threshold" in declared.options else {}
         kept = {} if keep else {"keep_bytes": 0}
-        make: Any = KINDS[kind]
+        make: Any = KINDS[declared.learner]
         made.append(make(classes=classes, **parameters, **own, **kept))
     return made
 

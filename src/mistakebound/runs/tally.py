@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from mistakebound.errors import OptionError
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,47 +107,17 @@ def running_bound(model: LinearLearner, relevant: int | None, *, missed: int = 0
     """The bound that is known while a run goes on, as a function of a part's ledger and of the positives missed so far.
 
     It costs nothing and needs no comparator in hindsight. A theorem about the best comparator (a margin, a
-    distribution, hinge losses) needs all mistaken rounds and a search; those are left to the certificate. What is left:
-
-    Elimination
-        A mistake on a negative example strikes out at least one of the n features seen so far, so there are at most n
-        such mistakes; and as long as no positive example was missed, there are no others. This has no premise. A
-        missed positive shows that the label is not an OR of the features: then there is no bound.
-    Winnow with ``relevant``
-        The caller states that the label is an OR of so many features: Littlestone's bound. It holds with n the number
-        of features so far, since the weights of features that never came neither rose nor fell.
+    distribution, hinge losses) needs all mistaken rounds and a search; those are left to the certificate. What is left
+    is the learner's ``known_bound``.
 
     Parameters
     ----------
     model : LinearLearner
         The learner.
     relevant : int or None
-        See above.
+        Number of features of which the label is an OR, if the caller knows it.
     missed : int
         Positives that the learner missed before this run.
     """
-    kind = type(model).__name__
-
-    def of_elimination(part: Ledger, missed_here: int) -> float | None:
-        from mistakebound import bounds  # noqa: PLC0415 - most runs do without
-
-        seen = part.n - part.named  # there, one slot stands for all names that are not known yet
-        return None if missed + missed_here or not seen else bounds.elimination(seen)
-
-    def of_winnow(part: Ledger, _: int) -> float | None:
-        from mistakebound import bounds  # noqa: PLC0415
-
-        rule: Any = part.rule
-        seen = part.n - part.named
-        return (
-            None
-            if not seen
-            else bounds.littlestone(seen, min(relevant or 0, seen), rule.alpha, rule.theta, rule.strict)
-        )
-
-    if relevant is not None and (kind != "Winnow" or getattr(model, "bias", False)):
-        template = "{relevant} is for winnow without a bias: no other theorem speaks of an OR of so many features"
-        raise OptionError(template)
-    if kind == "Elimination":
-        return of_elimination
-    return of_winnow if relevant is not None else None
+    bound = model.known_bound(relevant)
+    return None if bound is None else lambda part, missed_here: bound(part, missed + missed_here)

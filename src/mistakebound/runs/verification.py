@@ -287,11 +287,11 @@ class Checker:
         import numpy as np  # noqa: PLC0415 - a file that is refused needs none
 
         from mistakebound.certificates.certify import recheck  # noqa: PLC0415
-        from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence, WholeStream  # noqa: PLC0415
+        from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence  # noqa: PLC0415
 
         said = self.document["certificate"]
         expected = Certificate.from_object(said)
-        evidence = WholeStream(ledger, stream) if expected.scope == WHOLE_STREAM else Evidence(ledger)
+        evidence = Evidence.of(ledger, stream if expected.scope == WHOLE_STREAM else None)
         try:
             with np.errstate(all="ignore"):  # a comparator may be as large as it likes
                 checked = recheck(evidence, expected)

@@ -1,8 +1,8 @@
 """One small class per row of THEORY §2, by id."""
 
-from mistakebound.theorems.base import NEARLY, Theorem, Witness
+from mistakebound.theorems.base import NEARLY, Theorem
 from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
-from mistakebound.theorems.evidence import Premise
+from mistakebound.theorems.evidence import Premise, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,

@@ -6,31 +6,20 @@ updates between prediction i and its outcome, and τ̄ their mean over the round
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mistakebound import bounds
 from mistakebound.bounds.delayed import winnow_gain_delayed
-from mistakebound.theorems.base import Theorem, Witness, least, relative_hinge
-from mistakebound.theorems.evidence import Premise
-from mistakebound.theorems.normalized_winnow import WinnowAgnostic
+from mistakebound.theorems.base import Theorem, least, relative_hinge
+from mistakebound.theorems.evidence import Measured, Premise, Witness
+from mistakebound.theorems.normalized_winnow import WinnowFixedRate
 from mistakebound.theorems.pnorm import dual_norm, pnorm_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mistakebound.theorems.evidence import Evidence, Step
-
-
-def _lateness(evidence: Evidence) -> Premise:
-    statement = "each update is decided by the prediction that was served"
-    return Premise(statement, True, f"τ̄ = {evidence.mean_delay:.6g}, {evidence.ledger.late} outcomes came late")
-
-
-def _gamma(evidence: Evidence, witness: Witness) -> float:
-    """γ as given, otherwise the margin of u."""
-    return least(evidence.margins(witness.vector())) if witness.margin is None else witness.margin
 
 
 class DelayedPNorm(Theorem):
@@ -41,46 +30,46 @@ class DelayedPNorm(Theorem):
     norm_is: ClassVar[str] = "‖u‖_q"
     delayed: ClassVar[bool] = True
 
-    def power(self, evidence: Evidence) -> float:
-        """The p of the norm."""
-        return evidence.rule.parameter
+    def power(self, parameter: float) -> float:
+        """The p of the norms, from the rule's parameter."""
+        return parameter
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Greatest margin in the dual norm."""
-        from mistakebound.hindsight.separating import max_pnorm_margin  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.pnorm import max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
-        u = max_pnorm_margin(evidence.X, evidence.y, self.power(evidence))
-        return None if u is None else Witness(u=u)
+        u = max_pnorm_margin(evidence.X, evidence.y, self.power(evidence.parameter))
+        return None if u is None else self.measure(evidence, Witness(u))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """‖u‖_q, γ as given or the margin of u, and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 at u's own margin."""
+        witness = self.scaled(evidence, witness)
+        scores = evidence.X @ witness.u
+        margins = evidence.y * scores
+        gamma = least(margins) if witness.margin is None else witness.margin
+        loss = relative_hinge(evidence, margins, gamma) if gamma > 0 else 0.0
+        norm = dual_norm(witness.u, self.power(evidence.parameter))
+        return Measured(witness, scores, evidence.errors(scores), norm, gamma, loss)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """Check that γ > 0: what u loses below it is paid for."""
-        gamma, radius = _gamma(evidence, witness), evidence.radius(self.power(evidence))
-        yield Premise("γ > 0", gamma > 0, f"γ = {gamma:.6g}, the largest norm of an example {radius:.6g}")
-        yield _lateness(evidence)
+        radius = evidence.radius(self.power(evidence.parameter))
+        sizes = f"γ = {measured.gamma:.6g}, the largest norm of an example {radius:.6g}"
+        return Premise("γ > 0", measured.gamma > 0, sizes), _lateness(evidence)
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """The formula of ``pnorm`` with √(1+2τ̄)·X for X."""
-        p = self.power(evidence)
-        sizes = (evidence.radius(p), self.norm(evidence, witness), _gamma(evidence, witness), evidence.mean_delay)
-        return bounds.delayed_pnorm(p, *sizes, evidence.rule.update_margin, self.loss(evidence, witness))
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:
-        """‖u‖_q."""
-        return dual_norm(witness.vector(), self.power(evidence))
-
-    def loss(self, evidence: Evidence, witness: Witness) -> float:
-        """L₁ = Σ max(0, 1 − y u·x/γ); 0 for a u that separates and is measured at its own margin."""
-        return relative_hinge(evidence, witness.vector(), _gamma(evidence, witness))
+        p = self.power(evidence.parameter)
+        sizes = (evidence.radius(p), measured.norm, measured.gamma, evidence.mean_delay)
+        return bounds.delayed_pnorm(p, *sizes, evidence.rule.update_margin, measured.loss)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """‖z⁺‖² ≤ ‖z‖² + (p−1)‖x‖(‖x‖ + 2‖z−z_seen‖) + 2b, in p-norms, and u·z grows by y(u·x)."""
-        p, u = step.power, witness.vector()
+        p, u = self.power(step.rule.parameter), witness.u
         before, after, x, gap = (pnorm_of(v, p) for v in (step.z, step.z_next, step.x, step.z - step.z_seen))
+        grown = (p - 1) * x * (x + 2 * gap) + 2 * step.rule.update_margin
         return {
-            "‖z⁺‖² ≤ ‖z‖² + (p−1)‖x‖(‖x‖ + 2‖z−z_seen‖) + 2b": before**2
-            + (p - 1) * x * (x + 2 * gap)
-            + 2 * step.rule.update_margin
-            - after**2,
+            "‖z⁺‖² ≤ ‖z‖² + (p−1)‖x‖(‖x‖ + 2‖z−z_seen‖) + 2b": before**2 + grown - after**2,
             "u·z⁺ ≥ u·z + y u·x": float(u @ step.z_next - u @ step.z - step.y * (u @ step.x)),
         }
 
@@ -92,59 +81,68 @@ class Delayed(DelayedPNorm):
     rule: ClassVar[str] = "perceptron"
     norm_is: ClassVar[str] = "‖u‖₂"
 
-    def power(self, evidence: Evidence) -> float:  # noqa: ARG002
+    def power(self, parameter: float) -> float:  # noqa: ARG002
         """2."""
         return 2.0
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Maximum L2 margin."""
-        from mistakebound.hindsight.separating import max_l2_margin  # noqa: PLC0415
+        from mistakebound.hindsight.pnorm import max_l2_margin  # noqa: PLC0415
 
         u = max_l2_margin(evidence.X, evidence.y)
-        return None if u is None else Witness(u=u)
+        return None if u is None else self.measure(evidence, Witness(u))
 
 
-class DelayedWinnow(WinnowAgnostic):
+class DelayedWinnow(WinnowFixedRate):
     """M ≤ (RE(u‖uniform) + ηH)/(ηγ − η²L²(½+τ̄) − ηb): normalised Winnow with late outcomes."""
 
     id: ClassVar[str] = "delayed-winnow"
-    agnostic: ClassVar[bool] = False
     delayed: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Maximum L1/L∞ margin, by linear programming."""
-        from mistakebound.hindsight.separating import max_l1_margin  # noqa: PLC0415
+        from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=not self.doubled)
-        return None if u is None else Witness(u=u)
+        return None if u is None else self.measure(evidence, Witness(u))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """RE, γ as given or the margin of u, and H = Σ max(0, γ − y u·x)."""
+        separable = super().measure(evidence, witness)
+        gamma = separable.gamma if witness.margin is None else witness.margin
+        loss = evidence.total(np.maximum(0.0, gamma - evidence.y * separable.scores))
+        return replace(separable, gamma=gamma, loss=loss)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A distribution, and a margin that is large enough for the rate and the delays."""
-        yield self._unit(witness)
-        yield from self._steps(evidence)
-        gamma, rule = _gamma(evidence, witness), evidence.rule
-        yield Premise("γ > 0", gamma > 0, f"γ = {gamma:.6g}")
-        gain = winnow_gain_delayed(
-            gamma, rule.parameter, evidence.mean_delay, evidence.radius(np.inf), rule.update_margin
+        gain = self.gain(evidence, measured.gamma)
+        return (
+            *self.well_scaled(evidence, measured),
+            Premise("γ > 0", measured.gamma > 0, f"γ = {measured.gamma:.6g}"),
+            Premise("C = ηγ − η²L²(½+τ̄) − ηb > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.parameter:g}"),
+            _lateness(evidence),
         )
-        yield Premise("C = ηγ − η²L²(½+τ̄) − ηb > 0", gain > 0, f"C = {gain:.6g}, η = {rule.parameter:g}")
-        yield _lateness(evidence)
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def gain(self, evidence: Evidence, gamma: float) -> float:
+        """C at this γ."""
+        radius, delay = evidence.largest_value, evidence.mean_delay
+        return winnow_gain_delayed(gamma, evidence.parameter, delay, radius, evidence.rule.update_margin)
+
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """(RE + ηH)/C."""
-        rule = evidence.rule
         return bounds.delayed_winnow(
-            self.norm(evidence, witness),
-            _gamma(evidence, witness),
-            rule.parameter,
+            measured.norm,
+            measured.gamma,
+            evidence.parameter,
             evidence.mean_delay,
-            evidence.radius(np.inf),
-            self.loss(evidence, witness),
-            rule.update_margin,
+            evidence.largest_value,
+            measured.loss,
+            evidence.rule.update_margin,
         )
 
-    def _gamma(self, evidence: Evidence, witness: Witness) -> float:
-        return _gamma(evidence, witness)
+    def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
+        """γ in each round."""
+        return super().loss_of_zero(evidence, measured) * measured.gamma
 
 
 class DelayedBalancedWinnow(DelayedWinnow):
@@ -153,3 +151,8 @@ class DelayedBalancedWinnow(DelayedWinnow):
     id: ClassVar[str] = "delayed-balanced-winnow"
     rule: ClassVar[str] = "balanced-winnow"
     doubled: ClassVar[bool] = True
+
+
+def _lateness(evidence: Evidence) -> Premise:
+    statement = "each update is decided by the prediction that was served"
+    return Premise(statement, True, f"τ̄ = {evidence.mean_delay:.6g}, {evidence.late} outcomes came late")

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import (
-    Theorem,
-    Witness,
-    indicator,
-    least,
-    nearly_separates,
-    relative_entropy,
-    separates,
-)
-from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Premise
-from mistakebound.theorems.perceptron import panel_premises
+from mistakebound.theorems.base import NEARLY, Theorem, indicator, separates
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
+from mistakebound.theorems.perceptron import measured_panel, panel_premises
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mistakebound._support.arrays import FloatArray
     from mistakebound.theorems.evidence import Evidence, Step
 
@@ -39,53 +30,64 @@ class WinnowFixedRate(Theorem):
     doubled: ClassVar[bool] = False
     """Whether the rule sees (x, −x), so that u may have either sign."""
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Maximum L1/L∞ margin, by linear programming."""
-        from mistakebound.hindsight.separating import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         if "l1" not in evidence.searched:
             evidence.searched["l1"] = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
         u = evidence.searched["l1"]
-        return None if u is None else Witness(u=u)
+        return None if u is None else self.measure(evidence, Witness(u))
 
-    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
-        """Scale the given u to ‖u‖₁ = 1."""
-        return Witness(u=unit_l1(evidence.as_vector(comparator)), margin=margin)
+    def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
+        """Scale u to ‖u‖₁ = 1."""
+        return replace(witness, u=unit_l1(witness.u))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """RE(u‖uniform), over 2n features if doubled, and γ = min y(u·x)."""
+        u = unit_l1(witness.u)
+        scores = evidence.X @ u
+        norm = relative_entropy(np.abs(u), 2 * evidence.n if self.doubled else evidence.n)
+        gamma = float(np.min(evidence.y * scores, initial=np.inf))
+        return Measured(replace(witness, u=u), scores, evidence.errors(scores), norm, gamma)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A distribution that separates with a margin large enough for the rate that was used."""
-        yield self._unit(witness)
-        yield from self._steps(evidence)
-        gamma = least(evidence.margins(witness.vector()))
-        yield separates(evidence, gamma)
-        gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
-        yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.rule.parameter:g}")
+        gamma = measured.gamma
+        gain = self.gain(evidence, gamma) if gamma > 0 else -math.inf
+        return (
+            *self.well_scaled(evidence, measured),
+            separates(evidence, gamma),
+            Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.parameter:g}"),
+        )
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """RE(u‖uniform)/C."""
-        rule = evidence.rule
+        rule, radius = evidence.rule, evidence.largest_value
         return bounds.winnow_fixed_rate(
             evidence.n,
-            min(least(evidence.margins(witness.vector())), evidence.radius(np.inf)),
-            rule.parameter,
-            evidence.radius(np.inf),
-            relative_entropy=self.norm(evidence, witness),
+            min(measured.gamma, radius),
+            evidence.parameter,
+            radius,
+            relative_entropy=measured.norm,
             update_margin=rule.update_margin,
         )
 
-    def norm(self, evidence: Evidence, witness: Witness) -> float:
-        """RE(u‖uniform), over 2n features if doubled."""
-        return relative_entropy(np.abs(witness.vector()), 2 * evidence.n if self.doubled else evidence.n)
+    def gain(self, evidence: Evidence, gamma: float) -> float:
+        """C at this γ, never above the radius (a margin cannot be)."""
+        radius, rule = evidence.largest_value, evidence.rule
+        if radius == 0:
+            return math.inf
+        return bounds.winnow_gain(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
 
-    def _steps(self, evidence: Evidence) -> Iterator[Premise]:
-        step = evidence.rule.parameter * evidence.radius(np.inf)
-        if step < LEAST_STEP:
-            yield Premise(f"ηL ≥ {LEAST_STEP:g}, for weights in float32", False, f"ηL = {step:.6g}")
-
-    def _unit(self, witness: Witness) -> Premise:
-        u = witness.vector()
+    def well_scaled(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
+        """‖u‖₁ = 1; and steps that float32 weights can make, which is mentioned only where it fails."""
+        u, step = measured.witness.u, evidence.parameter * evidence.largest_value
         holds = abs(float(np.abs(u).sum()) - 1) <= 2 * UNIT and (self.doubled or bool(np.all(u >= 0)))
-        return Premise("‖u‖₁ = 1" if self.doubled else "u ≥ 0 and ‖u‖₁ = 1", holds)
+        unit = Premise("‖u‖₁ = 1" if self.doubled else "u ≥ 0 and ‖u‖₁ = 1", holds)
+        if step < LEAST_STEP:
+            return unit, Premise(f"ηL ≥ {LEAST_STEP:g}, for weights in float32", False, f"ηL = {step:.6g}")
+        return (unit,)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """RE(u‖w⁺) ≤ RE(u‖w) − C + η·max(0, γ − y u·x)."""
@@ -100,22 +102,19 @@ class WinnowBestRate(WinnowFixedRate):
 
     id: ClassVar[str] = "winnow-best-rate"
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A distribution that reaches the margin that the rate was made for."""
-        yield self._unit(witness)
-        yield from self._steps(evidence)
-        wanted = self._margin(evidence)
-        gamma = least(evidence.margins(witness.vector()))
-        yield Premise("y(u·x) ≥ γ, the margin that η is best for", gamma >= wanted * (1 - 1e-9), f"γ = {wanted:.6g}")
-        yield Premise("no update margin", evidence.rule.update_margin == 0)
+        wanted = best_margin(evidence)
+        reached = measured.gamma >= wanted * (1 - 1e-9)
+        return (
+            *self.well_scaled(evidence, measured),
+            Premise("y(u·x) ≥ γ, the margin that η is best for", reached, f"γ = {wanted:.6g}"),
+            Premise("no update margin", evidence.rule.update_margin == 0),
+        )
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
+    def bound(self, evidence: Evidence, measured: Measured) -> float:  # noqa: ARG002
         """Ln n/g(γ/L)."""
-        return bounds.winnow_best_rate(evidence.n, self._margin(evidence), evidence.radius(np.inf))
-
-    def _margin(self, evidence: Evidence) -> float:
-        radius = evidence.radius(np.inf)
-        return radius * math.tanh(evidence.rule.parameter * radius)
+        return bounds.winnow_best_rate(evidence.n, best_margin(evidence), evidence.largest_value)
 
 
 class WinnowAgnostic(WinnowFixedRate):
@@ -124,64 +123,58 @@ class WinnowAgnostic(WinnowFixedRate):
     id: ClassVar[str] = "winnow-agnostic"
     agnostic: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Minimise the bound, a convex problem for each γ; not over the mistaken rounds, where it would say nothing."""
-        from mistakebound.hindsight.agnostic import agnostic_winnow  # noqa: PLC0415
+        from mistakebound.hindsight.winnow import agnostic_winnow, even_weights  # noqa: PLC0415
 
-        rule, radius = evidence.rule, evidence.radius(np.inf)
-        if math.isinf(rule.parameter):
+        rule, radius = evidence.rule, evidence.largest_value
+        if math.isinf(evidence.parameter):
             return None
-        if evidence.scope == MISTAKEN_ROUNDS or _gain(evidence, radius) <= LEAST_GAIN * rule.parameter * radius:
-            return Witness(u=self._even(evidence), margin=radius)
-        u, gamma = agnostic_winnow(
-            evidence.X,
-            evidence.y,
-            evidence.n,
-            rule.parameter,
-            radius,
-            doubled=self.doubled,
-            update_margin=rule.update_margin,
-            weight=evidence.times,
-        )
-        return Witness(u=u, margin=gamma)
+        if evidence.scope == MISTAKEN_ROUNDS or rule.update_margin >= radius:
+            u, gamma = even_weights(evidence.X, evidence.y, evidence.n, doubled=self.doubled), radius
+        else:
+            u, gamma = agnostic_winnow(
+                evidence.X,
+                evidence.y,
+                evidence.n,
+                evidence.parameter,
+                radius,
+                doubled=self.doubled,
+                update_margin=rule.update_margin,
+                weight=evidence.times,
+            )
+        return self.measure(evidence, Witness(u, margin=gamma))
 
-    def _even(self, evidence: Evidence) -> FloatArray:
-        """As much weight on each feature; if doubled, with the sign that goes with the labels."""
-        signs = np.where(evidence.X.T @ evidence.y < 0, -1.0, 1.0) if self.doubled else np.ones(evidence.n)
-        return signs / evidence.n
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """RE and H. γ is as given, or the margin of u if the rate allows it, or the largest there is."""
+        separable = super().measure(evidence, witness)
+        witness, own, radius = separable.witness, separable.gamma, evidence.largest_value
+        gamma = witness.margin
+        if gamma is None:
+            gamma = own if 0 < own <= radius and self.gain(evidence, own) > 0 else radius
+        loss = evidence.total(np.maximum(0.0, gamma - evidence.y * separable.scores))
+        return replace(separable, gamma=gamma, loss=loss)
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """γ large enough for the rate that was used."""
-        yield self._unit(witness)
-        yield from self._steps(evidence)
-        gamma = self._gamma(evidence, witness)
-        radius = evidence.radius(np.inf)
-        yield Premise("0 < γ ≤ L", 0 < gamma <= radius, f"γ = {gamma:.6g}, L = {radius:.6g}")
-        gain = _gain(evidence, gamma) if gamma > 0 else -math.inf
-        yield Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, γ = {gamma:.6g}")
+        gamma, radius = measured.gamma, evidence.largest_value
+        gain = self.gain(evidence, gamma) if gamma > 0 else -math.inf
+        return (
+            *self.well_scaled(evidence, measured),
+            Premise("0 < γ ≤ L", 0 < gamma <= radius, f"γ = {gamma:.6g}, L = {radius:.6g}"),
+            Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, γ = {gamma:.6g}"),
+        )
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """(RE + ηH)/C."""
-        rule, radius = evidence.rule, evidence.radius(np.inf)
-        entropy, hinge = self.norm(evidence, witness), self.loss(evidence, witness)
-        gamma = self._gamma(evidence, witness)
-        return bounds.winnow_agnostic(entropy, hinge, gamma, rule.parameter, radius, rule.update_margin)
+        rule, radius = evidence.rule, evidence.largest_value
+        return bounds.winnow_agnostic(
+            measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin
+        )
 
-    def loss_of_zero(self, evidence: Evidence, witness: Witness) -> float:
+    def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
         """γ in each round."""
-        return super().loss_of_zero(evidence, witness) * self._gamma(evidence, witness)
-
-    def loss(self, evidence: Evidence, witness: Witness) -> float:
-        """H = Σ max(0, γ − y u·x)."""
-        gamma = self._gamma(evidence, witness)
-        return evidence.total(np.maximum(0.0, gamma - evidence.margins(witness.vector())))
-
-    def _gamma(self, evidence: Evidence, witness: Witness) -> float:
-        """Return γ as given, otherwise the margin of u if the rate allows it, otherwise the largest there is."""
-        if witness.margin is not None:
-            return witness.margin
-        own, radius = least(evidence.margins(witness.vector())), evidence.radius(np.inf)
-        return own if 0 < own <= radius and _gain(evidence, own) > 0 else radius
+        return super().loss_of_zero(evidence, measured) * measured.gamma
 
 
 class BalancedWinnow(WinnowAgnostic):
@@ -195,19 +188,23 @@ class BalancedWinnow(WinnowAgnostic):
     agnostic: ClassVar[bool] = False
     doubled: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Maximum L1/L∞ margin if it is large enough for the rate, or the agnostic form: the smaller bound."""
-        from mistakebound.hindsight.separating import max_l1_margin  # noqa: PLC0415
+        from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         agnostic, whole = super().search(evidence), evidence.scope != MISTAKEN_ROUNDS
-        if agnostic is not None and whole and not nearly_separates(self, evidence, agnostic):
+        hopeless = evidence.rule.update_margin >= evidence.largest_value  # then C ≤ 0, whatever the margin
+        if agnostic is not None and (hopeless or (whole and agnostic.mistakes > NEARLY * evidence.rounds)):
             return agnostic
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
-        if u is None or _gain(evidence, least(evidence.margins(u))) <= 0:
+        if u is None:
+            return agnostic
+        separating = self.measure(evidence, Witness(u))
+        if separating.loss > 0:  # its own margin is too small for the rate
             return agnostic
         if agnostic is None or not whole:
-            return Witness(u=u)
-        return min(Witness(u=u), agnostic, key=lambda witness: self.bound(evidence, witness))
+            return separating
+        return min(separating, agnostic, key=lambda each: self.bound(evidence, each))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """The same on (x, −x)."""
@@ -222,30 +219,35 @@ class WinnowPanel(WinnowBestRate):
     takes_variables: ClassVar[bool] = True
     in_hindsight: ClassVar[bool] = False
 
-    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
-        """Read the k experts."""
-        return Witness(variables=evidence.as_variables(comparator), margin=margin)
+    def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
+        """Return the k experts as they are."""
+        return witness
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """The sum of what the experts say, and k."""
+        return measured_panel(evidence, witness)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """±1 advice, an odd panel that is always right, and the rate for its margin."""
-        yield from panel_premises(evidence, witness)
-        k = max(len(witness.chosen()), 1)
-        best = bounds.winnow_rate(1 / k)
-        used = evidence.rule.parameter
-        yield Premise("η is the best rate for γ = 1/k", math.isclose(used, best, rel_tol=1e-6), f"η = {used:g}")
+        used, k = evidence.parameter, max(len(measured.witness.variables), 1)
+        best = math.isclose(used, bounds.winnow_rate(1 / k), rel_tol=1e-6)
+        panel = panel_premises(evidence, measured)
+        return *panel, Premise("η is the best rate for γ = 1/k", best, f"η = {used:g}")
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """2k² ln n."""
-        return bounds.winnow_panel(evidence.n, len(witness.chosen()))
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """Number of experts in the panel."""
-        return float(len(witness.chosen()))
+        return bounds.winnow_panel(evidence.n, len(measured.witness.variables))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """RE falls, with u uniform over the panel."""
-        u = indicator(witness.chosen(), len(step.z))
-        return super().lemma(step, Witness(u=u / u.sum(), margin=1 / u.sum()))
+        u = indicator(witness.variables, len(step.z))
+        return super().lemma(step, Witness(u / u.sum(), margin=1 / u.sum()))
+
+
+LEAST_STEP = 1e-5
+"""A step of ηL below it changes a float32 weight by so little that it is not the rule's own any more."""
+UNIT = 1e-12
+"""How far from 1 rounding may leave a sum of weights."""
 
 
 def unit_l1(u: FloatArray) -> FloatArray:
@@ -259,20 +261,21 @@ def unit_l1(u: FloatArray) -> FloatArray:
     return u if abs(norm - 1) <= UNIT else scaled / float(np.abs(scaled).sum())
 
 
-LEAST_GAIN = 1e-9
-"""A gain C that is so small a part of ηL is lost in rounding: there is nothing to search for."""
-LEAST_STEP = 1e-5
-"""A step of ηL below it changes a float32 weight by so little that it is not the rule's own any more."""
-UNIT = 1e-12
-"""How far from 1 rounding may leave a sum of weights."""
+def best_margin(evidence: Evidence) -> float:
+    """Return the γ that the rate is best for."""
+    radius = evidence.largest_value
+    return radius * math.tanh(evidence.parameter * radius)
 
 
-def _gain(evidence: Evidence, gamma: float) -> float:
-    """C at this γ, never above the radius (a margin cannot be)."""
-    radius, rule = evidence.radius(np.inf), evidence.rule
-    return (
-        bounds.winnow_gain(min(gamma, radius), rule.parameter, radius, rule.update_margin) if radius > 0 else math.inf
-    )
+def relative_entropy(u: FloatArray, n: int) -> float:
+    """RE(u‖uniform over n) of a non-negative u that sums to 1.
+
+    It is the sum of ``(t ln t − t + 1)/n`` with ``t = un``. No term is negative, so nothing cancels near uniform u.
+    """
+    t = u[u > 0] * n
+    near = np.abs(t - 1) < 0.5
+    logs = np.where(near, np.log1p(np.where(near, t - 1, 0.0)), np.log(t))
+    return max(0.0, float(np.sum(t * logs - (t - 1)) + (n - len(t))) / n)
 
 
 def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:
@@ -288,7 +291,7 @@ def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:
 
 def entropy_falls(step: Step, witness: Witness, *, doubled: bool) -> dict[str, float]:
     """RE(u‖w) − RE(u‖w⁺) ≥ C − η·max(0, γ − y u·x); RE differs by u·(ln w⁺ − ln w) only."""
-    u, eta = witness.vector(), step.rule.parameter
+    u, eta = witness.u, step.rule.parameter
     radius = float(np.abs(step.x).max())
     reached = step.y * float(u @ step.x)
     gamma = witness.margin if witness.margin is not None else reached

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import Theorem, Witness, least, nearly_separates, relative_hinge
-from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Premise
+from mistakebound.theorems.base import NEARLY, Theorem, least, relative_hinge
+from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mistakebound._support.arrays import FloatArray
     from mistakebound.theorems.evidence import Evidence, Step
 
@@ -28,51 +26,51 @@ class PNorm(Theorem):
     rule: ClassVar[str] = "pnorm"
     norm_is: ClassVar[str] = "‖u‖_q"
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Greatest margin in the dual norm, or the agnostic form: the smaller bound. Mistaken rounds: the former."""
-        from mistakebound.hindsight.agnostic import agnostic_pnorm  # noqa: PLC0415 - scipy's optimisers load slowly
-        from mistakebound.hindsight.separating import max_pnorm_margin  # noqa: PLC0415
+        from mistakebound.hindsight.pnorm import agnostic_pnorm, max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
-        p = evidence.rule.parameter
-        agnostic = Witness(u=np.zeros(evidence.n), margin=1.0)
-        if evidence.scope != MISTAKEN_ROUNDS:
+        p, whole = evidence.parameter, evidence.scope != MISTAKEN_ROUNDS
+        u = np.zeros(evidence.n)
+        if whole:
             radius = math.hypot(evidence.radius(p), math.sqrt(2 * evidence.rule.update_margin / (p - 1)))
-            agnostic = Witness(u=agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times), margin=1.0)
-            if not nearly_separates(self, evidence, agnostic):
-                return agnostic
-        u = max_pnorm_margin(evidence.X, evidence.y, p)
-        if u is None:
+            u = agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times)
+        agnostic = self.measure(evidence, Witness(u, margin=1.0))
+        if whole and agnostic.mistakes > NEARLY * evidence.rounds:
             return agnostic
-        separating = Witness(u=u)
-        if evidence.scope == MISTAKEN_ROUNDS:
+        widest = max_pnorm_margin(evidence.X, evidence.y, p)
+        if widest is None:
+            return agnostic
+        separating = self.measure(evidence, Witness(widest))
+        if not whole:
             return separating
-        return min(separating, agnostic, key=lambda witness: self.bound(evidence, witness))
+        return min(separating, agnostic, key=lambda each: self.bound(evidence, each))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """‖u‖_q and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 for a u that separates and is measured at its own margin."""
+        witness = self.scaled(evidence, witness)
+        scores = evidence.X @ witness.u
+        margins = evidence.y * scores
+        own = least(margins)
+        gamma = witness.margin if witness.margin is not None else own if 0 < own < np.inf else 1.0
+        loss, norm = relative_hinge(evidence, margins, gamma), dual_norm(witness.u, evidence.parameter)
+        return Measured(witness, scores, evidence.errors(scores), norm, gamma, loss)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """Check nothing but that γ > 0: what u loses is paid for."""
-        gamma = _gamma(evidence, witness)
-        measured = f"γ = {gamma:.6g}, X = {evidence.radius(evidence.rule.parameter):.6g}"
-        yield Premise("γ > 0", gamma > 0, measured)
+        measures = f"γ = {measured.gamma:.6g}, X = {evidence.radius(evidence.parameter):.6g}"
+        return (Premise("γ > 0", measured.gamma > 0, measures),)
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """Smaller of the separable form at u's own margin and the agnostic form at γ."""
-        p, b = evidence.rule.parameter, evidence.rule.update_margin
-        radius, norm = evidence.radius(p), self.norm(evidence, witness)
-        agnostic = bounds.pnorm(p, radius, norm, _gamma(evidence, witness), b, self.loss(evidence, witness))
-        own = least(evidence.margins(witness.vector()))
-        return min(agnostic, bounds.pnorm(p, radius, norm, own, b)) if own > 0 else agnostic
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:
-        """‖u‖_q."""
-        return dual_norm(witness.vector(), evidence.rule.parameter)
-
-    def loss(self, evidence: Evidence, witness: Witness) -> float:
-        """L₁ = Σ max(0, 1 − y u·x/γ); 0 for a u that separates and is measured at its own margin."""
-        return relative_hinge(evidence, witness.vector(), _gamma(evidence, witness))
+        p, b = evidence.parameter, evidence.rule.update_margin
+        radius, own = evidence.radius(p), least(evidence.y * measured.scores)
+        agnostic = bounds.pnorm(p, radius, measured.norm, measured.gamma, b, measured.loss)
+        return min(agnostic, bounds.pnorm(p, radius, measured.norm, own, b)) if own > 0 else agnostic
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and u·z grows by y(u·x)."""
-        p, u = step.rule.parameter, witness.vector()
+        p, u = step.rule.parameter, witness.u
         before, after, x = (pnorm_of(v, p) ** 2 for v in (step.z, step.z_next, step.x))
         return {
             "‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b": before + (p - 1) * x + 2 * step.rule.update_margin - after,
@@ -89,10 +87,3 @@ def pnorm_of(v: FloatArray, p: float) -> float:
 def dual_norm(u: FloatArray, p: float) -> float:
     """‖u‖_q with 1/p + 1/q = 1."""
     return pnorm_of(u, p / (p - 1))
-
-
-def _gamma(evidence: Evidence, witness: Witness) -> float:
-    if witness.margin is not None:
-        return witness.margin
-    own = least(evidence.margins(witness.vector()))
-    return own if 0 < own < np.inf else 1.0

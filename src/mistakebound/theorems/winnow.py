@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from mistakebound import bounds
 from mistakebound.rules import WinnowRule
-from mistakebound.theorems.base import Theorem, Witness, indicator
-from mistakebound.theorems.evidence import Premise
+from mistakebound.theorems.base import Theorem, indicator
+from mistakebound.theorems.evidence import Measured, Premise, Witness
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.theorems.evidence import Evidence, Step
 
 
@@ -26,13 +24,15 @@ class OnDisjunctions(Theorem):
     asks: ClassVar[str] = "the labels are an OR of some variables"
     norm_is: ClassVar[str] = "r"
 
-    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """Number of variables of the disjunction."""
-        return float(len(witness.chosen()))
+    def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
+        """Return the variables as they are."""
+        return witness
 
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """0 where one of the variables is true, −1 elsewhere."""
-        return disjunction(evidence, witness).astype(np.float64) - 1
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """Scores are 0 where one of the variables is true, −1 elsewhere; the norm is the number of variables."""
+        true = evidence.X @ indicator(witness.variables, evidence.n) > 0
+        scores = true.astype(np.float64) - 1
+        return Measured(witness, scores, evidence.errors(scores), float(len(witness.variables)))
 
 
 class Littlestone(OnDisjunctions):
@@ -45,26 +45,25 @@ class Littlestone(OnDisjunctions):
     rule: ClassVar[str] = "winnow"
     strictly_below: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
-        from mistakebound.hindsight.separating import smallest_disjunction  # noqa: PLC0415 - scipy's optimisers load slowly
+        from mistakebound.hindsight.disjunctions import smallest_disjunction  # noqa: PLC0415 - scipy loads slowly
 
         found = smallest_disjunction(evidence.X, evidence.positive)
-        return None if found is None else Witness(variables=found)
+        return None if found is None else self.measure(evidence, Witness(variables=found))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A known number of variables, and labels that are their OR."""
-        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
-        yield consistent(evidence, witness)
+        return known_number(evidence), consistent(evidence, measured)
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """αn/((α−1)θ) + (1+α)·r·s."""
         rule = winnow(evidence.rule)
-        return bounds.littlestone(evidence.n, len(witness.chosen()), rule.alpha, rule.theta, rule.strict)
+        return bounds.littlestone(evidence.n, len(measured.witness.variables), rule.alpha, rule.theta, rule.strict)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Relevant weights never fall; a promotion adds < (α−1)θ to Σw, a demotion removes ≥ (1−1/α)θ."""
-        relevant = list(witness.chosen())
+        relevant = list(witness.variables)
         fall = (step.z_next - step.z)[relevant]
         return {"relevant weights never fall": float(np.min(fall, initial=0.0))} | sum_of_weights(step)
 
@@ -78,17 +77,19 @@ class InfiniteWinnow(Littlestone):
     id: ClassVar[str] = "infinite-winnow"
     strictly_below: ClassVar[bool] = False
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """α = 2, θ > 2σ, and labels that are an OR."""
         rule, sigma = winnow(evidence.rule), evidence.most_active
-        yield Premise("α = 2", rule.alpha == 2, f"α = {rule.alpha:g}")
-        yield Premise("θ > 2σ", sigma >= 1 and rule.theta > 2 * sigma, f"θ = {rule.theta:g}, σ = {sigma}")
-        yield consistent(evidence, witness)
+        return (
+            Premise("α = 2", rule.alpha == 2, f"α = {rule.alpha:g}"),
+            Premise("θ > 2σ", sigma >= 1 and rule.theta > 2 * sigma, f"θ = {rule.theta:g}, σ = {sigma}"),
+            consistent(evidence, measured),
+        )
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """(1 + (c+1)/(c/2−1))·r·⌈lg cσ⌉ with c = θ/σ."""
         rule, sigma = winnow(evidence.rule), evidence.most_active
-        return bounds.infinite_winnow(len(witness.chosen()), sigma, rule.theta / sigma, rule.strict)
+        return bounds.infinite_winnow(len(measured.witness.variables), sigma, rule.theta / sigma, rule.strict)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """As Littlestone's; and a mistake brings at most σ new weight."""
@@ -107,9 +108,9 @@ class LittlestoneSeparable(Theorem):
     asks: ClassVar[str] = "some μ ≥ 0 separates the labels: μ·x ≥ 1 or ≤ 1−δ"
     norm_is: ClassVar[str] = "Σμ"
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Smallest Σμ by linear programming, for a few values of δ that this α allows."""
-        from mistakebound.hindsight.separating import separating_weights  # noqa: PLC0415
+        from mistakebound.hindsight.disjunctions import separating_weights  # noqa: PLC0415
 
         alpha = winnow(evidence.rule).alpha
         lowest = 1 - 1 / alpha
@@ -122,45 +123,44 @@ class LittlestoneSeparable(Theorem):
             mu = separating_weights(evidence.X, evidence.positive, delta)
             if mu is None:
                 break  # a larger δ asks for more
-            found.append(Witness(u=mu, margin=delta))
-        return min(found, key=lambda witness: self.bound(evidence, witness), default=None)
+            found.append(self.measure(evidence, Witness(mu, margin=delta)))
+        return min(found, key=lambda each: self.bound(evidence, each), default=None)
 
-    def read(self, evidence: Evidence, comparator: Any, margin: float | None) -> Witness:
-        """μ as given; δ as given, otherwise what μ reaches on the negatives."""
-        mu = evidence.as_vector(comparator)  # not scaled: μ·x is compared with 1
-        if margin is None:
-            worst = float(np.max((evidence.X @ mu)[~evidence.positive], initial=0.0))
-            margin = min(1.0, 1 - worst)
-        return Witness(u=mu, margin=margin)
+    def scaled(self, evidence: Evidence, witness: Witness) -> Witness:
+        """μ as given, for μ·x is compared with 1; δ as given, otherwise what μ reaches on the negatives."""
+        if witness.margin is not None:
+            return witness
+        worst = float(np.max((evidence.X @ witness.u)[~evidence.positive], initial=0.0))
+        return replace(witness, margin=min(1.0, 1 - worst))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
+        """Scores are μ·x less the middle between 1 and 1−δ; the norm is Σμ, and γ is δ."""
+        witness = self.scaled(evidence, witness)
+        delta = witness.margin or 0.0
+        scores = evidence.X @ witness.u - (1 - delta / 2)
+        return Measured(witness, scores, evidence.errors(scores), float(witness.u.sum()), delta)
+
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """The separation, and a threshold of at least 1."""
-        mu, delta = witness.vector(), witness.margin or 0.0
+        rule, mu, delta = winnow(evidence.rule), measured.witness.u, measured.gamma
         value = evidence.X @ mu
-        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
-        yield Premise("θ ≥ 1", winnow(evidence.rule).theta >= 1)
-        yield Premise("0 < δ ≤ 1", 0 < delta <= 1, f"δ = {delta:.6g}")
-        yield Premise("μ ≥ 0", bool(np.all(mu >= 0)), f"Σμ = {mu.sum():.6g}")
-        yield Premise("μ·x ≥ 1 on positives", bool(np.all(value[evidence.positive] >= 1 - ROUNDING)))
-        yield Premise("μ·x ≤ 1−δ on negatives", bool(np.all(value[~evidence.positive] <= 1 - delta + ROUNDING)))
-        finite = np.isfinite(self.bound(evidence, witness)) if 0 < delta <= 1 else False
-        yield Premise("α = 1 + δ/2, or 1 < α < 1/(1−δ)", bool(finite), f"α = {winnow(evidence.rule).alpha:g}")
+        finite = np.isfinite(self.bound(evidence, measured)) if 0 < delta <= 1 else False
+        return (
+            known_number(evidence),
+            Premise("θ ≥ 1", rule.theta >= 1),
+            Premise("0 < δ ≤ 1", 0 < delta <= 1, f"δ = {delta:.6g}"),
+            Premise("μ ≥ 0", bool(np.all(mu >= 0)), f"Σμ = {measured.norm:.6g}"),
+            Premise("μ·x ≥ 1 on positives", bool(np.all(value[evidence.positive] >= 1 - ROUNDING))),
+            Premise("μ·x ≤ 1−δ on negatives", bool(np.all(value[~evidence.positive] <= 1 - delta + ROUNDING))),
+            Premise("α = 1 + δ/2, or 1 < α < 1/(1−δ)", bool(finite), f"α = {rule.alpha:g}"),
+        )
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """Smallest of the forms whose premise on α holds."""
-        rule = winnow(evidence.rule)
-        mass = float(witness.vector().sum())
+        rule, mass = winnow(evidence.rule), measured.norm
         if rule.theta < 1 or mass < 0:
             return math.inf
-        return bounds.littlestone_separable(evidence.n, mass, witness.margin or 0.0, rule.alpha, rule.theta)
-
-    def norm(self, evidence: Evidence, witness: Witness) -> float:  # noqa: ARG002
-        """Σμ."""
-        return float(witness.vector().sum())
-
-    def scores(self, evidence: Evidence, witness: Witness) -> FloatArray:
-        """μ·x less the middle between 1 and 1−δ."""
-        return super().scores(evidence, witness) - (1 - (witness.margin or 0.0) / 2)
+        return bounds.littlestone_separable(evidence.n, mass, measured.gamma, rule.alpha, rule.theta)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:  # noqa: ARG002
         """What Winnow's sum of weights does in every case."""
@@ -173,21 +173,22 @@ class Elimination(OnDisjunctions):
     id: ClassVar[str] = "elimination"
     rule: ClassVar[str] = "elimination"
 
-    def search(self, evidence: Evidence) -> Witness | None:
+    def search(self, evidence: Evidence) -> Measured | None:
         """Largest consistent disjunction: it leaves the fewest variables to remove."""
-        from mistakebound.hindsight.separating import largest_disjunction  # noqa: PLC0415
+        from mistakebound.hindsight.disjunctions import largest_disjunction  # noqa: PLC0415
 
         mask = largest_disjunction(evidence.X, evidence.positive, evidence.n)
-        return None if mask is None else Witness(variables=tuple(np.flatnonzero(mask).tolist()))
+        if mask is None:
+            return None
+        return self.measure(evidence, Witness(variables=tuple(np.flatnonzero(mask).tolist())))
 
-    def premises(self, evidence: Evidence, witness: Witness) -> Iterator[Premise]:
+    def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A known number of variables, and labels that are their OR."""
-        yield Premise("the number of variables is known", not evidence.ledger.named, f"n = {evidence.n}")
-        yield consistent(evidence, witness)
+        return known_number(evidence), consistent(evidence, measured)
 
-    def bound(self, evidence: Evidence, witness: Witness) -> float:
+    def bound(self, evidence: Evidence, measured: Measured) -> float:
         """N − r."""
-        return bounds.elimination(evidence.n, len(witness.chosen()))
+        return bounds.elimination(evidence.n, len(measured.witness.variables))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Each mistake is on a negative example and removes at least one variable, all irrelevant."""
@@ -195,7 +196,7 @@ class Elimination(OnDisjunctions):
         return {
             "mistakes are on negatives": float(-step.y),
             "at least one variable is removed": float(removed.sum() - 1),
-            "no relevant variable is removed": -float(removed[list(witness.chosen())].sum()),
+            "no relevant variable is removed": -float(removed[list(witness.variables)].sum()),
         }
 
 
@@ -210,16 +211,16 @@ def winnow(rule: Any) -> WinnowRule:
     return rule
 
 
-def disjunction(evidence: Evidence, witness: Witness) -> BoolArray:
-    """Whether one of the chosen variables is true, in each round."""
-    return np.asarray(evidence.X @ indicator(witness.chosen(), evidence.n) > 0)
+def known_number(evidence: Evidence) -> Premise:
+    """A positional learner knows n from the start."""
+    return Premise("the number of variables is known", not evidence.named, f"n = {evidence.n}")
 
 
-def consistent(evidence: Evidence, witness: Witness) -> Premise:
+def consistent(evidence: Evidence, measured: Measured) -> Premise:
     """Labels are the OR of the chosen variables in every round."""
-    holds = bool(np.array_equal(disjunction(evidence, witness), evidence.positive))
     statement = f"the labels are an OR of r variables in {evidence.every_round}"
-    return Premise(statement, holds, f"r = {len(witness.chosen())}")
+    holds = bool(np.array_equal(measured.scores >= 0, evidence.positive))
+    return Premise(statement, holds, f"r = {len(measured.witness.variables)}")
 
 
 def sum_of_weights(step: Step) -> dict[str, float]:

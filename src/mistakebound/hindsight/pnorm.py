@@ -1,0 +1,251 @@
+"""Comparators of the Perceptron and the p-norm rule found in hindsight: of greatest margin, or of least agnostic bound.
+
+Each agnostic bound is minimised through its dual: a single parameter is moved until the parts of the bound
+balance, and every trial yields a comparator and a floor below which no comparator can go, so that the search
+knows when it is done. What is returned is within 0.5 % of the best, or the best found in the
+trials allowed. Any comparator gives a true bound, so on large data a quicker search serves as well: the rule itself
+finds u in a few passes with a large update margin, or the dual is solved on a sample of the rounds.
+
+`X` is a CSR matrix of float64 with a row for each round, `y` holds the labels, -1 or +1. There is no intercept. Rows
+may stand for more rounds than themselves (`weight`): those of a sample, or of several passes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mistakebound._support.arguments import require
+from mistakebound.hindsight.dual import (
+    CHUNKS,
+    Array,
+    Rows,
+    ascend,
+    balance,
+    care,
+    nearest,
+    pnorm_potential,
+    rescale,
+    sample,
+    weights,
+)
+from mistakebound.play.engine import Life, Reduction
+from mistakebound.play.inputs import Csr
+from mistakebound.rules import PerceptronRule, PNormRule
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+LARGE, LARGEST = 1 << 20, 12 << 20
+"""Non-zeros: above the first the search is a quicker one, above the second it uses a sample of the rounds."""
+MARGINS, PASSES = (8.0, 32.0, 128.0), 4
+"""Update margins with which a rule looks for its comparator, in squared radii, and for how long."""
+MARGIN_CHUNKS = 20  # of 50 iterations each, for a separating u
+
+
+def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
+    """Return u with ``|u|_2 = 1`` and the greatest margin ``min y u @ x``; None if nothing separates.
+
+    Its direction is that of the point of the convex hull of the ``y x`` that is nearest to 0.
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> u = max_l2_margin(csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]))
+    >>> [round(float(x), 6) for x in u]
+    [0.707107, -0.707107]
+    >>> max_l2_margin(csr_matrix([[1.0], [1.0]]), np.array([1.0, -1.0])) is None
+    True
+
+    """
+    return max_pnorm_margin(X, y, 2.0)
+
+
+def max_pnorm_margin(X: csr_matrix, y: Array, p: float) -> Array | None:
+    """Return u with ``|u|_q = 1``, 1/p + 1/q = 1, and the greatest margin; None if nothing separates.
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+    p : float
+        At least 2; the rows are measured in the p-norm, u in the dual one.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> u = max_pnorm_margin(csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0]), 4.0)
+    >>> bool(abs(np.sum(np.abs(u) ** (4 / 3)) - 1) < 1e-9)
+    True
+
+    """
+    rows = Rows.signed(X, y)
+    found = nearest(rows, p=p, nonnegative=False, gap=1e-8, chunks=MARGIN_CHUNKS)
+    if found is None or rows.margin(found[0]) <= 0:
+        return None
+    size = np.abs(found[0]) / np.abs(found[0]).max()
+    norm = np.abs(found[0]).max() * np.sum(size ** (p / (p - 1))) ** (1 - 1 / p)
+    return rows.spread(found[0] / norm)
+
+
+def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: float | Array = 1.0) -> Array:
+    """Return u that, with ``gamma = 1``, makes the hinge form of `bounds.pnorm` smallest.
+
+    ``((k + sqrt(k^2 + 4 L1)) / 2)^2``, ``k = sqrt(p-1) X |u|_q``, ``L1 = sum weight max(0, 1 - y u @ x)``
+
+    Parameters
+    ----------
+    X, y : CSR matrix and array
+        The rounds, and their labels -1 or +1.
+    p : float
+        At least 2; 2 is the Perceptron.
+    radius : float
+        X of the bound, the largest p-norm of an example. With an update zone b, ``sqrt(X^2 + 2b / (p-1))``.
+    weight : float or array
+        How many rounds each row stands for.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X, y = csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+    >>> u = agnostic_pnorm(X, y, p=2, radius=1, weight=100)
+    >>> bool(np.allclose(u, [1, -1], atol=0.01))
+    True
+
+    Notes
+    -----
+    The bound is the ``c^2`` with ``L1 + c k = c^2``. If ``0 <= a <= weight`` and ``v = sum a y x``, then
+    ``L1 + c k >= sum a - u @ v + c k >= sum a`` as soon as ``|v|_p <= c sqrt(p-1) X``. Hence the floor: the
+    ``sum a`` of any a that is scaled down to ``|v|_p^2 <= (p-1) X^2 sum a``. At the best u they are equal.
+
+    """
+    require(2 <= p < math.inf, "p must be at least 2")
+    if not np.any(X.data):
+        return np.zeros(X.shape[1])
+    require(0 < radius < math.inf, "radius must be positive")
+
+    omega = weights(weight, len(y))
+    if X.nnz > LARGE:
+        return _learned_pnorm(*sample(X, y, omega, LARGEST), p, radius)
+    rows, kappa, a = Rows.signed(X, y), math.sqrt(p - 1) * radius, omega
+    best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
+
+    def consider() -> tuple[float, float]:
+        nonlocal best, best_u, floor
+        value, u = pnorm_potential(p)(rows.columns @ a)
+        norm, mass = math.sqrt(2 * value), float(a.sum())  # |u|_q = |v|_p
+        load = kappa**2 * mass / norm**2 if norm else math.inf
+        floor = max(floor, mass * min(1.0, load))
+        c, gamma = _best_scale(rows.rows @ u, omega, kappa * norm)
+        if c**2 < best:
+            best, best_u = c**2, u / gamma
+        return math.log(load), c * kappa * gamma / norm if norm else math.inf
+
+    def trial(x: float) -> tuple[float, float, float, float]:
+        nonlocal a
+        phi = pnorm_potential(p, math.exp(-x))
+        a = ascend(rows, phi, a, upper=omega, chunks=CHUNKS, gap=care(best, floor))
+        return consider()[0], best, floor, math.nan
+
+    _, mu = consider()
+    if best > floor:
+        balance(trial, -math.log(mu))
+    return rows.spread(best_u)
+
+
+def _learned_pnorm(X: csr_matrix, y: Array, omega: Array, p: float, radius: float) -> Array:
+    """Return what the rule itself learns with a large update margin, the best of some margins and passes."""
+    best, best_u = float(omega.sum()), np.zeros(X.shape[1])  # u = 0 allows a mistake in every round
+    rows = Csr(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, X.shape[1])
+    codes = np.where(y > 0, 1, -1).astype(np.int8)
+    for margin in MARGINS:
+        b = margin * radius**2
+        life = Life(
+            PerceptronRule(update_margin=b) if p == 2 else PNormRule(p=p, update_margin=b), X.shape[1], 0, Reduction()
+        )
+        for _ in range(PASSES):
+            life.play(rows, codes)
+            u = life.weights()
+            norm = pnorm_potential(p / (p - 1), 0.5)(u)[0] ** 0.5
+            c, gamma = _best_scale(y * (X @ u), omega, math.sqrt(p - 1) * radius * norm)
+            if c**2 < best:
+                best, best_u = c**2, u / gamma
+    return best_u
+
+
+def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | Array = 1.0) -> Array:
+    """Return u that, with ``gamma = 1``, makes the squared form of `bounds.perceptron_agnostic` smallest.
+
+    ``(R |u|_2 + D)^2``, ``D = sqrt(sum weight max(0, 1 - y u @ x)^2)``
+
+    Parameters
+    ----------
+    X, y, weight : CSR matrix and arrays
+        As for `agnostic_pnorm`.
+    radius : float
+        R, the largest Euclidean norm of an example. With an update zone b, ``sqrt(R^2 + 2b)``.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> X, y = csr_matrix([[1.0, 0.0], [0.0, 1.0]]), np.array([1.0, -1.0])
+    >>> u = agnostic_squared(X, y, radius=1, weight=100)
+    >>> bool(np.allclose(u, [1, -1], atol=0.01))
+    True
+
+    Notes
+    -----
+    If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``: the floor.
+
+    """
+    if not np.any(X.data):
+        return np.zeros(X.shape[1])
+    require(0 < radius < math.inf, "radius must be positive")
+    X, y, omega = sample(X, y, weights(weight, len(y)), LARGE)
+    rows = Rows.signed(X, y)
+    a, best, best_u, floor = omega, math.sqrt(omega.sum()), np.zeros(len(rows.occurring)), 0.0
+
+    def consider(lam: float) -> float:
+        nonlocal best, best_u, floor
+        u = rows.columns @ a / lam
+        norm, spent = math.sqrt(np.sum(u * u)), math.sqrt(np.sum(a * a / omega))
+        floor = max(floor, float(a.sum()) / max(norm * lam / radius, spent))
+        short = np.maximum(0.0, 1 - rows.rows @ u)
+        value = radius * norm + math.sqrt(np.sum(omega * short * short))
+        if value < best:
+            best, best_u = value, u
+        return math.log(radius * spent / (norm * lam)) if norm else math.inf
+
+    def trial(x: float) -> tuple[float, float, float, float]:
+        nonlocal a
+        phi = pnorm_potential(2.0, math.exp(-x))
+        a, gap = rescale(rows, phi, a, ridge=1 / omega), care(best, floor)
+        a = ascend(rows, phi, a, ridge=1 / omega, chunks=CHUNKS, gap=gap)
+        return consider(math.exp(-x)), best**2, floor**2, math.nan
+
+    first = radius * best  # as if u had norm 1 and D were all
+    consider(first)
+    if best > floor:
+        balance(trial, -math.log(first))
+    return rows.spread(best_u)
+
+
+def _best_scale(scores: Array, omega: Array, k: float) -> tuple[float, float]:
+    """Return the least root c of ``L1 + c k / gamma = c^2`` over gamma, and that gamma, one of the scores."""
+    order = np.argsort(scores)
+    gamma, omega = scores[order], omega[order]
+    first = int(np.searchsorted(gamma, 0.0, side="right"))
+    if first == len(gamma):
+        return math.inf, 1.0
+    lost = np.cumsum(omega)[first:] - np.cumsum(omega * gamma)[first:] / gamma[first:]
+    ks = k / gamma[first:]
+    c = (ks + np.sqrt(ks * ks + 4 * np.maximum(lost, 0.0))) / 2
+    i = int(np.argmin(c))
+    return float(c[i]), float(gamma[first + i])
