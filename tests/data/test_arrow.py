@@ -47,8 +47,8 @@ def features(written: Any, path: Path, **options: Any) -> list[tuple[Any, dict[s
     """(label, {name: value}) of each row."""
     feather.write_feather(written, str(path))  # which keeps every type
     rows = []
-    for part in mb.Source(path, label="y", **options).parts():
-        assert part.error == ""
+    for part in mb.Source(path, label="y", **options).open():
+        assert part.error is None
         chunk = part.chunk
         for row in range(part.rows):
             at = range(chunk.indptr[row], chunk.indptr[row + 1])
@@ -161,8 +161,9 @@ def test_what_is_not_finite_names_file_row_and_column(value: float, tmp_path: Pa
     assert learner.ledger_.rounds == 2
     source = mb.Source(path, label="y", skip_bad=1)
     learner = mb.Perceptron(classes=("a", "b\nc"))
-    assert learner.run(source).rounds == 3
-    assert "row 3" in source.skipped[0]
+    ledger = learner.run(source)
+    assert ledger.rounds == 3
+    assert "row 3" in str(ledger.reading.skipped[0])
     parquet.write_table(pa.table({"y": ["a", "b", "a", "c"], "x": [float("nan"), 1.0, 1.0, 1.0]}), path)
     with pytest.raises(mb.StreamError, match=r"t.parquet: row 4: label 'c' is a third one"):
         mb.Perceptron().run(mb.Source(path, label="y", skip_bad=1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from mistakebound._support.arguments import AT_LEAST_0, checked
-from mistakebound.bounds.mistakes import pnorm
+from mistakebound.bounds.perceptron import pnorm
 
 LATE = AT_LEAST_0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped
+from mistakebound.cli.errors import as_flag
 from mistakebound.cli.output import note
 from mistakebound.runs.runner import Progress
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import mistakebound as mb
+    from mistakebound.data.report import Remark
     from mistakebound.runs.tally import Tally
 
 PATIENCE = 0.5
@@ -52,12 +54,12 @@ class Table(Progress):
         if self.bar is not None:
             self.bar.update(tally)
 
-    def remark(self, text: str) -> None:
+    def remark(self, remark: Remark) -> None:
         """Show a remark."""
         if not self.quiet:
             if self.bar is not None:
                 self.bar.close()
-            note(text)
+            note(remark.text(as_flag))
 
     def end(self, tally: Tally) -> None:
         """Show the last line."""

@@ -65,8 +65,9 @@ class Tally:
         if self.bound_of is not None and self.rounds:
             self.bound = self.bound_of(life, self.false_negatives)
 
-    def add(self, part: Ledger) -> None:
-        """Count the rounds of a part, and make the lines that fall into it."""
+    def add(self, part: Ledger, done: int = 0) -> None:
+        """Count the rounds of a part, and make the lines that fall into it; ``done`` bytes were read so far."""
+        self.done = done
         self.seconds = time.perf_counter() - self.start
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives

@@ -6,10 +6,7 @@ updates between prediction i and its outcome, and τ̄ their mean over the round
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
-
-import numpy as np
 
 from mistakebound import bounds
 from mistakebound.bounds.delayed import winnow_gain_delayed
@@ -34,12 +31,12 @@ class DelayedPNorm(Theorem):
         """The p of the norms, from the rule's parameter."""
         return parameter
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Greatest margin in the dual norm."""
         from mistakebound.hindsight.pnorm import max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
         u = max_pnorm_margin(evidence.X, evidence.y, self.power(evidence.parameter))
-        return None if u is None else self.measure(evidence, Witness(u))
+        return [] if u is None else [self.measure(evidence, Witness(u))]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """‖u‖_q, γ as given or the margin of u, and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 at u's own margin."""
@@ -85,12 +82,12 @@ class Delayed(DelayedPNorm):
         """2."""
         return 2.0
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Maximum L2 margin."""
         from mistakebound.hindsight.pnorm import max_l2_margin  # noqa: PLC0415
 
         u = max_l2_margin(evidence.X, evidence.y)
-        return None if u is None else self.measure(evidence, Witness(u))
+        return [] if u is None else [self.measure(evidence, Witness(u))]
 
 
 class DelayedWinnow(WinnowFixedRate):
@@ -99,23 +96,21 @@ class DelayedWinnow(WinnowFixedRate):
     id: ClassVar[str] = "delayed-winnow"
     delayed: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Maximum L1/L∞ margin, by linear programming."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=not self.doubled)
-        return None if u is None else self.measure(evidence, Witness(u))
+        return [] if u is None else [self.measure(evidence, Witness(u))]
 
-    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """RE, γ as given or the margin of u, and H = Σ max(0, γ − y u·x)."""
-        separable = super().measure(evidence, witness)
-        gamma = separable.gamma if witness.margin is None else witness.margin
-        loss = evidence.total(np.maximum(0.0, gamma - evidence.y * separable.scores))
-        return replace(separable, gamma=gamma, loss=loss)
+    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
+        """γ as given or the margin of u, and C."""
+        gamma = own if given is None else given
+        return gamma, self.gain(evidence, gamma)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A distribution, and a margin that is large enough for the rate and the delays."""
-        gain = self.gain(evidence, measured.gamma)
+        gain = measured.gain
         return (
             *self.well_scaled(evidence, measured),
             Premise("γ > 0", measured.gamma > 0, f"γ = {measured.gamma:.6g}"),
