@@ -105,6 +105,12 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     if rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
+    if ledger.late:
+        message = (
+            f"the outcomes of {ledger.late} predictions came late, which a second pass over a stream does not repeat: "
+            "call certify without X and y"
+        )
+        raise ValueError(message)
     labels = learner._the_labels()  # noqa: SLF001 - the same kind of object
     own, others = labels.copy(), labels.copy()
     replica = Replica(learner, ledger.rule, KEPT, own)
