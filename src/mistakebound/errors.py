@@ -135,8 +135,6 @@ class StreamError(InputError):
     ----------
     ledger : Ledger, optional
         What happened before it.
-    skippable : bool
-        Whether reading could go on after it: a bad line of a file.
     """
 
     def __init__(self, *words: str | Option, ledger: Ledger | None = None, **fields: Any) -> None:
