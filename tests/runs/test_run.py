@@ -20,6 +20,7 @@ from mistakebound.models import model_file
 from mistakebound.models.model_file import fingerprint
 
 if TYPE_CHECKING:
+    from mistakebound.runs.position import Position
     from mistakebound.runs.tally import Tally
 
 
@@ -35,7 +36,7 @@ class Recorder(mb.runs.Progress):
     def begin(self, rounds: int | None) -> None:
         self.calls.append(("begin", rounds))
 
-    def learned(self, tally: Tally) -> None:
+    def learned(self, tally: Tally, position: Position) -> None:
         self.calls.append(("learned", tally.rounds, tally.mistakes))
         self.shown += [line[:2] for line in tally.lines]
 
@@ -261,7 +262,7 @@ def test_signals_are_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     seen = []
 
     class Watching(mb.runs.Progress):
-        def learned(self, tally: Tally) -> None:
+        def learned(self, tally: Tally, position: Position) -> None:
             seen.append(signal.getsignal(signal.SIGTERM))
 
     before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -280,7 +281,7 @@ def test_ctrl_c_ends_a_run_between_parts(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("mistakebound._support.signals.ECHO", 0.0)
 
     class Interrupting(mb.runs.Progress):
-        def learned(self, tally: Tally) -> None:
+        def learned(self, tally: Tally, position: Position) -> None:
             signal.raise_signal(signal.SIGINT)
 
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"

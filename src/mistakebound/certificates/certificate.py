@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from mistakebound._support import schema
-from mistakebound._support.finite import finite
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped, many
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support import schema
-from mistakebound._support.finite import finite
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped
 from mistakebound.certificates.certificate import (
     DOES_NOT_APPLY,

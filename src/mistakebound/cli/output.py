@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound._support.finite import finite
 from mistakebound._support.text import escaped
 from mistakebound.errors import naming
 
@@ -29,15 +27,6 @@ def tell_skipped(lines: Iterable[object]) -> None:
     """List bad lines that were left out."""
     for line in lines:
         click.echo(f"skipped: {escaped(line)}", err=True)
-
-
-def json_of(value: Any) -> str:
-    """Return a value as JSON text, where every number is finite and any other is null.
-
-    >>> json_of({"bound": float("inf"), "rate": [0.5, float("nan")]})
-    '{"bound": null, "rate": [0.5, null]}'
-    """
-    return json.dumps(finite(value), allow_nan=False)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
 from mistakebound.runs.runner import certified
-from mistakebound.runs.tally import running_bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,7 @@ class Contender:
         """What a theorem allows: by the certificate, or as far as it is known without a search."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
-        ledger, known = self.learner.ledger_, running_bound(self.learner, None)
+        ledger, known = self.learner.ledger_, self.learner.known_bound(None)
         return None if known is None else known(ledger, ledger.false_negatives)
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import StreamReader
-    from mistakebound.data.report import ReadReport
+    from mistakebound.data.report import ReadReport, Remark
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
     from mistakebound.learners.stream_loop import Step
@@ -88,6 +88,8 @@ class Position:
         """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
         self._read: list[FileRead] = []
         self._part: Part | None = None
+        self.remarks: tuple[Remark, ...] = ()
+        """What the reader has remarked in the present pass."""
         self._bytes = 0
         self._stopped = False
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
@@ -142,7 +144,8 @@ class Position:
         known = learner.known_for(self.source)
         for number in range(begun, self.passes):
             before = self.report if number == begun else None
-            self._bytes = self.bytes
+            if self.report is not None:
+                self._bytes += self.report.bytes
             keep_text = self.hashing and number == 0  # a cache does not have it
             reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
             self.report, self.reader = reader.report, reader
@@ -152,7 +155,7 @@ class Position:
             for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
                 if step.part is not self._part:
                     self._arrive(step.part)
-                self.at = (number, step.part.begin, step.last)
+                self.at, self.remarks = (number, step.part.begin, step.last), reader.report.remarks
                 yield step
             if self.source.follow:
                 return

@@ -11,7 +11,7 @@ from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound.data.report import Remark
 from mistakebound.errors import Option, OptionError, StreamError
 from mistakebound.runs.position import Position, cannot_be_read_again
-from mistakebound.runs.tally import Tally, running_bound
+from mistakebound.runs.tally import Tally
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -41,7 +41,7 @@ class Progress:
     def begin(self, rounds: int | None) -> None:
         """A run is resumed after so many rounds; None if there is no checkpoint yet, and it begins at the start."""
 
-    def learned(self, tally: Tally) -> None:
+    def learned(self, tally: Tally, position: Position) -> None:
         """A part of the files was learned."""
 
     def remark(self, remark: Remark) -> None:
@@ -182,9 +182,9 @@ def run(
         reason = " covers the whole life of a learner, and this one has learned something before"
         raise OptionError(Option("certificate", "certificate"), reason)
     progress = Progress() if progress is None else progress
-    position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     missed = learner.ledger_.false_negatives if continued else 0
-    tally = Tally(running_bound(learner, relevant, missed=missed), lines=progress.lines)
+    tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
+    position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     job = Job(source, learner, position, tally, progress, continued=continued)
     if curve:
         from mistakebound.runs.curve import Curve  # noqa: PLC0415 - here and below, what most commands do without
@@ -273,11 +273,12 @@ class Job:
         position, tally, checkpoint = self.position, self.tally, self.checkpoint
         try:
             for step in position.steps(self.learner, None if checkpoint is None else checkpoint.left):
-                tally.add(step.ledger, position.done)
+                tally.add(step.ledger)
                 if self.curve is not None:
                     self.curve.add(step.ledger)
-                self.progress.learned(tally)
-                self.remark_on_files()
+                self.progress.learned(tally, position)
+                if position.remarks:
+                    self.remark(*position.remarks)
                 if out is not None:
                     out.write(step.ledger)
                 if checkpoint is not None:
@@ -289,7 +290,8 @@ class Job:
         finally:
             tally.end()
             self.progress.end(tally)
-            self.remark_on_files()
+            if position.report is not None:
+                self.remark(*position.report.remarks)
 
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
         """Write the model, unless nothing was learned, or an earlier model would be lost after an error."""
@@ -326,17 +328,12 @@ class Job:
 
             write(self.learner, self.certificate, self.position, path)
 
-    def remark_on_files(self) -> None:
-        """Pass on what the reader has remarked."""
-        report = self.position.report
-        for remark in () if report is None else report.remarks:
+    def remark(self, *remarks: Remark) -> None:
+        """Pass on each remark once."""
+        for remark in remarks:
             if remark not in self.remarks:
-                self.remark(remark)
-
-    def remark(self, remark: Remark) -> None:
-        """Pass on a remark."""
-        self.remarks[remark] = None
-        self.progress.remark(remark)
+                self.remarks[remark] = None
+                self.progress.remark(remark)
 
     def result(self) -> RunResult:
         """What happened."""
