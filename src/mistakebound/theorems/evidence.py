@@ -281,7 +281,7 @@ class Evidence:
 
 
 def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:
-    """The examples with the constant feature. Without a copy, which a whole stream has no room for, `kept` is sorted."""
+    """The examples with the constant feature. Without a copy, for which a stream may be too large, `kept` is sorted."""
     rows = len(kept.labels)
     x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features), copy=copy)
     x.sum_duplicates()
