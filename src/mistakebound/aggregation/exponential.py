@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound._support.lazy import np
 from mistakebound.aggregation.base import Rule, log_sum_exp, softmax
+from mistakebound.bounds.regret import exp_concave_regret, fixed_share_regret
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, FloatArray
@@ -61,7 +62,7 @@ class ExpConcave(Exponential):
 
     def bound(self) -> FloatArray:
         """``ln(1/π)/η``: by concavity ``Σ π e^{ηR}`` never rises."""
-        return -self.log_prior / self.eta
+        return exp_concave_regret(self.log_prior, self.eta)
 
 
 class Anytime(Exponential):
@@ -151,8 +152,7 @@ class FixedShare(Rule):
 
     def bound(self) -> FloatArray:
         """Against one expert, who is never left: ``(ln(1/π) + (T−1) ln(1/(1−α)))/η + Σ gaps``."""
-        stay = -math.log1p(-self.alpha)
-        return (-self.log_prior + max(0, self.rounds - 1) * stay) / self.eta + self.gaps
+        return fixed_share_regret(self.log_prior, self.n, self.eta, self.alpha, self.rounds) + self.gaps
 
 
 class MLEwa(Rule):

@@ -7,8 +7,31 @@ their range. What a rule can say of a stream that it has seen (``certify``) is u
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, TypeVar
 
 from mistakebound._support.arguments import Range, checked, require
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
+
+
+Number = TypeVar("Number", float, "FloatArray")
+
+
+def exp_concave_regret(log_prior: Number, eta: float) -> Number:
+    """``ln(1/pi)/eta``: of exponential weights at a rate at which the loss is exp-concave; also of arrays."""
+    return -log_prior / eta
+
+
+def fixed_boa_regret(log_prior: Number, eta: float, squares: Number) -> Number:
+    """``ln(1/pi)/eta + eta V``: of BOA at a fixed rate; also of arrays."""
+    return -log_prior / eta + eta * squares
+
+
+def fixed_share_regret(log_prior: Number, n: int, eta: float, alpha: float, rounds: int, switches: int = 0) -> Number:
+    """``(ln(1/pi) + k ln(n/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``: of Fixed Share to a sequence; also of arrays."""
+    moved = switches * (math.log(n) - math.log(alpha)) if switches else 0.0
+    return (-log_prior + moved + max(0, rounds - 1 - switches) * -math.log1p(-alpha)) / eta
 
 
 @checked()
@@ -68,7 +91,7 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
 
     """
-    return math.log(n) / eta
+    return exp_concave_regret(-math.log(n), eta)
 
 
 @checked(alpha=Range(above=0, below=1), prior=Range(above=0, most=1 + 1e-9))
@@ -94,8 +117,7 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
     """
     require(switches < rounds, f"switches must be fewer than rounds, which is {rounds}, got {switches}")
     start = math.log(n) if prior is None else -math.log(min(prior, 1.0))
-    stay = (rounds - 1 - switches) * -math.log1p(-alpha)
-    return (start + switches * (math.log(n) - math.log(alpha)) + stay) / eta
+    return fixed_share_regret(-start, n, eta, alpha, rounds, switches)
 
 
 @checked()
@@ -164,7 +186,7 @@ def boa(n: int, eta: float, squares: float) -> float:
     Wintenberger 2017.
 
     """
-    return math.log(n) / eta + eta * squares
+    return fixed_boa_regret(-math.log(n), eta, squares)
 
 
 @checked()
