@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
+from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
-from mistakebound.data.reader import StreamReader
-from mistakebound.data.source import Stream
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
 from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.play.ledger import Counts
+from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +25,16 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.source import Stream
     from mistakebound.errors import InputError
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
 KEEP_BYTES = 16 * 2**20
-_STARTING = threading.Lock()
+_STARTING = Lock()
+"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
 
 
 class Learner:
@@ -49,6 +51,7 @@ class Learner:
     # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
     _life: Life | None = None
     _labels: Labels | None = None
+    _tickets: Tickets | None = None
     _reading: Reading | None = None
     """How the files that it learned from were read."""
     _opened: tuple[Stream, Reading | None] | None = None
@@ -102,6 +105,57 @@ class Learner:
             if played.fault:
                 raise played.fault.error()
         self._labels = labels
+
+    def ask(self, x: Any) -> Asked:
+        """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
+
+        Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> learner = mb.Perceptron()
+        >>> monday, tuesday = learner.ask({"rain": 1}), learner.ask({"rain": 1, "wind": 1})
+        >>> tuesday.prediction
+        1
+        >>> learner.tell(tuesday, -1), learner.tell(monday, -1)
+        (None, None)
+        >>> learner.weights_, learner.ledger_.mistakes, learner.ledger_.late
+        ({'rain': -2.0, 'wind': -1.0}, 2, 1)
+        """
+        x = as_example(x) if (row := self._row(x)) is None else self._example_of(row)
+        if self._brings_names(x):
+            served = self._start(None).serve(x)
+        else:
+            rows = read_one(x)
+            served = self._start(rows.width).serve(rows)
+        life = self._begun()
+        prediction = self._the_labels().decode(served.positive ^ life.reduction.conjunction)
+        with _STARTING:
+            if self._tickets is None:
+                self._tickets = Tickets()
+            return self._tickets.add(Asked(prediction, life.counts.rounds, served))
+
+    def tell(self, asked: Asked, y: Any) -> None:
+        """Learn from the outcome of a prediction that ``ask`` made.
+
+        A mistake is counted, and learned from, if the prediction that was made then was wrong; with an update margin
+        it is also learned from if the score of then was inside the margin. If nothing was learned meanwhile, this is
+        ``learn_one``.
+        """
+        rounds = self._begun().counts.rounds
+        with _STARTING:
+            tickets = Tickets() if self._tickets is None else self._tickets
+            tickets.check(asked, type(self).__name__, rounds)
+            tickets.close(asked)
+        try:
+            labels = self._the_labels().copy()
+            self._begun().tell(asked.held, labels.sign(y))
+            self._labels = labels
+        except ValueError as error:
+            with _STARTING:
+                tickets.reopen(asked)
+            raise as_stream_error(error, rounds, self.ledger_) from None
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
         if (row := self._row(x)) is not None:
@@ -181,6 +235,8 @@ class Learner:
 
         The options are those of ``Source.open``. A reader is returned as it is.
         """
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415 - here and below, only files need it
+
         if isinstance(stream, StreamReader):
             return stream
         known = self.known_for(stream)
@@ -206,16 +262,16 @@ class Learner:
         ``y`` are the labels of its rows, if they are not those of the file.
         """
         last = part.rows if last is None else min(last, part.rows)
-        life = self._start_with(part.chunk)
         labels = self._the_labels().copy()
         known = (
             labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
         )
-        codes = bytes(known)
+        codes, pair = bytes(known), labels.pair
+        life = self._start_with(part.chunk)
         played = life.play_part(part, codes, first)
         if played.row > 0:
             self._labels, self._reading = labels, part.reading
-        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        ledger = life.ledger(pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
             label = part.label(row) if y is None else y[row]
@@ -342,7 +398,8 @@ class Learner:
     @property
     def ledger_(self) -> Ledger:
         """What happened in the learner's whole life."""
-        return self._begun().ledger(self._the_labels().pair)
+        labels = self._the_labels()
+        return self._begun().ledger((labels.negative, labels.positive))
 
     @property
     def weights_(self) -> FloatArray | dict[str, float]:
@@ -363,6 +420,11 @@ class Learner:
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """X as a stream: if it is one, or is a frame and the learner reads columns as those of its files."""
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+        from mistakebound.data.source import Source, Stream  # noqa: PLC0415
+
+        if isinstance(X, Source):
+            return X
         refuse_path(X)
         if is_frame(X):
             if not self._reads_columns():
@@ -381,6 +443,15 @@ class Learner:
             message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
             raise ValueError(message)
         return self.stream_of(frame)
+
+    def _example_of(self, row: Stream | StreamReader) -> dict[str, float]:
+        """A row of a frame as the learner reads it."""
+        (part,) = self.open_stream(row, labels_needed=False)
+        chunk, example = part.chunk, dict[str, float]()
+        for k in range(chunk.indptr[0], chunk.indptr[1]):
+            name = chunk.name(k).decode()
+            example[name] = example.get(name, 0.0) + float(chunk.value[k])
+        return example
 
     def known_reading(self) -> Reading | None:
         """How its files were read, once something was learned."""
@@ -410,11 +481,12 @@ class Learner:
 
     def _start_with(self, chunk: Chunk) -> Life:
         """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None and not chunk.named:
+        if self._life is None:
             with _STARTING:
-                self._life = self._life or self._new_life(None, growing=True)
-        known = None if self._life is None else self._life.width
-        return self._start(None if chunk.named else known or 0)
+                self._life = self._life or self._new_life(None, growing=not chunk.named)
+        life = self._life
+        life.require(None if chunk.named else life.width or 0, type(self).__name__)
+        return life
 
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
@@ -454,6 +526,8 @@ def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
 
 def own_labels(stream: Stream | StreamReader, y: Any) -> AnyArray | None:
     """The labels for a stream that does not have its own; None for files, which have them."""
+    from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+
     if y is None or isinstance(stream, StreamReader) or stream.rows is None:
         return None
     return labels_of_rows(y, stream.rows)
