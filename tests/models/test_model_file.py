@@ -49,6 +49,8 @@ LEARNERS: dict[str, tuple[Callable[..., Any], bool, bool]] = {
     "balanced, halving": (lambda **k: mb.BalancedWinnow(eta=INF, bias=1, **k), False, True),
     "pnorm": (lambda **k: mb.PNormPerceptron(p=3, update_margin=0.1, bias=2, **k), False, True),
     "pnorm, best": (lambda **k: mb.PNormPerceptron(p="best", **k), False, False),
+    "arow": (mb.Arow, False, True),
+    "arow with a bias": (lambda **k: mb.Arow(r=0.03, bias=-0.5, **k), False, True),
     "keeps little": (lambda **k: mb.Perceptron(**{**k, "keep_bytes": 300}), False, True),
     "keeps nothing": (lambda **k: mb.Perceptron(**{**k, "keep_bytes": 0}), False, True),
 }

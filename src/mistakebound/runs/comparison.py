@@ -135,7 +135,8 @@ def compare(
     taken = [each for each in contenders if each.error is None]
     ranked = sorted(taken, key=lambda each: each.curve.mistakes)
     remarks = dict.fromkeys(source.remarks)
-    for each in ranked if certify else ():
+    with_theorem = [each for each in ranked if DECLARATIONS[each.learner.rule_id].has_theorem]
+    for each in with_theorem if certify else ():
         each.certificate, reason = certified(each.learner, source)
         if reason:
             remarks[reason] = None

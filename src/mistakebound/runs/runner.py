@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound.errors import OptionError, StreamError
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, size_of
 from mistakebound.runs.predictions import predictions_file
 from mistakebound.runs.tally import Tally, running_bound
@@ -171,6 +172,10 @@ def run(
     before = learner.ledger_
     if certificate is not None and before.rounds:
         template = "{certificate} covers the whole life of a learner, and this one has learned something before"
+        raise OptionError(template)
+    if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
+        asked = "{certify}" if certify else "{certificate}"
+        template = f"{asked} needs a theorem, and no mistake bound is known for {learner.rule_id}"
         raise OptionError(template)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     tally = Tally(running_bound(learner, relevant, missed=before.false_negatives), lines=progress.lines)
