@@ -193,7 +193,7 @@ class Model:
 
 
 def make_model(rng: random.Random, folder: Path) -> Model:
-    from mistakebound.data.reading_options import Reading
+    from mistakebound.data.options import Reading
     from mistakebound.learners.linear import KINDS as LEARNER_KINDS
     from mistakebound.models.model_file import save
 
@@ -319,7 +319,7 @@ def make_cache(rng: random.Random, folder: Path) -> Cached:
         file.write_text(TEXTS[FORMATS.index(form)], encoding="utf-8")
         if form == "svmlight" and rng.random() < 0.5:
             write_stream(file, 30)
-    list(source_of(file, form).parts())
+    list(source_of(file, form).open())
     cache = file.with_suffix(".mbcache")
     head, records = split(cache.read_bytes())
     return Cached(file, form, head, records)
@@ -385,7 +385,7 @@ def use_cache(data: bytes, _: Path) -> None:
     try:
         for make in (mb.Perceptron, mb.Winnow):
             learner = make(threshold=4) if make is mb.Winnow else make()
-            for part in source_of(file, form).parts():
+            for part in source_of(file, form).open():
                 # True or not, an index takes the memory of all below it, as it would in the text.
                 if not part.chunk.named and part.chunk.width > 10**7:
                     continue

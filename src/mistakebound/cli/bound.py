@@ -84,9 +84,7 @@ def taken_by(function: Any) -> str:
 
 def bounds() -> dict[str, Any]:
     """The formulas of ``mistakebound.bounds`` by the names of their theorems, and what else is computed there."""
-    own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds.mistakes")
-    others = {name.replace("_", "-"): f for name, f in own if inspect.isfunction(f) and not name.startswith("_")}
-    return dict(sorted({**others, **mb.bounds.BOUNDS}.items()))
+    return dict(sorted({**mb.bounds.PARTS, **mb.bounds.BOUNDS}.items()))
 
 
 def told_of(function: Any) -> str:

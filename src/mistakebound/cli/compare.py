@@ -68,7 +68,7 @@ def compare(
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))
     if found.stopped:
-        raise click.ClickException(reason_of(found.stopped))
+        raise click.ClickException(stopped_by(found.stopped))
 
 
 def name_of(contender: Contender) -> str:
@@ -137,6 +137,6 @@ def as_object(found: Comparison) -> dict[str, Any]:
             for each in found.ranked
         ],
         "not_counted": [{"options": f"--learner {name_of(each)}", "reason": why(each)} for each in found.refused],
-        "skipped": list(found.skipped),
+        "skipped": [str(line) for line in found.skipped],
         "stopped": stopped_by(found.stopped),
     }

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
 from mistakebound.cli.errors import flag, option
 from mistakebound.cli.output import tell_skipped
 from mistakebound.data.labels import plain_label
-from mistakebound.data.option_checks import TABLE
+from mistakebound.data.options import TABLE
 from mistakebound.errors import OptionConflictError
 from mistakebound.learners.linear import KINDS
 from mistakebound.rules.registry import DECLARATIONS, OPTIONS
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.data.columns import Frame
+    from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
@@ -107,8 +107,12 @@ def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | 
     return frame
 
 
-def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
-    """Return a Source for the files. Reading options are removed from ``options``; a model supplies missing ones."""
+def source_of(
+    files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None, **more: Any
+) -> Source:
+    """Return a Source for the files. Reading options are removed from ``options``; they must not contradict a model."""
+    from mistakebound.data.source import Source  # noqa: PLC0415 - "--help" needs none of it
+
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -121,10 +125,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
         message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
         raise click.UsageError(message)
     try:
-        source = mb.Source(files, table=table, cache=cache, **told)
-        source.warns = False  # its remarks are shown
+        source = Source(files, table=table, cache=cache, **told, **more)
         if model is not None:
-            model.read_as_before(source)
+            source.settings(model.known_reading())
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
         message = f"{given} contradicts the model, which was trained with {known}; remove {option(error.option, True)}"

@@ -25,7 +25,7 @@ def note(remark: str) -> None:
     click.echo(f"note: {escaped(remark)}", err=True)
 
 
-def tell_skipped(lines: Iterable[str]) -> None:
+def tell_skipped(lines: Iterable[object]) -> None:
     """List bad lines that were left out."""
     for line in lines:
         click.echo(f"skipped: {escaped(line)}", err=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped
+from mistakebound.cli.errors import as_flag
 from mistakebound.cli.output import note
 from mistakebound.runs.runner import Progress
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import mistakebound as mb
+    from mistakebound.data.report import Remark
+    from mistakebound.runs.position import Position
     from mistakebound.runs.tally import Tally
 
 PATIENCE = 0.5
@@ -45,19 +48,19 @@ class Table(Progress):
         if self.bar is not None:
             self.bar.resume()
 
-    def learned(self, tally: Tally) -> None:
+    def learned(self, tally: Tally, position: Position) -> None:
         """Show the new lines, and where the run is."""
         if tally.lines:
             self._show(tally)
         if self.bar is not None:
-            self.bar.update(tally)
+            self.bar.update(tally, position.done)
 
-    def remark(self, text: str) -> None:
+    def remark(self, remark: Remark) -> None:
         """Show a remark."""
         if not self.quiet:
             if self.bar is not None:
                 self.bar.close()
-            note(text)
+            note(remark.text(as_flag))
 
     def end(self, tally: Tally) -> None:
         """Show the last line."""
@@ -99,9 +102,9 @@ class Bar:
         """Begin where an earlier process stopped, whose bytes say nothing about the time that is left."""
         self._first = None
 
-    def update(self, tally: Tally) -> None:
-        """Show the counts of a run."""
-        seconds, done = time.perf_counter() - self.start, tally.done
+    def update(self, tally: Tally, done: int) -> None:
+        """Show the counts of a run, of which so many bytes are read."""
+        seconds = time.perf_counter() - self.start
         if self._first is None:
             self._first = (seconds, done)
         if self._drawn is None and seconds < self.patience:

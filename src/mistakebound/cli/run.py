@@ -150,11 +150,10 @@ def run(
       mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
     refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
-    refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
+    refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     loaded = mb.load(load_from) if load_from else None
-    source = source_of(files, options, loaded)
-    source.follow = follow
+    source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     model = loaded or make(learner, options, keep=certify or bool(certificate_to or save_to))

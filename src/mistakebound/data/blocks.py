@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from mistakebound._core import end_of_line, read_at
 from mistakebound.data.follow import Dry, arriving
 from mistakebound.data.formats import GZIP, ZSTD, is_columnar
-from mistakebound.errors import MissingColumnsError
+from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mistakebound._core import Chunk, Reader
     from mistakebound.data.arrow import Columns
@@ -99,7 +99,7 @@ def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception],
         try:
             piece = next(pieces, b"")
         except reasons as error:
-            piece, broken = b"", f"{file}: this packed file is broken: {error}"
+            piece, broken = b"", f"this packed file is broken: {error}"
             ready = ready if isinstance(error, EOFError) else []
         ready.append(piece)
         size += len(piece)
@@ -108,7 +108,7 @@ def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception],
             yield from (block[at : at + BLOCK] for at in range(0, len(block), BLOCK))
             ready, size = [], 0
         if broken:
-            raise ValueError(broken)
+            raise InputError(broken, kind="packed file", file=file)
         if not piece:
             return
 
@@ -150,15 +150,14 @@ def open_zstd(raw: Any) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
 
 @contextmanager
 def of_file(file: str) -> Iterator[None]:
-    """Say of this file what is wrong."""
+    """Add the file to what is wrong."""
     try:
         yield
-    except MissingColumnsError as error:
-        error.file = file
+    except InputError as error:
+        error.file = error.file or file
         raise
     except ValueError as error:
-        message = f"{file}: {error}"
-        raise ValueError(message) from None
+        raise InputError(str(error), file=file) from None
 
 
 def is_plain_file(raw: IO[bytes]) -> bool:
@@ -241,8 +240,8 @@ def label_lines(file: str) -> Iterator[bytes]:
             lines = whole.splitlines()
             if not is_utf8(whole):
                 line = next(number for number, line in enumerate(lines, behind + 1) if not is_utf8(line))
-                message = f"{file}:{line}: not UTF-8"
-                raise ValueError(message)
+                message = "not UTF-8"
+                raise InputError(message, kind="labels", file=file, line=line)
             yield from (line.strip() for line in lines)
             behind += len(lines)
 
@@ -256,7 +255,7 @@ def is_utf8(text: bytes) -> bool:
     return True
 
 
-def total_size(files: list[str]) -> int | None:
+def total_size(files: Sequence[str]) -> int | None:
     """Bytes of all files together; None if one is a pipe, or is not there."""
     try:
         return sum(map(os.path.getsize, files)) if all(map(os.path.isfile, files)) else None

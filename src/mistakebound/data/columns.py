@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import StreamError
+from mistakebound.errors import Option, StreamError, place_of
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +41,7 @@ class Frame:
         Of each other column, a list of str: "" where a field was empty. A number among words is written anew.
     rows : int
         How many there are.
-    skipped : list of str
+    skipped : list of BadLine
         The bad lines that were left out.
     """
 
@@ -48,13 +49,24 @@ class Frame:
     numbers: dict[str, FloatArray] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
     rows: int = 0
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[BadLine] = field(default_factory=list)
     places: list[Places] = field(default_factory=list, repr=False)
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def where(self, row: int) -> str:
         """File and line of a row, which counts from 0."""
-        return self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1].where(row)
+        file, line, _, in_rows = self.place(row)
+        return place_of(file, line, in_rows=in_rows).removesuffix(": ")
+
+    def place(self, row: int) -> tuple[str, int, None, bool]:
+        """File, line, no column, and whether lines are rows of a file of columns: the place of a bad line."""
+        here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
+        return here.file, int(here.lines[row - here.first]), None, here.in_rows
+
+    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+        """What is wrong with a row, with its file and line."""
+        file, line, _, in_rows = self.place(row)
+        return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
 
     def name(self, column: str) -> str:
         """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
@@ -71,22 +83,22 @@ class Frame:
         name = self.name(name)
         if name in self.words:
             row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
-            message = f"{self.where(row)}: column {name!r}: {word!r} is no number"
-            raise StreamError(message)
+            message = f"column {name!r}: {word!r} is no number"
+            raise self.error_at(row, message, kind="word", feature=name, value=word)
         return self.numbers[name]
 
     def without(self, rows: list[int], why: str, most: int) -> Frame:
         """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
         needed = len(self.skipped) + len(rows)
         if needed > most:
-            message = f"{self.where(rows[0])}: {why}; leave the row out, or --skip-bad {needed} does so"
-            raise StreamError(message)
+            skip = Option("skip_bad", f"skip_bad={needed}", needed)
+            raise self.error_at(rows[0], f"{why}; leave the row out, or ", skip, " does so", kind="bad row")
         kept = np.ones(self.rows, bool)
         kept[rows] = False
         places, first = [], 0
         for each in self.places:
             here = kept[each.first : each.first + len(each.lines)]
-            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            places.append(Places(first, each.file, each.in_rows, each.lines[here]))
             first += int(here.sum())
         return Frame(
             self.names,
@@ -96,7 +108,7 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
             places,
         )
 
@@ -109,11 +121,11 @@ class Frame:
                 row = with_comma[0]
                 point = words[row].replace(",", ".")
                 message = (
-                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
+                    f"column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
                     f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
                     + otherwise
                 )
-                raise StreamError(message)
+                raise self.error_at(row, message, kind="decimal comma", feature=name, value=words[row])
 
 
 @dataclass(frozen=True)
@@ -122,12 +134,8 @@ class Places:
 
     first: int
     file: str
-    mark: str
+    in_rows: bool
     lines: IntArray
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.file}{self.mark}{self.lines[row - self.first]}"
 
 
 def named(column: str, names: Sequence[str]) -> str:
@@ -178,17 +186,17 @@ def read_columns(
     >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}
     ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
     """
-    source = Source(files, **reading)
-    source.as_columns = True
-    frame, cells = Frame(skipped=source.skipped), _Cells()
-    for part in source.parts():
-        cells.add(part, source.columns, frame.rows)
+    reader = Source(files, **reading).open(all_columns=True)
+    frame, cells = Frame(), _Cells()
+    for part in reader:
+        cells.add(part, list(reader.report.columns), frame.rows)
         lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
-        frame.places.append(Places(frame.rows, part.file, ": row " if part.in_rows else ":", lines))
+        frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
         frame.rows += part.rows
         if part.error:
-            raise StreamError(part.error)
+            raise part.error.at_round(None)
     frame.names = cells.names
+    frame.skipped = [*reader.report.skipped]
     for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
         if name in cells.words:
             frame.words[name] = cells.as_words(name, frame.rows)

@@ -1,9 +1,18 @@
-"""What a file is, told by how it begins."""
+"""The format of a file, detected by how it begins, and the core's reader for a text of that format."""
 
 from __future__ import annotations
 
 from io import BytesIO
 from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from mistakebound._core import Reader
+from mistakebound.errors import InputError
+
+if TYPE_CHECKING:
+    from mistakebound.data.options import Settings
+    from mistakebound.data.report import Notes
+    from mistakebound.data.table_header import Layout
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -27,18 +36,80 @@ def is_columnar(start: bytes) -> bool:
     return start.startswith((PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER))
 
 
+ENOUGH = 1 << 16
+"""Bytes at the beginning of a text that decide how it is read."""
+
+
+class TextFormat(NamedTuple):
+    """How a text is read."""
+
+    kind: str
+    """svmlight, vw, table or json."""
+    reader: Reader
+    layout: Layout | None = None
+    """Of a table."""
+    label_key: str = ""
+    """Of JSON, where the label should be."""
+
+
+def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
+    """How a text that begins so is read; InputError if it is not a text, or if options do not fit its format."""
+    given, how = settings.given, settings.how
+    if given.format == "auto":
+        refuse_what_is_no_text(start[:ENOUGH])
+    refuse_byte_order_mark(start, settings)
+    kind = kind_of(start, settings)
+    if kind == "table":
+        from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+
+        return TextFormat(kind, *table_reader(first_lines(start), settings, notes))
+    if kind == "json":
+        from mistakebound.data.json_keys import json_reader  # noqa: PLC0415 - only JSON needs it
+
+        return TextFormat(kind, *json_reader(first_lines(start), settings, notes))
+    if settings.all_columns:
+        message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
+        raise InputError(message, kind="format")
+    if given.label is not None or given.table:
+        message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
+        raise InputError(message, kind="format")
+    return TextFormat(kind, Reader(kind, how.zero_based, settings.label_optional))
+
+
+def kind_of(start: bytes, settings: Settings) -> str:
+    """Format of a text: as passed; otherwise table or JSON for a model of either; otherwise detected."""
+    known = settings.how.format
+    if settings.given.format != "auto" or known not in ("table", "json"):
+        return tell_format(start) if settings.given.format == "auto" else settings.given.format
+    from mistakebound.data.json_keys import is_object  # noqa: PLC0415 - most runs do without
+
+    return "json" if is_object(start, whole=known == "table") else "table"
+
+
+def refuse_byte_order_mark(start: bytes, settings: Settings) -> None:
+    """Raise InputError for a byte order mark where the format has none."""
+    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in ("svmlight", "vw"):
+        message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
+        raise InputError(message, kind="format")
+
+
+def first_lines(start: bytes) -> bytes:
+    """The lines that decide how a text is read: the same ones however it is cut into blocks."""
+    return start[: start.find(b"\n", ENOUGH) + 1 or None]
+
+
 def refuse_what_is_no_text(beginning: bytes) -> None:
     """Say what a file is that cannot be a text, with what to do about it."""
     for start, what in FOREIGN.items():
         if beginning.startswith(start):
             message = f"this is {what}"
-            raise ValueError(message)
+            raise InputError(message, kind="format")
     if beginning.lstrip().startswith(b"[") and beginning.lstrip()[1:].lstrip().startswith(b"{"):
         message = "this is a JSON array: JSON lines have one object a line, without [ and commas: jq -c '.[]' FILE"
-        raise ValueError(message)
+        raise InputError(message, kind="format")
     if b"\0" in beginning:
         message = f"this is no text: byte {beginning.index(0) + 1} is zero. {KNOWN}"
-        raise ValueError(message)
+        raise InputError(message, kind="format")
 
 
 KNOWN = "Known are svmlight, VW text, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound.data.labels import plain
-from mistakebound.errors import OptionError
+from mistakebound.errors import Option, OptionError
 from mistakebound.learners.learner import KEEP_BYTES
 from mistakebound.learners.sklearn import Estimator
 from mistakebound.play.engine import Reduction
@@ -58,8 +58,8 @@ class LinearLearner(Estimator):
         which the label is an OR, if the caller knows it; OptionError if no theorem of this learner speaks of it.
         """
         if relevant is not None:
-            template = "{relevant} is for winnow without a bias: no other theorem speaks of an OR of so many features"
-            raise OptionError(template)
+            reason = " is for winnow without a bias: no other theorem speaks of an OR of so many features"
+            raise OptionError(Option("relevant", "relevant"), reason)
         return None
 
     def certify(
@@ -542,7 +542,7 @@ def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range)
         if margin is None:
             message = 'eta="best" needs the margin γ that you expect: pass margin=...'
             raise ValueError(message)
-        from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.bounds.winnow import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
         from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
 
         number = Range(lambda _: True, "a number")  # the formula says which ones

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from copy import copy
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.data.source import Source
+from mistakebound.errors import InputError, StreamError
 from mistakebound.learners.learner import Learner
+from mistakebound.learners.stream_loop import steps
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
 from mistakebound.theorems.evidence import Evidence
 
 if TYPE_CHECKING:
-    from mistakebound.data.reading_options import Reading
-    from mistakebound.data.source import Source
+    from collections.abc import Callable, Iterable
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.data.options import Reading
+    from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.report import ReadReport
     from mistakebound.play.engine import Reduction
+    from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
 STREAM_BYTES = 4 << 30
@@ -100,11 +110,12 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     replica = Replica(learner, ledger.rule, KEPT)
     recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
     try:
-        source = learner.source_of(X)
-        if source is not None and source is X:
-            replay_files(replica, _copy_of(source, replica), ledger.rounds, recorder)
-        elif source is not None and y is None:  # a frame with its own labels
-            replay_files(replica, source, ledger.rounds, recorder)
+        stream = learner.stream_of(X)
+        if isinstance(stream, Source):
+            known = None if replica.known_reading() is None else learner.known_for(stream)
+            replay_files(replica, partial(once_more(stream, known).open, known), ledger.rounds, recorder)
+        elif stream is not None and y is None:  # a frame with its own labels
+            replay_files(replica, partial(replica.open_stream, stream), ledger.rounds, recorder)
         else:
             _replay_rows(replica, recorder, X, y, ledger.rounds)
     except StreamError as error:
@@ -116,13 +127,10 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     return Evidence.of(ledger, recorder.ledger_)
 
 
-def _copy_of(source: Source, replica: Replica) -> Source:
-    """The same files, for a replica to read; what it inherits and remarks stays in the copy."""
-    own = copy(source)
-    own.skipped, own.remarks = [], []
-    if replica.known_reading() is not None:
-        own.cache = None  # a cache holds the options of one reading, and would be replaced
-    return own
+def once_more(source: Source, known: Reading | None) -> Source:
+    """The same files as they are now, without a cache that this reading would make or replace."""
+    keeps = known is None and source.cache is not None and os.path.isfile(source.cache)
+    return replace(source, follow=False, cache=source.cache if keeps else None)
 
 
 def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:
@@ -144,26 +152,65 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
         raise ValueError(message) from None
 
 
-def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner, passes: int | None = None) -> None:
-    """Learn at most ``rounds`` examples, reading the files repeatedly; recorders learn the first pass only."""
-    left = rounds
+class Recorded:
+    """A learner whose rounds others learn, too.
+
+    Parameters
+    ----------
+    learner : Learner
+        Decides how far a part is learned.
+    recorders : iterable of Learner
+        Learn the same rows, or InputError is raised.
+    """
+
+    def __init__(self, learner: Learner, recorders: Iterable[Learner]) -> None:
+        self._learner, self._recorders = learner, recorders
+
+    @property
+    def labels_settled(self) -> bool:
+        """Whether both labels are known."""
+        return self._learner.labels_settled
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Ledger, InputError | None]:
+        """Learn rows of a part; return the learner's ledger, and what is wrong with the row after them."""
+        learned, error = self._learner.run_part(part, first, last, y)
+        for recorder in self._recorders:
+            recorded, fault = recorder.run_part(part, first, first + learned.rounds, y)
+            if recorded.rounds != learned.rounds:
+                message = f"{UNLEARNABLE}: {fault}"
+                raise InputError(message)
+        return learned, error
+
+
+def replay_files(
+    learner: Learner,
+    open_stream: Callable[[], StreamReader],
+    rounds: int,
+    *recorders: Learner,
+    passes: int | None = None,
+) -> ReadReport | None:
+    """Learn at most ``rounds`` examples, reading the stream repeatedly; recorders learn the first pass only.
+
+    Returns the report of the last pass.
+    """
+    left, report = rounds, None
     for number in count() if passes is None else range(passes):
-        before = left
-        for part in learner.parts_of(source):
-            learned, wrong = learner.run_part(part, 0, left)
-            for recorder in recorders if number == 0 else ():
-                recorded, fault = recorder.run_part(part, 0, learned.rounds)
-                if recorded.rounds != learned.rounds:
-                    message = f"{UNLEARNABLE}: {fault}"
-                    raise ValueError(message)
-            left -= learned.rounds
-            if left <= 0:
-                return
-            if wrong:
-                raise StreamError(wrong)
+        before, reader = left, open_stream()
+        report = reader.report
+        played = Recorded(learner, recorders if number == 0 else ())
+        try:
+            for step in steps(played, reader, limit=lambda: left):  # noqa: B023 - called in this loop only
+                left -= step.ledger.rounds
+                if left <= 0:
+                    return report
+        except StreamError as error:
+            raise error.at_round(None) from None
         rows = before - left
         if rows == 0:
-            return
+            return report
         if passes is not None and rows * passes not in (rounds, rounds - 1):
             message = f"{passes} passes over {rows} examples are not the number of rounds"
             raise StreamError(message)
+    return report

@@ -22,7 +22,7 @@ from mistakebound._support.atomic_file import replace
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, from_json, is_list_of, need, shown
 from mistakebound.data.labels import Labels, check_classes
-from mistakebound.data.reading_options import Reading
+from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 from mistakebound.models.container import DTYPES, pack, unpack
 from mistakebound.play.ledger import Counts

@@ -154,7 +154,7 @@ class Life:
         """Score and prediction of each row, without learning."""
         out, positive, fault = self._scores(rows)
         if fault:
-            raise StreamError(fault.words, round=len(out))
+            raise fault.error().at_round(len(out))
         return out, positive
 
     def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
@@ -269,7 +269,7 @@ def _too_large(part: Part) -> str:
 
 def _stream_error(fault: NamedFault) -> StreamError:
     kind, name, of_sum = fault.args
-    return StreamError(row_fault(kind, repr(name), of_sum=of_sum).words)
+    return row_fault(kind, repr(name), of_sum=of_sum).error()
 
 
 def flipped(counts: Counts) -> Counts:

@@ -12,6 +12,7 @@ from mistakebound.data.labels import label_array
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.data.report import ReadReport
     from mistakebound.play.ledger_schema import Said
     from mistakebound.rules import Rule
 
@@ -82,7 +83,11 @@ class Ledger:
         (negative, positive) label.
     from_start : bool
         Whether the learner was fresh in the first round; theorems speak of a life from its start.
+    reading : ReadReport or None
+        What was read, of a ledger that ``run`` returns for a Source: skipped lines, remarks, columns, bytes.
     """
+
+    reading: ReadReport | None = None
 
     def __init__(
         self,

@@ -71,6 +71,8 @@ class Measured:
     """The margin at which it is used."""
     loss: float = 0.0
     """What it loses over these rounds and the bound pays for; 0 where it must separate them."""
+    gain: float = 0.0
+    """What each mistake gains on it, in relative entropy, where the proof is of that kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,6 @@ class Evidence:
     rule: Rule
     parameter: float
     """The one number that the rule's link depends on: η, p, …"""
-    from_start: bool
     named: bool
     rounds: int
     """Number of rounds of the learner's life."""
@@ -102,12 +103,14 @@ class Evidence:
     """Number of features, the constant one included."""
     complete: bool
     """Whether every round is here; otherwise there is no row."""
-    replayed: Premise
-    """Every round is here, and a fresh learner does the same in them; or which of the two is not so."""
+    premises: tuple[Premise, ...]
+    """What every theorem asks for: a learner that was fresh, and rounds that are all here and replay to the same."""
     X: csr_matrix
     """One row per round; repeated features are summed."""
     y: FloatArray
     """+1 or −1 a row."""
+    largest_value: float
+    """L: the largest absolute value of a feature."""
     mistaken: BoolArray
     """Of mistaken rounds, whether a row was a mistake; the others were updated inside the update margin only."""
     times: FloatArray | float = 1.0
@@ -131,33 +134,36 @@ class Evidence:
             with a mistake.
         """
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
-        rounds, n, kept, complete = ledger.rounds, max(ledger.n, source.n), source.kept, source.complete
-        rows = len(kept) if complete else 0
+        kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
+        rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
+        mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
+        if complete:
+            X, y = _matrix(kept, n, rule.bias), kept.labels.astype(np.float64)
+        else:
+            X, y = csr_matrix((0, n + bool(rule.bias))), np.zeros(0)
         return cls(
             scope=WHOLE_STREAM if whole else MISTAKEN_ROUNDS,
             every_round="every round" if whole else "every mistaken round",
             rule=rule,
-            parameter=rule.parameter,
-            from_start=ledger.from_start,
+            parameter=parameter,
             named=ledger.named,
             rounds=rounds,
-            mistakes=ledger.mistakes,
-            updates=ledger.updates,
-            names=source.names if ledger.named else [],
+            mistakes=mistakes,
+            updates=updates,
+            names=names,
             features=n,
             n=n + bool(rule.bias),
             complete=complete,
-            replayed=_replayed(source, whole=whole),
-            X=_matrix(kept, n, rule.bias) if complete else csr_matrix((0, n + bool(rule.bias))),
-            y=kept.labels[:rows].astype(np.float64),
+            premises=(
+                Premise("the learner was fresh in the first round", ledger.from_start),
+                _replayed(ledger, whole=whole) if complete else _missing(len(kept.labels), examples, whole=whole),
+            ),
+            X=X,
+            y=y,
+            largest_value=float(max(X.data.max(initial=0.0), -X.data.min(initial=0.0))),
             mistaken=kept.mistaken,
-            times=_times(rounds, rows) if whole else 1.0,
+            times=_times(rounds, len(y)) if whole else 1.0,
         )
-
-    @cached_property
-    def largest_value(self) -> float:
-        """L: the largest absolute value of a feature."""
-        return float(max(self.X.data.max(initial=0.0), -self.X.data.min(initial=0.0)))
 
     @cached_property
     def positive(self) -> BoolArray:
@@ -248,11 +254,12 @@ class Evidence:
 
 def _matrix(kept: Kept, features: int, bias: float) -> csr_matrix:
     """The examples with the constant feature."""
-    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(len(kept), features))
-    x.sum_duplicates()
+    rows = len(kept.labels)
+    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features), copy=True)
+    x.sum_duplicates()  # in place, and what was kept must stay as it was
     if not bias:
         return x
-    constant = csr_matrix(np.full((len(kept), 1), bias))
+    constant = csr_matrix(np.full((rows, 1), bias))
     return csr_matrix(hstack([x, constant], format="csr"))
 
 
@@ -262,15 +269,15 @@ def _times(rounds: int, rows: int) -> FloatArray | float:
     return float(passes) if left == 0 else passes + (np.arange(rows) < left).astype(np.float64)
 
 
-def _replayed(source: Ledger, *, whole: bool) -> Premise:
-    """Whether every round was kept, and gives the same when it is learned again."""
-    kept = len(source.kept)
-    if whole and source.complete:  # a second pass did it, or there would be no such evidence
+def _replayed(ledger: Ledger, *, whole: bool) -> Premise:
+    if whole:  # a second pass did it, or there would be no such evidence
         return Premise("learning the stream again gives the same mistakes and weights", True)
-    if source.complete:
-        return Premise("the mistaken rounds replay to the same mistakes", _replays(source))
+    return Premise("the mistaken rounds replay to the same mistakes", _replays(ledger))
+
+
+def _missing(kept: int, rounds: int, *, whole: bool) -> Premise:
     if whole:
-        return Premise("every example of the stream was kept in memory", False, f"{kept} of {source.rounds} were")
+        return Premise("every example of the stream was kept in memory", False, f"{kept} of {rounds} were")
     few = f"only {kept} were: set a larger keep_bytes, or certify over the whole stream"
     return Premise("every mistaken example was kept", False, few)
 

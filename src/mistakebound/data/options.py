@@ -1,13 +1,14 @@
-"""How the files of a model were read, so that later files are read in the same way."""
+"""Options of reading: which values are valid, what a model keeps of them, and which ones are in use for a stream."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mistakebound.data.option_checks import fault_of, fault_of_table
-from mistakebound.data.table_header import line_of, numbered_names
-from mistakebound.errors import MissingColumnsError, OptionConflictError
+from mistakebound.errors import OptionConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
 
 FORMATS = ("auto", "svmlight", "vw", "table", "json", "columnar")
 """What the files were; columnar is Parquet and Arrow, auto is what an older model does not say."""
@@ -68,6 +69,44 @@ class Reading:
         need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), wrong)
         pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
         return cls(form, label, zero_based, {**table, **pairs}, columns)
+
+
+def numbered_names(columns: list[str]) -> bool:
+    """Whether the columns have no names of their own."""
+    return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one stream is read: settled once, when it is opened.
+
+    Parameters
+    ----------
+    given : Reading
+        Options that were passed for these files.
+    known : Reading or None
+        What a model keeps of its own files.
+    label_optional : bool
+        Whether a label may be missing.
+    all_columns : bool
+        Whether every column becomes a feature, zeros included, and none is the label.
+    """
+
+    given: Reading
+    known: Reading | None = None
+    label_optional: bool = False
+    all_columns: bool = False
+    how: Reading = field(init=False)
+    """The options in use: those passed and, for the rest, those inherited from a model."""
+
+    def __post_init__(self) -> None:
+        """Raise OptionConflictError if an option was passed that contradicts the model's."""
+        object.__setattr__(self, "how", inherited(self.given, self.known))
+
+    @property
+    def inherits_columns(self) -> bool:
+        """Whether columns are read as a model's own were."""
+        return self.known is not None and self.known.has_columns
 
 
 def by_name(given: Reading, columns: list[str]) -> Reading:
@@ -134,81 +173,6 @@ def _plain(value: Any) -> Any:
     return sorted(each if isinstance(each, str) else tuple(each) for each in value)
 
 
-def declared(how: Reading, names: list[str], *, label_may_be_missing: bool) -> dict[str, Any]:
-    """Roles of the columns of a table that has these, for a model with those of ``how``.
-
-    The label is left out if it may be missing and is, and so are columns to be ignored that are not there.
-
-    Raises
-    ------
-    MissingColumnsError
-        For columns that the model learned from, or a label that is needed.
-    ValueError
-        For a table without a header that has too many columns: nobody knows which of them is which.
-    """
-    there = {*names, *map(str, range(1, len(names) + 1))} if numbered_names(names) else {*names}
-    ignore = [name for name in how.table.get("ignore", ()) if name in there]
-    label = how.label if how.label in there else ""
-    if numbered_names(how.columns) and len(names) > len(how.columns):
-        message = (
-            f"the table has {len(names)} columns, but the model was trained on tables of {len(how.columns)} columns "
-            "without a header, so columns cannot be matched by name"
-        )
-        raise ValueError(message)
-    missing = [name for name in required(how) if name not in there]
-    if how.label is not None and not label and not label_may_be_missing:
-        missing.append(how.label)
-    if missing:
-        raise missing_columns(how, missing, names, label_is_read=not label_may_be_missing)
-    return {**how.table, "label": label or "", **({"ignore": ignore} if "ignore" in how.table else {})}
-
-
-def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
-    """The error for a table with the columns ``names``, of which some are missing for a model with those of ``how``."""
-    error = MissingColumnsError(missing, names)
-    error.label, error.label_is_read = how.label, label_is_read
-    if numbered_names(how.columns) and numbered_names(names):
-        error.counted = len(how.columns)
-        label = place(how.label or "", how.columns)
-        number = how.columns.index(label) + 1 if label in how.columns else 0
-        # Where the label was the last column, the columns before it keep their numbers without it.
-        error.label_number = number if number <= len(names) or how.label in missing else 0
-    return error
-
-
-def first_line(how: Reading, cells: list[str], separator: str) -> str:
-    """The header that a model with the columns of ``how`` expects above these cells, if they hold none of its names.
-
-    >>> how = Reading(label="kind", columns=["text", "kind"])
-    >>> first_line(how, ["win", "spam"], ","), first_line(how, ["win"], ","), first_line(how, ["text"], ",")
-    ('text,kind', 'text', '')
-    """
-    names = how.columns
-    if not names or numbered_names(names) or not {*names}.isdisjoint(cells):
-        return ""
-    if len(cells) == len(names) - 1:
-        names = [name for name in names if name != how.label]
-    return line_of(names, separator)
-
-
-def required(how: Reading) -> list[str]:
-    """The columns that a table must have for a model with those of ``how``: all that it learned from."""
-    pairs = [column for pair in how.table.get("interact", ()) for column in pair]
-    roles = [*how.table.get("text", ()), *how.table.get("categorical", ()), *pairs]
-    without = {place(each, how.columns) for each in (how.label, *how.table.get("ignore", ())) if each is not None}
-    wanted = dict.fromkeys([*how.columns, *(place(each, how.columns) for each in roles)])
-    return [name for name in wanted if name not in without]
-
-
-def place(column: str, columns: list[str]) -> str:
-    """The name of a column that may be called by number, in tables without a header.
-
-    >>> place("2", ["c1", "c2"]), place("kind", ["kind"])
-    ('c2', 'kind')
-    """
-    return f"c{int(column)}" if column.isdigit() and column not in columns and numbered_names(columns) else column
-
-
 def learned_from(how: Reading, columns: list[str], known: Reading | None) -> Reading:
     """Return what a model stores after it learned from files that were read with ``how`` and have these columns.
 
@@ -220,3 +184,87 @@ def learned_from(how: Reading, columns: list[str], known: Reading | None) -> Rea
         learned = {*before.columns}.difference(before.table.get("ignore", ()))
         table["ignore"] = [name for name in table["ignore"] if name not in learned]
     return replace(now, table=table, columns=list(dict.fromkeys([*before.columns, *columns])))
+
+
+ANY = 2**62
+"""No number in reach is larger."""
+RANGES = {"words": (0, 1000), "letters": (0, 1000), "bins": (0, 1024), "skip_bad": (0, ANY), "threads": (1, 256)}
+
+
+def fault_of(options: Mapping[str, Any]) -> str:
+    r"""What is wrong with options of a source or of its table; nothing if all is well.
+
+    >>> fault_of({"threads": 0}), fault_of({"label": "kind", "words": 2})
+    ('threads must be a whole number from 1 to 256, got 0', '')
+    >>> fault_of({"ignore": ["a", "b\udcff"]})
+    "ignore is not UTF-8: 'b\\udcff'"
+    """
+    for name, value in options.items():
+        if name in RANGES:
+            lowest, highest = RANGES[name]
+            if not (hasattr(value, "__index__") and lowest <= value <= highest):
+                reach = f"of at least {lowest}" if highest == ANY else f"from {lowest} to {highest}"
+                return f"{name} must be a whole number {reach}, got {value!r}"
+        for text in texts_in(value):
+            if any("\ud800" <= letter <= "\udfff" for letter in text):
+                return f"{name} is not UTF-8: {text!r}"
+    return ""
+
+
+def fault_of_table(table: Mapping[str, Any]) -> str:
+    """What is wrong with what was told of a table's columns; nothing if all is well. Numbers are left to ``fault_of``.
+
+    >>> fault_of_table({"text": ["subject"], "bins": 4, "interact": [("a", "b")]})
+    ''
+    >>> fault_of_table({"text": "subject"})
+    "text must be a list of columns, such as ['subject']; got 'subject'"
+    >>> fault_of_table({"texts": []})[:31]
+    "a table has no option 'texts'; "
+    """
+    for name, value in table.items():
+        if name not in TABLE:
+            return f"a table has no option {name!r}; there are: {', '.join(TABLE)}"
+        wanted, is_right = TABLE[name]
+        if not is_right(value):
+            return f"{name} must be {wanted}; got {value!r}"
+    return ""
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(_is_list_of_texts(pair) and len(pair) == 2 for pair in value)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+COLUMNS = ("a list of columns, such as ['subject']", _is_list_of_texts)
+NUMBER = ("a whole number", _is_number)
+TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": COLUMNS,
+    "words": NUMBER,
+    "letters": NUMBER,
+    "bins": NUMBER,
+    "categorical": COLUMNS,
+    "ignore": COLUMNS,
+    "interact": ("a list of pairs of columns, such as [('hour', 'day')]", _is_list_of_pairs),
+    "separator": (
+        "one character of ASCII",
+        lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
+    ),
+    "header": ("True or False", lambda value: isinstance(value, bool)),
+}
+"""What may be told of a table: in words, and whether something is that."""
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """A text, or those of a list, or of a list of pairs."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_in(each)
