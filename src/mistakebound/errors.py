@@ -33,6 +33,17 @@ class Option(NamedTuple):
         return self.words
 
 
+def setting(name: str, value: Any = None) -> Option:
+    """An option with the value that a message advises; without one, its name alone.
+
+    >>> str(setting("skip_bad", 2)), str(setting("loss")), setting("experts", ["A", "B"]).value
+    ('skip_bad=2', 'loss', 'A,B')
+    """
+    if value is None:
+        return Option(name, name, True)
+    return Option(name, f"{name}={value!r}", ",".join(value) if isinstance(value, list) else value)
+
+
 def in_words(words: Iterable[str | Option], of_option: Callable[[Option], str] = str) -> str:
     """A message, with each option as ``of_option`` writes it."""
     return "".join(each if isinstance(each, str) else of_option(each) for each in words)
@@ -44,8 +55,8 @@ def place_of(file: str | None, line: int | None = None, column: int | None = Non
     >>> place_of("a.svm", 3, 7), place_of("a.parquet", 3, in_rows=True), place_of("a.svm"), place_of(None)
     ('a.svm:3:7: ', 'a.parquet: row 3: ', 'a.svm: ', '')
     """
-    if not file:
-        return ""
+    if not file:  # of a table in memory
+        return f"row {line}: " if in_rows and line is not None else ""
     if line is None:
         return f"{file}: "
     if in_rows:

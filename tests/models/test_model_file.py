@@ -468,10 +468,10 @@ def both(*acts: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
 
 
 HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
-    ("", change("format", 4), r"written by a newer mistakebound \(format 4\); this one reads up to 3"),
+    ("", change("format", 5), r"written by a newer mistakebound \(format 5\); this one reads up to 4"),
     ("", both(change("format", 99), change("anything", 1)), "newer"),
     ("", change("format", 0), "no format"),
-    ("", change("progress", [1]), "its progress or reading is not an object"),
+    ("", change("progress", [1]), "its progress, reading or tickets are not an object"),
     ("", change("format", True), "no format"),
     ("", change("format", "1"), "no format"),
     ("", lambda f: f.said.pop("format"), "no format"),

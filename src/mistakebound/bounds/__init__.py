@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mistakebound.bounds.delayed import delayed, delayed_balanced_winnow, delayed_pnorm, delayed_winnow
 from mistakebound.bounds.disjunctions import (
     elimination,
     infinite_winnow,
@@ -72,6 +73,10 @@ BOUNDS = _by_name(
     winnow_panel,
     pnorm,
     elimination,
+    delayed,
+    delayed_pnorm,
+    delayed_winnow,
+    delayed_balanced_winnow,
     halving,
     weighted_majority,
     randomized_weighted_majority,
@@ -97,6 +102,10 @@ __all__ = [
     "balanced_winnow",
     "boa",
     "boa_adaptive",
+    "delayed",
+    "delayed_balanced_winnow",
+    "delayed_pnorm",
+    "delayed_winnow",
     "elimination",
     "exponentially_weighted_average",
     "fixed_share",

@@ -79,7 +79,9 @@ def certify(
         message = f"no mistake bound is known for {rule}: its mistakes cannot be certified"
         raise ValueError(message)
     evidence = _evidence(ledger)
-    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight]
+    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
+    if evidence.late:
+        candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
     if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
         return _smallest(agnostic) or agnostic[0]
@@ -181,7 +183,7 @@ def _with_theorem(
 ) -> Certificate:
     """Check one theorem with one comparator: as given, or found by a search."""
     check = Check(evidence, theorem, hindsight)
-    premises = list(evidence.premises)
+    premises = list(evidence.premises if theorem.delayed else evidence.premises + evidence.prompt)
     if not evidence.complete:
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.cli.choosing import ALIASES
+from mistakebound.aggregation.registry import ALIASES
 from mistakebound.cli.help import Manual
 
 if TYPE_CHECKING:

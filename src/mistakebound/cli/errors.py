@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from mistakebound.errors import Option
 
-FLAGS = {"checkpoint": "--save"}
-"""Options of a run that the command line calls otherwise."""
+FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
+"""Options that the command line calls otherwise."""
 PHRASES = {
     "classes": "say --classes NEGATIVE,POSITIVE",
     "label": "--label NAME or NUMBER",
@@ -64,7 +64,7 @@ def told() -> Iterator[None]:
 def reason_of(error: BaseException) -> str:
     """What went wrong, with options as flags. Of files, the line says where, so the round is left out."""
     if isinstance(error, OptionError):
-        return escaped(error.text(lambda named: flag(named.name)))
+        return escaped(error.text(lambda named: as_flag(named) if isinstance(named.value, str) else flag(named.name)))
     if isinstance(error, InputError):
         return escaped(error.text(as_flag, with_round=False))
     if isinstance(error, ResumeError) and error.option is not None:
@@ -92,7 +92,7 @@ def as_flag(named: Option) -> str:
     >>> as_flag(Option("ignore", "", ["a b", "c"])), as_flag(Option("classes", "pass classes="))
     ("--ignore 'a b' --ignore c", 'say --classes NEGATIVE,POSITIVE')
     """
-    if named.name in PHRASES:
+    if named.value is None and named.name in PHRASES:
         return PHRASES[named.name]
     word = flag(named.name)
     if isinstance(named.value, list):

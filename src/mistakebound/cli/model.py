@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
 from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
-from mistakebound.cli.output import json_of, note
+from mistakebound.cli.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.cli.errors import flag, option
-from mistakebound.cli.output import tell_skipped
 from mistakebound.data.labels import plain_label
 from mistakebound.data.options import TABLE
 from mistakebound.errors import OptionConflictError
@@ -19,7 +18,6 @@ from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.data.columns import Frame
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
 
@@ -94,17 +92,6 @@ def column_options(command: Any) -> Any:
     for each in (SKIP_BAD, HEADER, SEPARATOR):
         command = each(command)
     return command
-
-
-def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | None, skip_bad: int) -> Frame:
-    """The files as columns; bad lines that were left out are listed."""
-    from mistakebound.data.columns import read_columns  # noqa: PLC0415 - it needs numpy
-
-    table = {"separator": separator, "header": header}
-    told = {name: value for name, value in table.items() if value is not None}
-    frame = read_columns(files, skip_bad=skip_bad, table=told)
-    tell_skipped(frame.skipped)
-    return frame
 
 
 def source_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -173,21 +173,28 @@ def left(seconds: float) -> str:
 
 
 @contextmanager
-def waiting(steps: int, *, wanted: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that is called with the name of each step before it; it is shown on a terminal only."""
+def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
+    """A callback for progress (what, number of the step, steps, numbers to work on); None if nothing is to be drawn.
+
+    Nothing is drawn either if steps × numbers are below ``least_cells``: such a job is over at once.
+    """
     if not (wanted and can_be_drawn()):
-        yield lambda _: None
+        yield None
         return
+    with ExitStack() as stack:
+        drawn: list[Any] = []
+
+        def progress(what: str, number: int, steps: int, cells: int) -> None:
+            if not number and (steps - 1) * cells >= least_cells:
+                drawn.append(stack.enter_context(foot(*_steps())))
+                drawn[0].add_task("", total=steps)
+            if drawn:
+                drawn[0].update(drawn[0].task_ids[0], completed=number, description=what, refresh=True)
+
+        yield progress
+
+
+def _steps() -> tuple[Any, ...]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with foot(*columns) as progress:
-        task = progress.add_task("", total=steps)
-        begun = False
-
-        def next_step(what: str) -> None:
-            nonlocal begun
-            progress.update(task, advance=int(begun), description=what, refresh=True)
-            begun = True
-
-        yield next_step
+    return BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import EXIT_CODES, Manual
@@ -22,7 +23,7 @@ from mistakebound.cli.options import (
     refuse_to_overwrite,
     source_of,
 )
-from mistakebound.cli.output import COLOUR, json_of
+from mistakebound.cli.output import COLOUR
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.runs import runner

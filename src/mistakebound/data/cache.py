@@ -25,7 +25,7 @@ from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
 from mistakebound._support.threads import in_order
 from mistakebound.data.blocks import of_file
-from mistakebound.data.parts import lines_of
+from mistakebound.data.reader import lines_of
 from mistakebound.errors import InputError, naming
 
 if TYPE_CHECKING:

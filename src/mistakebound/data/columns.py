@@ -1,10 +1,12 @@
-"""Files as columns of numbers and of words, through the readers that streams have: there is one parser a format."""
+"""Tables as columns of numbers and of words: files, through the readers that streams have, and tables in memory."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +14,9 @@ import numpy as np
 from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import Option, StreamError, place_of
+from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
@@ -78,21 +79,31 @@ class Frame:
             self._known = frozenset(self.names)
         return column in self._known
 
-    def column(self, name: str) -> FloatArray:
-        """A column that must be one of numbers; if it is not, the error names the first line that has a word."""
+    def column(self, name: str, *remedy: str | Option) -> FloatArray:
+        """A column that must be one of numbers; if it is not, the error names the first line that has a word.
+
+        ``remedy`` is what the error advises.
+        """
         name = self.name(name)
         if name in self.words:
             row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
             message = f"column {name!r}: {word!r} is no number"
-            raise self.error_at(row, message, kind="word", feature=name, value=word)
+            raise self.error_at(row, message, *remedy, kind="word", feature=name, value=word)
         return self.numbers[name]
+
+    def texts(self, name: str) -> list[str]:
+        """A column as words, "" where a field was empty."""
+        words = self.words.get(name)
+        if words is not None:
+            return words
+        return ["" if value != value else f"{value:.17g}" for value in self.numbers[name].tolist()]  # noqa: PLR0124 - NaN
 
     def without(self, rows: list[int], why: str, most: int) -> Frame:
         """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
         needed = len(self.skipped) + len(rows)
         if needed > most:
-            skip = Option("skip_bad", f"skip_bad={needed}", needed)
-            raise self.error_at(rows[0], f"{why}; leave the row out, or ", skip, " does so", kind="bad row")
+            remedy = ("; leave the row out, or ", setting("skip_bad", needed), " does so")
+            raise self.error_at(rows[0], why, *remedy, kind="bad row")
         kept = np.ones(self.rows, bool)
         kept[rows] = False
         places, first = [], 0
@@ -112,20 +123,18 @@ class Frame:
             places,
         )
 
-    def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
+    def refuse_decimal_commas(self, names: Iterable[str], *otherwise: str | Option) -> None:
         """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
         for name in names:
             words = self.words.get(name, [])
             with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
             if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
-                row = with_comma[0]
-                point = words[row].replace(",", ".")
-                message = (
-                    f"column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
-                    f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
-                    + otherwise
+                word = words[with_comma[0]]
+                told = (
+                    f"column {name!r}: {word!r} has a decimal comma, and numbers are read with a point: write "
+                    f"{word.replace(',', '.')} (if no comma separates columns, sed 's/,/./g' does it), or "
                 )
-                raise self.error_at(row, message, kind="decimal comma", feature=name, value=words[row])
+                raise self.error_at(with_comma[0], told, *otherwise, kind="decimal comma", feature=name, value=word)
 
 
 @dataclass(frozen=True)
@@ -150,11 +159,11 @@ def named(column: str, names: Sequence[str]) -> str:
         return names[int(column) - 1]
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
     message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
-    raise ValueError(message)
+    raise StreamError(message, kind="unknown column", feature=column)
 
 
 def read_columns(
-    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    files: str | PathLike[str] | Iterable[str | PathLike[str]],
     wanted: Iterable[str] | None = None,
     **reading: Any,
 ) -> Frame:
@@ -203,6 +212,45 @@ def read_columns(
         else:
             frame.numbers[name] = cells.as_numbers(name, frame.rows)
     return frame
+
+
+def columns_with(
+    table: Any, outcome: str, *, separator: str | None = None, header: bool | None = None, skip_bad: int = 0
+) -> Frame:
+    """Columns of files or of a table in memory, among which must be one.
+
+    A table of words alone does not show that its first line has names. If the outcome is among them, it has.
+
+    Parameters
+    ----------
+    table : path, sequence of paths, DataFrame, dict of columns or Frame
+        What to read.
+    outcome : str
+        The name of a column, or its number, which counts from 1.
+    separator, header, skip_bad
+        How files are read: as for `Source`.
+    """
+    if isinstance(table, Frame):
+        return table
+    if hasattr(table, "columns") or isinstance(table, Mapping):
+        from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
+
+        return columns_in_memory(table)
+    files = [table] if isinstance(table, (str, PathLike)) else list(table)
+    options = {name: value for name, value in (("separator", separator), ("header", header)) if value is not None}
+    frame = read_columns(files, skip_bad=skip_bad, table=options)
+    if not frame.rows:
+        message = f"{', '.join(map(str, files))}: there are no rows"
+        raise StreamError(message, kind="no rows")
+    unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
+    if header is not None or outcome in frame.names or outcome.isdigit() or not unnamed:
+        return frame
+    if "-" not in files:
+        headed = read_columns(files, skip_bad=skip_bad, table={**options, "header": True})
+        if outcome in headed.names:
+            return headed
+    told = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say "
+    raise StreamError(told, setting("header", True), kind="unknown column", feature=outcome)
 
 
 class _Cells:

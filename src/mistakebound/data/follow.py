@@ -6,7 +6,7 @@ import os
 import select
 from typing import IO, TYPE_CHECKING, Any
 
-from mistakebound.data.formats import is_columnar, is_packed
+from mistakebound.data.formats import COLUMNAR, PACKED
 from mistakebound.data.report import Remark
 from mistakebound.errors import InputError
 
@@ -116,7 +116,7 @@ def check_that_it_can_be_followed(file: str, *, own_labels: bool) -> None:
         raise InputError(message, kind="follow", file=file)
     with open(file, "rb") as raw:
         start = raw.read(8)
-    if is_packed(start) or is_columnar(start):
+    if start.startswith((*PACKED, *COLUMNAR)):
         message = "only a plain text can be followed, not a packed file or one of columns"
         raise InputError(message, kind="follow", file=file)
     if not own_labels:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader
-from mistakebound.errors import InputError
+from mistakebound.data.labels import NO_LABEL
+from mistakebound.data.options import numbered_names
+from mistakebound.errors import LISTED, InputError, Option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mistakebound.data.arrow import Columns
     from mistakebound.data.options import Settings
-    from mistakebound.data.report import Notes
+    from mistakebound.data.reader import Notes
     from mistakebound.data.table_header import Layout
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
+PACKED = (GZIP, ZSTD)
+"""How files begin that are unpacked here."""
+COLUMNAR = (PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER)
+"""How files of columns begin."""
 FOREIGN = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"BZh": "packed by bzip2: unpack it first, or pipe it in: bzcat FILE | mistakebound run -",
@@ -26,18 +36,13 @@ FOREIGN = {
 }
 
 
-def is_packed(start: bytes) -> bool:
-    """Whether a file that begins so is packed in a way that is unpacked here."""
-    return start.startswith((GZIP, ZSTD))
-
-
-def is_columnar(start: bytes) -> bool:
-    """Whether a file that begins so is Parquet or Arrow."""
-    return start.startswith((PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER))
-
-
 ENOUGH = 1 << 16
 """Bytes at the beginning of a text that decide how it is read."""
+LABEL = Option("label", "label=NAME or NUMBER")
+HEADER_READ = (
+    "this line looks like names of columns, but the model learned from tables without a header: it is read as an "
+    'example; if it is a header, pass table={"header": True} to Source'
+)
 
 
 class TextFormat(NamedTuple):
@@ -50,6 +55,80 @@ class TextFormat(NamedTuple):
     """Of a table."""
     label_key: str = ""
     """Of JSON, where the label should be."""
+
+
+def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settings, notes: Notes) -> Reader:
+    """The core's reader for a file that begins so: a file of columns has its own, and texts have that before them.
+
+    Its columns, and what a model keeps of how it is read, are noted.
+    """
+    known = notes.format
+    try:
+        if columns is not None:
+            found = TextFormat("columnar", columns.reader)
+        elif known is None:
+            found = text_format(start, settings, notes)
+            if settings.warn and any(each.kind == "header read as example" for each in notes.remarks):
+                warnings.warn(f"{file}:1: {HEADER_READ}", UserWarning, stacklevel=2)
+        else:
+            refuse_byte_order_mark(start, settings)
+            names = known.reader.columns
+            if names and not numbered_names(names):
+                from mistakebound.data.table_header import require_columns  # noqa: PLC0415 - only tables need it
+
+                require_columns(names, _columns_of(start, settings, notes, header=True))
+            return known.reader
+    except ValueError as error:
+        raise _of_file(file, error) from None
+    notes.format = found
+    notes.columns = found.reader.columns
+    if notes.columns and settings.own_labels:
+        there = f"; there are: {', '.join(notes.columns[:LISTED])})"
+        nowhere = ("there is no label (tell which column it is: ", LABEL, there)
+        notes.unlabelled = nowhere if settings.how.label is None else (NO_LABEL,)
+    layout = {} if found.layout is None else found.layout._asdict()
+    notes.options = settings.kept(found.kind, found.label_key, layout, notes.columns, notes.options)
+    return found.reader
+
+
+def suffices(settings: Settings, seen: bytes) -> bool:
+    """Whether these first lines suffice to recognize a text."""
+    lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+    is_table = kind_of(seen, settings) == "table"
+    return len(lines) >= (2 if is_table and "header" not in settings.how.table else 1)
+
+
+def watched(
+    file: str, seen: bytes, blocks: Iterable[tuple[Any, bool]], settings: Settings, notes: Notes
+) -> Iterator[tuple[Any, bool]]:
+    """The blocks after the first lines of a file; InputError if they change what those lines have decided."""
+    columns = notes.columns
+    for block, last in blocks:
+        if len(seen) < ENOUGH:
+            seen += bytes(block)
+            try:
+                if settings.given.format == "auto":
+                    refuse_what_is_no_text(seen[:ENOUGH])
+                if columns and _columns_of(seen, settings, notes) != columns:
+                    message = "the first lines looked like another table than these: set "
+                    options = Option("separator", "separator"), " and ", Option("header", "header")
+                    raise InputError(message, *options, kind="other layout")
+            except ValueError as error:
+                raise _of_file(file, error) from None
+        yield block, last
+
+
+def _columns_of(start: bytes, settings: Settings, notes: Notes, **more: Any) -> list[str]:
+    from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+
+    return table_reader(first_lines(start), settings, notes, **more)[0].columns
+
+
+def _of_file(file: str, error: ValueError) -> InputError:
+    """The error, with its file."""
+    found = error if isinstance(error, InputError) else InputError(str(error))
+    found.file = found.file or file
+    return found
 
 
 def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:

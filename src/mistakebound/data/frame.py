@@ -65,15 +65,21 @@ class FrameSource:
     ) -> StreamReader:
         """Begin to read the frame; the options are those of ``Source.open``."""
         source = Source([NAME])
-        settings = source.settings(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing)
-        return FrameReader(self, source, settings, warn=warn)
+        settings = source.settings(
+            known,
+            labels_needed=labels_needed,
+            label_may_be_missing=label_may_be_missing,
+            warn=warn,
+            is_frame=True,
+        )
+        return FrameReader(self, source, settings)
 
 
 class FrameReader(StreamReader):
     """One reading of a DataFrame."""
 
-    def __init__(self, frame: FrameSource, source: Source, settings: Settings, *, warn: bool) -> None:
-        super().__init__(source, settings, warn=warn)
+    def __init__(self, frame: FrameSource, source: Source, settings: Settings) -> None:
+        super().__init__(source, settings)
         self._frame, self.names = frame.frame, frame.names
 
     def _texts(self, file: str) -> Iterator[Text]:
@@ -89,10 +95,6 @@ class FrameReader(StreamReader):
             with of_file(file):
                 table = FrameColumns(self, roles_of(self.settings, self.names))
             yield Text(table.blocks(), columns=table)  # type: ignore[arg-type]
-
-    def _keep(self, kind: str, layout: Layout | None = None) -> None:
-        how = self.settings.how.format
-        super()._keep("table" if how == "auto" and kind == "columnar" else how, layout)
 
     def blocks(self, written: Callable[[list[list[Any]]], bytes]) -> Iterator[bytes]:
         """Some rows at a time, written from the cells of each column."""

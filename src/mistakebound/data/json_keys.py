@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound.data.options import Settings
-    from mistakebound.data.report import Notes
+    from mistakebound.data.reader import Notes
 
 FIRST_LINES = 1000
 LISTED = 20

@@ -90,12 +90,21 @@ class Settings:
         Whether a label may be missing.
     all_columns : bool
         Whether every column becomes a feature, zeros included, and none is the label.
+    is_frame : bool
+        Whether it is a DataFrame, which has the format of the model's files.
+    own_labels : bool
+        Whether the files hold their labels.
+    warn : bool
+        Whether a header that is read as an example raises a UserWarning; it is among the remarks, too.
     """
 
     given: Reading
     known: Reading | None = None
     label_optional: bool = False
     all_columns: bool = False
+    is_frame: bool = False
+    own_labels: bool = True
+    warn: bool = True
     how: Reading = field(init=False)
     """The options in use: those passed and, for the rest, those inherited from a model."""
 
@@ -107,6 +116,27 @@ class Settings:
     def inherits_columns(self) -> bool:
         """Whether columns are read as a model's own were."""
         return self.known is not None and self.known.has_columns
+
+    def kept(
+        self, kind: str, label_key: str, layout: dict[str, Any], columns: list[str], before: Reading | None
+    ) -> Reading:
+        """What a model keeps after it learned from a file of this format, beside what it kept of those before.
+
+        A column that it learned from before, and that was left out of this file, is not forgotten.
+        """
+        before = before or self.known or Reading()
+        if self.is_frame:
+            kind = "table" if self.how.format == "auto" and kind == "columnar" else self.how.format
+        settled = before.has_columns and before.format != "auto"
+        now = replace(
+            by_name(replace(self.how, label=label_key if kind == "json" else self.how.label), columns),
+            format=before.format if settled else kind,  # the first file settles it
+        )
+        table = {**now.table, **layout}
+        if "ignore" in table:
+            learned = {*before.columns}.difference(before.table.get("ignore", ()))
+            table["ignore"] = [name for name in table["ignore"] if name not in learned]
+        return replace(now, table=table, columns=list(dict.fromkeys([*before.columns, *columns])))
 
 
 def by_name(given: Reading, columns: list[str]) -> Reading:
@@ -171,19 +201,6 @@ def _plain(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return value
     return sorted(each if isinstance(each, str) else tuple(each) for each in value)
-
-
-def learned_from(how: Reading, columns: list[str], known: Reading | None) -> Reading:
-    """Return what a model stores after it learned from files that were read with ``how`` and have these columns.
-
-    A column that it learned from before, and that was left out of these files, is not forgotten.
-    """
-    now = by_name(how, columns)
-    table, before = dict(now.table), known or Reading()
-    if "ignore" in table:
-        learned = {*before.columns}.difference(before.table.get("ignore", ()))
-        table["ignore"] = [name for name in table["ignore"] if name not in learned]
-    return replace(now, table=table, columns=list(dict.fromkeys([*before.columns, *columns])))
 
 
 ANY = 2**62

@@ -93,8 +93,3 @@ class Part(NamedTuple):
         if self.in_rows:
             return self.begin.line + row + self.skipped_before(row) - self.begin.skipped + 1
         return self.begin.line + self.chunk.line(row)
-
-
-def lines_of(chunk: Chunk, *, in_rows: bool) -> int:
-    """How many lines a chunk takes in its file; of a file of columns, rows."""
-    return len(chunk) + len(chunk.bad) if in_rows else chunk.lines

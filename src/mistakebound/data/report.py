@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound.errors import InputError, Option, in_words, place_of
@@ -11,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mistakebound.data.options import Reading
+    from mistakebound.data.reader import Notes
 
 
 class BadLine(NamedTuple):
@@ -48,24 +48,6 @@ class Remark(NamedTuple):
         return in_words(self.words, of_option)
 
 
-@dataclass
-class Notes:
-    """What a reader writes down while it reads; its ``ReadReport`` shows it."""
-
-    skipped: list[BadLine] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    bytes: int = 0
-    done: int = 0
-    options: Reading | None = None
-
-    def remark(self, kind: str, *words: str | Option, file: str = "") -> None:
-        """Add a remark, once."""
-        remark = Remark(kind, words, file)
-        if remark not in self.remarks:
-            self.remarks.append(remark)
-
-
 class ReadReport:
     """What a ``StreamReader`` has read so far. It cannot be changed from outside.
 
@@ -83,6 +65,8 @@ class ReadReport:
     @classmethod
     def of_words(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
         """The report of an earlier reading of which only the words are left, as in a checkpoint."""
+        from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
+
         lines = [BadLine(words) for words in skipped]
         return cls(Notes(lines, [Remark("earlier", (words,)) for words in remarks]))
 

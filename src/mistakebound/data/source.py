@@ -151,11 +151,20 @@ class Source:
         labels_needed: bool = True,
         label_may_be_missing: bool = False,
         all_columns: bool = False,
+        warn: bool = True,
+        is_frame: bool = False,
     ) -> Settings:
         """The options in use for these files; the arguments are those of ``open``."""
         needed = labels_needed or self.label is not None  # who says where the label is has one
-        optional = label_may_be_missing or self.labels is not None or not needed
-        return Settings(Reading(self.format, self.label, self.zero_based, self.table), known, optional, all_columns)
+        return Settings(
+            Reading(self.format, self.label, self.zero_based, self.table),
+            known,
+            label_optional=label_may_be_missing or self.labels is not None or not needed,
+            all_columns=all_columns,
+            is_frame=is_frame,
+            own_labels=self.labels is None,
+            warn=warn,
+        )
 
     def open(
         self,
@@ -201,8 +210,9 @@ class Source:
             labels_needed=labels_needed,
             label_may_be_missing=label_may_be_missing,
             all_columns=all_columns,
+            warn=warn,
         )
-        return StreamReader(self, settings, start, keep_text=keep_text, warn=warn, before=before)
+        return StreamReader(self, settings, start, keep_text=keep_text, before=before)
 
     def to_csr(self) -> tuple[Any, AnyArray]:
         """All of the stream in memory: a scipy CSR matrix of float64, and the labels. Features must have no names.

@@ -12,7 +12,7 @@ from mistakebound.errors import InputError, MissingColumnsError
 
 if TYPE_CHECKING:
     from mistakebound.data.options import Reading, Settings
-    from mistakebound.data.report import Notes
+    from mistakebound.data.reader import Notes
 
 UNEXPECTED = (
     "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "

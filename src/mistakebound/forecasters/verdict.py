@@ -106,6 +106,10 @@ class Report:
         Share of ones among the outcomes of those.
     alpha : float
         As it was told.
+    left : tuple of str
+        Of a table: the columns that are not forecasters, and why.
+    skipped : tuple of str
+        Of files: the bad rows that were left out.
     """
 
     scores: dict[str, Forecaster]
@@ -116,6 +120,8 @@ class Report:
     P: FloatArray = field(repr=False)
     y: FloatArray = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
+    left: tuple[str, ...] = field(default=(), repr=False)
+    skipped: tuple[str, ...] = field(default=(), repr=False)
 
     def reliability(self, name: str, **options: Any) -> Reliability:
         """Reliability diagram of a forecaster, on all rounds in which he gave a forecast; see ``reliability``."""

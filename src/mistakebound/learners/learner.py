@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
+from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
 from mistakebound.data.reader import StreamReader
 from mistakebound.data.source import Stream
@@ -16,6 +16,7 @@ from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
 from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.play.ledger import Counts
+from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 KEEP_BYTES = 16 * 2**20
-_STARTING = threading.Lock()
+_STARTING = Lock()
+"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
 
 
 class Learner:
@@ -51,6 +53,7 @@ class Learner:
     # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
     _life: Life | None = None
     _labels: Labels | None = None
+    _tickets: Tickets | None = None
     _reading: Reading | None = None
     """How the files that it learned from were read."""
     _opened: tuple[Stream, Reading | None] | None = None
@@ -104,6 +107,57 @@ class Learner:
             if played.fault:
                 raise played.fault.error()
         self._labels = labels
+
+    def ask(self, x: Any) -> Asked:
+        """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
+
+        Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> learner = mb.Perceptron()
+        >>> monday, tuesday = learner.ask({"rain": 1}), learner.ask({"rain": 1, "wind": 1})
+        >>> tuesday.prediction
+        1
+        >>> learner.tell(tuesday, -1), learner.tell(monday, -1)
+        (None, None)
+        >>> learner.weights_, learner.ledger_.mistakes, learner.ledger_.late
+        ({'rain': -2.0, 'wind': -1.0}, 2, 1)
+        """
+        x = as_example(x) if (row := self._row(x)) is None else self._example_of(row)
+        if self._brings_names(x):
+            served = self._start(None).serve(x)
+        else:
+            rows = read_one(x)
+            served = self._start(rows.width).serve(rows)
+        life = self._begun()
+        prediction = self._the_labels().decode(served.positive ^ life.reduction.conjunction)
+        with _STARTING:
+            if self._tickets is None:
+                self._tickets = Tickets()
+            return self._tickets.add(Asked(prediction, life.counts.rounds, served))
+
+    def tell(self, asked: Asked, y: Any) -> None:
+        """Learn from the outcome of a prediction that ``ask`` made.
+
+        A mistake is counted, and learned from, if the prediction that was made then was wrong; with an update margin
+        it is also learned from if the score of then was inside the margin. If nothing was learned meanwhile, this is
+        ``learn_one``.
+        """
+        rounds = self._begun().counts.rounds
+        with _STARTING:
+            tickets = Tickets() if self._tickets is None else self._tickets
+            tickets.check(asked, type(self).__name__, rounds)
+            tickets.close(asked)
+        try:
+            labels = self._the_labels().copy()
+            self._begun().tell(asked.held, labels.sign(y))
+            self._labels = labels
+        except ValueError as error:
+            with _STARTING:
+                tickets.reopen(asked)
+            raise as_stream_error(error, rounds, self.ledger_) from None
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
         if (row := self._row(x)) is not None:
@@ -383,6 +437,15 @@ class Learner:
             message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
             raise ValueError(message)
         return self.stream_of(frame)
+
+    def _example_of(self, row: Stream | StreamReader) -> dict[str, float]:
+        """A row of a frame as the learner reads it."""
+        (part,) = self.open_stream(row, labels_needed=False)
+        chunk, example = part.chunk, dict[str, float]()
+        for k in range(chunk.indptr[0], chunk.indptr[1]):
+            name = chunk.name(k).decode()
+            example[name] = example.get(name, 0.0) + float(chunk.value[k])
+        return example
 
     def known_reading(self) -> Reading | None:
         """How its files were read, once something was learned."""

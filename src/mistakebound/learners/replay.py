@@ -107,6 +107,12 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     if ledger.rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
+    if ledger.late:
+        message = (
+            f"the outcomes of {ledger.late} predictions came late, which a second pass over a stream does not repeat: "
+            "call certify without X and y"
+        )
+        raise ValueError(message)
     replica = Replica(learner, ledger.rule, KEPT)
     recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
     try:

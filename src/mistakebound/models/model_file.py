@@ -3,6 +3,7 @@
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
 core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
 run left it there, ``progress``: where in its files that was; format 3 has ``reading``, too: how those files were read.
+Format 4 has what late outcomes need (``late`` of a life, and ``tickets``), and files of experts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 from mistakebound.models.container import DTYPES, pack, unpack
 from mistakebound.play.ledger import Counts
-from mistakebound.play.ledger_schema import compare
+from mistakebound.play.ledger_schema import LATE, compare, read_late
+from mistakebound.play.tickets import Tickets
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.registry import rule_class
 
@@ -69,7 +71,12 @@ def save(
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
         said, tensors = _describe(learner)
         known = learner.known_reading()
-        notes = {"progress": progress, "reading": None if known is None else known.to_json()}
+        tickets = vars(learner).get("_tickets")
+        notes = {
+            "progress": progress,
+            "reading": None if known is None else known.to_json(),
+            "tickets": None if tickets is None else tickets.to_json(),
+        }
         parts = pack({**said, **{name: note for name, note in notes.items() if note is not None}}, tensors)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
@@ -89,11 +96,14 @@ def load_with_progress(
     data = Path(path).read_bytes()
     try:
         said, tensors = unpack(data, TENSORS)
-        notes = [said.pop(name, None) for name in ("progress", "reading")]
-        need(all(note is None or isinstance(note, dict) for note in notes), "its progress or reading is not an object")
+        notes = [said.pop(name, None) for name in ("progress", "reading", "tickets")]
+        objects = all(note is None or isinstance(note, dict) for note in notes)
+        need(objects, "its progress, reading or tickets are not an object")
         learner = _revive(said, tensors, kinds)
         if notes[1] is not None:
             vars(learner)["_reading"] = Reading.from_json(notes[1])
+        if notes[2] is not None:
+            vars(learner)["_tickets"] = Tickets.from_json(notes[2])
         return learner, notes[0]
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
@@ -141,7 +151,7 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
 
 
 def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping = life.engine.__getstate__()
+    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
         "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
@@ -162,6 +172,8 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
         "sums": {name: _encode(value) for name, value in zip(_sums(life.rule.start), sums, strict=True)},
         "keeping": keeping,
     }
+    if len(late[0]):
+        said["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
     return said, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
 
 
@@ -241,6 +253,7 @@ def _revive_labels(said: Any) -> Labels:
 
 
 def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray]) -> Life:
+    late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
     )
@@ -276,7 +289,8 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
-    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping)
+    delays = read_late(late, tensors["kept_rounds"])
+    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
     life.engine = Engine.__new__(Engine)
     try:
         life.engine.__setstate__((settings, names, z, *numbers, *history))

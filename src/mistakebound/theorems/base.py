@@ -37,6 +37,8 @@ class Theorem:
     """What a comparator must do, for a stream that has none."""
     norm_is: ClassVar[str]
     """What ``norm`` is, in the letters of the theorem."""
+    delayed: ClassVar[bool] = False
+    """Whether outcomes may come late; otherwise every prediction must be made with the weights of now."""
     in_hindsight: ClassVar[bool] = True
     """Whether a comparator can be found without the user's help."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,11 @@ from mistakebound.play.inputs import Csr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.play.ledger import Kept, Ledger
     from mistakebound.rules import Rule
 
+PROMPT = "no outcome came late"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
 """The two scopes of a certificate: the rounds over which radius, margins and losses are taken."""
 
@@ -44,6 +46,13 @@ class Step:
     mistaken: bool
     first_seen: int
     """How many of the active features were in no earlier update."""
+    older: FloatArray | None = None
+    """The z that the prediction was made with, if its outcome came late."""
+
+    @property
+    def z_seen(self) -> FloatArray:
+        """The z that the prediction was made with."""
+        return self.z if self.older is None else self.older
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +114,8 @@ class Evidence:
     """Whether every round is here; otherwise there is no row."""
     premises: tuple[Premise, ...]
     """What every theorem asks for: a learner that was fresh, and rounds that are all here and replay to the same."""
+    prompt: tuple[Premise, ...]
+    """That no outcome came late, which most theorems ask for; it is mentioned only where it fails."""
     X: csr_matrix
     """One row per round; repeated features are summed."""
     y: FloatArray
@@ -113,6 +124,12 @@ class Evidence:
     """L: the largest absolute value of a feature."""
     mistaken: BoolArray
     """Of mistaken rounds, whether a row was a mistake; the others were updated inside the update margin only."""
+    delays: IntArray
+    """Of mistaken rounds, the updates between a prediction and its outcome: 0 unless the outcome came late."""
+    late: int
+    """How many predictions had not seen all updates before them."""
+    mean_delay: float
+    """τ̄: the mean number of updates between a prediction and its outcome, over the rounds that updated."""
     times: FloatArray | float = 1.0
     """How many rounds each row stands for."""
     radii: dict[float, float] = field(default_factory=dict)
@@ -136,7 +153,8 @@ class Evidence:
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
         kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
         rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
-        mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
+        mistakes, updates, parameter, delays = ledger.mistakes, ledger.updates, rule.parameter, ledger.delays
+        late = int(np.count_nonzero(delays))
         if complete:
             X, y = _matrix(kept, n, rule.bias), kept.labels.astype(np.float64)
         else:
@@ -158,10 +176,16 @@ class Evidence:
                 Premise("the learner was fresh in the first round", ledger.from_start),
                 _replayed(ledger, whole=whole) if complete else _missing(len(kept.labels), examples, whole=whole),
             ),
+            prompt=(Premise(PROMPT, False, f"{late} predictions had not seen all updates before them"),)
+            if late
+            else (),
             X=X,
             y=y,
             largest_value=float(max(X.data.max(initial=0.0), -X.data.min(initial=0.0))),
             mistaken=kept.mistaken,
+            delays=delays,
+            late=late,
+            mean_delay=float(delays.sum()) / max(updates, 1),
             times=_times(rounds, len(y)) if whole else 1.0,
         )
 
@@ -242,12 +266,16 @@ class Evidence:
         """Every update in turn, z recomputed from the rounds themselves."""
         z = np.zeros(self.n)
         seen = np.zeros(self.n, bool)
+        past = [z]
         for t in range(self.X.shape[0]):
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
             moves = y < 0 or self.rule.learns_from_positives
             z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
-            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)))
+            older = past[-1 - self.delays[t]] if self.late else None
+            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)
+            if self.late and moves:
+                past.append(z_next)
             z = z_next
             seen |= x != 0
 
@@ -289,20 +317,46 @@ def _replays(ledger: Ledger) -> bool:
     """
     kept = ledger.kept
     life = Life(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
-    if ledger.named:
+    if ledger.late:
+        wrong = _replayed_late(ledger, life)
+    elif ledger.named:
         wrong = [
             life.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
         ]
     else:
         rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
         played = life.play(rows, kept.labels)
-        wrong = [] if played.fault else played.positive != (kept.labels > 0)
+        wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
     return bool(
         len(wrong) == len(kept)
         and np.array_equal(wrong, kept.mistaken)
         and life.counts.updates == ledger.updates
         and int(kept.mistaken.sum()) == ledger.mistakes
     )
+
+
+def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
+    """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
+    kept = ledger.kept
+    moves = (kept.labels < 0) | ledger.rule.learns_from_positives
+    asked_at = np.cumsum(moves) - moves - ledger.delays  # so many updates had each prediction seen
+    waiting = deque(np.argsort(asked_at, kind="stable").tolist())
+    served: dict[int, Any] = {}
+    wrong: list[bool] = []
+    for t in range(len(kept)):
+        while waiting and asked_at[waiting[0]] <= life.counts.updates:
+            place = waiting.popleft()
+            served[place] = life.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
+        if t not in served:
+            break  # a delay that cannot be
+        life.tell(served[t], int(kept.labels[t]))
+        wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
+    return wrong
+
+
+def _row(kept: Kept, t: int, n: int) -> Csr:
+    own = slice(kept.indptr[t], kept.indptr[t + 1])
+    return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], n)
 
 
 def _example(kept: Kept, t: int) -> dict[str, float]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mistakebound.aggregation.registry import BY_ID
 from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ AGREES = 1e-6
 
 def theorem_of(ledger: AggregationLedger) -> str:
     """The id of THEORY §4 that speaks of a rule with these parameters."""
-    rule, told = ledger.rule, ledger.parameters
-    if rule in ("boa", "ml-prod") and "eta" not in told:
-        return {"boa": "boa-adaptive", "ml-prod": "ml-prod"}[rule]
-    if rule == "exponentially-weighted-average" and (ledger.gradient or told["eta"] == "calibrated"):
-        return "hedge"
-    return rule
+    entry = BY_ID.get(ledger.rule)
+    if entry is None or not entry.variants:  # a rule of the caller's own, or one on forecasts instead of regrets
+        return ledger.rule
+    return entry.variant(ledger.parameters, gradient=ledger.gradient).theorem
 
 
 def premises_of(ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Iterator[Premise]:
