@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support import schema
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped
 from mistakebound.certificates.certificate import (
     DOES_NOT_APPLY,
@@ -67,8 +68,7 @@ class RegretCertificate:
     def to_json(self) -> str:
         """JSON text, from which ``from_json`` makes an equal certificate. No bound and no regret are null."""
         data = asdict(self)
-        data["bound"] = None if math.isinf(self.bound) else self.bound
-        data["regret"] = None if math.isnan(self.regret) else self.regret
+        data |= {"bound": finite(self.bound), "regret": finite(self.regret)}
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @classmethod

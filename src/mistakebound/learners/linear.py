@@ -528,7 +528,7 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
 
 def _number(name: str, value: Any, allowed: Range) -> float:
     """Return a parameter as a float if it is allowed, otherwise say what is needed."""
-    number = plain(value)
+    number = value if type(value) in (bool, int, float) else plain(value)
     with suppress(OverflowError):  # a whole number that no float can be
         if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
             return float(number)

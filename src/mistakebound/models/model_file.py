@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Collection
 from dataclasses import asdict
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mistakebound._core import Engine
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.lazy import np
-from mistakebound._support.schema import fields, from_json, is_list_of, need, shown
+from mistakebound._support.schema import fields, from_json, is_list_of, need, shown, to_json
 from mistakebound.data.labels import Labels, check_classes
 from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
@@ -200,7 +199,7 @@ def _encode_one(value: Any) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value
     words = f"{value!r} is of type {type(value).__name__}; a file holds None, bool, int, float, str, and lists of them"
     need(value is None or type(value) in LABEL_TYPES, words)
-    return {"float": repr(value)} if type(value) is float and not math.isfinite(value) else value
+    return to_json(value)
 
 
 # ---------------------------------------------------------------------- out of the file

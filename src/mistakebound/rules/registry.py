@@ -5,6 +5,7 @@ Classes are named, not imported: a run needs one of them. A theorem names the ru
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -103,6 +104,7 @@ OPTIONS: dict[str, str] = {name: words for each in DECLARATIONS.values() for nam
 """All parameters that commands take as numbers and that not every rule has."""
 
 
+@cache
 def rule_class(id: str) -> type[Rule]:  # noqa: A002 - the word of files and theorems
     """The class of a rule."""
     return DECLARATIONS[id].load()
