@@ -44,6 +44,8 @@ class Learner:
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
 
+    rule_id: ClassVar[str]
+    """Id of its rule in ``rules.registry``."""
     default_labels: ClassVar[tuple[int, int]] = (-1, 1)
     classes: Sequence[Any] | None
     keep_bytes: int
