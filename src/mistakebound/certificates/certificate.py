@@ -134,13 +134,14 @@ class Certificate:
 
     def _beside_the_comparator(self, mistakes: int) -> str:
         """The comparator's mistakes, the learner's and the bound, and of how many rounds."""
+        allowed = rounded_up(self.bound)
         counted = max(self.mistakes, self.updates)
         checked = self.rounds if self.scope == WHOLE_STREAM else counted
         updates = f" ({many(self.updates, 'update')})" if self.updates > self.mistakes else ""
         rest = f"; the other {many(self.rounds - checked, 'round')} were not checked" if checked < self.rounds else ""
         return (
             f"in these {many(checked, 'round')} the comparator makes {many(mistakes, 'mistake')}, this learner "
-            f"{self.mistakes:,}{updates}, the theorem allows {rounded_up(self.bound)}{rest}"
+            f"{self.mistakes:,}{updates}, the theorem allows {allowed}{rest}"
         )
 
 
