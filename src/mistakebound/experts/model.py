@@ -73,7 +73,8 @@ CHECKS: dict[str, Callable[[Any], bool]] = {
     "keep_bytes": lambda value: type(value) in (int, float) and value >= 0,
     "rates": lambda value: type(value) is str,
     "seed": lambda value: value is None or (type(value) is int and 0 <= value < schema.MOST),
-    **dict.fromkeys(("eta", "alpha", "beta", "horizon", "loss_range", "penalty"), _is_rate),
+    "loss_range": _is_number,
+    **dict.fromkeys(("eta", "alpha", "beta", "horizon", "penalty"), _is_rate),
 }
 """What a parameter in a file may be; the constructor then says whether it is in range."""
 
