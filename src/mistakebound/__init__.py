@@ -14,14 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import ModelError, StreamError
-from mistakebound.learners.linear import (
-    BalancedWinnow,
-    Elimination,
-    NormalizedWinnow,
-    Perceptron,
-    PNormPerceptron,
-    Winnow,
-)
+from mistakebound.learners import linear
+from mistakebound.learners.linear import *  # noqa: F403 - the public learners are listed there, once
 from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -38,17 +32,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BalancedWinnow",
     "Certificate",
-    "Elimination",
     "Ledger",
     "ModelError",
-    "NormalizedWinnow",
-    "PNormPerceptron",
-    "Perceptron",
     "Source",
     "StreamError",
-    "Winnow",
     "adversaries",
     "bounds",
     "certify",
@@ -63,6 +51,7 @@ __all__ = [
     "streams",
     "theorems",
 ]
+__all__ += linear.__all__
 
 _ROOMS = frozenset({"bounds", "experts", "forecasters", "lab", "losses", "runs", "theorems"})
 _MODULES = {
@@ -87,7 +76,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     ModelError
         If the file is not whole, was altered, contradicts itself, or comes from a newer version.
     """
-    from mistakebound.learners import linear  # noqa: PLC0415
     from mistakebound.models.container import learner_in  # noqa: PLC0415 - import needs no json and no hashes
 
     name = learner_in(path)

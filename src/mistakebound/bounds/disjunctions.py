@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mistakebound._support.arguments import Range, checked, require
+from mistakebound._support.arguments import Interval, checked, require
 from mistakebound.bounds.exact import evaluated, steps
 
 
@@ -86,7 +86,7 @@ def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshol
     return start + alpha * positives
 
 
-@checked(threshold=Range(least=1))
+@checked(threshold=Interval(least=1))
 def littlestone_separable(n: int, mass: float, delta: float, alpha: float, threshold: float) -> float:
     """Bound Winnow's mistakes on labels that non-negative weights separate.
 

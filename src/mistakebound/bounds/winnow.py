@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from mistakebound._support.arguments import Range, checked, require
+from mistakebound._support.arguments import Interval, checked, require
 from mistakebound.bounds.perceptron import odd_panel
 
-RATE = Range(above=0, infinite=True)
+RATE = Interval(above=0, infinite=True)
 """A rate, of which infinity is taken as the limit."""
 
 

@@ -20,6 +20,7 @@ from mistakebound.certificates.certificate import (
     Certificate,
 )
 from mistakebound.play.expert_ledger import ExpertLedger
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, rival
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Measured, Premise, Witness
 
@@ -73,6 +74,9 @@ def certify(
         return _with_theorem(evidence, chosen, witness, hindsight=comparator is None)
     if comparator is not None:
         message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
+        raise ValueError(message)
+    if not DECLARATIONS[rule].has_theorem:
+        message = f"no mistake bound is known for {rule}: its mistakes cannot be certified"
         raise ValueError(message)
     evidence = _evidence(ledger)
     candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]

@@ -33,18 +33,16 @@ COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives
 def facts(result: RunResult) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
     ledger, source = result.ledger, result.source
-    negative, positive = ledger.classes
-    rounds, positives = result.rounds, result.positives
     return (
         {name: getattr(result, name) for name in COUNTS}
         | {
-            "rate": result.mistakes / max(rounds, 1),
+            "rate": result.mistakes / max(result.rounds, 1),
             "learner": type(result.learner).__name__,
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule),
-            "classes": [negative, positive],
-            "majority": positive if positives >= rounds - positives else negative,
+            "classes": list(ledger.classes),
+            "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
             "files": list(source.files),
             "bytes": result.bytes,
@@ -68,7 +66,7 @@ def stopped_by(reason: BaseException | None) -> str:
 
 def advice(result: RunResult, ledger: Ledger) -> list[str]:
     """What to try, of a table: how a column might be read better, by what was learned of it."""
-    columns = () if result.report is None else result.report.columns
+    columns = result.columns
     if not columns or ledger.n > MANY:
         return []
     names = ledger.names

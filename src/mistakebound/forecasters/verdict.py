@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped
 from mistakebound.forecasters.calibration import reliability
 
@@ -192,7 +192,7 @@ class Report:
             "forecasters": scores,
             "pairs": pairs,
         }
-        return json.dumps(_finite(data))
+        return json.dumps(finite(data))
 
 
 def sentence(pair: Pair, confidence: str) -> str:
@@ -207,12 +207,3 @@ def sentence(pair: Pair, confidence: str) -> str:
         evidence = f"not yet clear (evidence {pair.evidence:.3g} of {pair.enough:.3g})"
         said = f"{better} or {worse}? {interval}, {evidence}"
     return f"{said}; the log score says the opposite" if pair.log_difference > 0 else said
-
-
-def _finite(data: Any) -> Any:
-    """The same with null for what JSON has no number for."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data

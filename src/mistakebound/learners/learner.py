@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mistakebound._support.lazy import np
 from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
-from mistakebound.data.reader import StreamReader
-from mistakebound.data.source import Stream
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
@@ -27,6 +25,8 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.source import Stream
     from mistakebound.errors import InputError
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
@@ -44,6 +44,8 @@ class Learner:
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
 
+    rule_id: ClassVar[str]
+    """Id of its rule in ``rules.registry``."""
     default_labels: ClassVar[tuple[int, int]] = (-1, 1)
     classes: Sequence[Any] | None
     keep_bytes: int
@@ -235,6 +237,8 @@ class Learner:
 
         The options are those of ``Source.open``. A reader is returned as it is.
         """
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415 - here and below, only files need it
+
         if isinstance(stream, StreamReader):
             return stream
         known = self.known_for(stream)
@@ -260,16 +264,16 @@ class Learner:
         ``y`` are the labels of its rows, if they are not those of the file.
         """
         last = part.rows if last is None else min(last, part.rows)
-        life = self._start_with(part.chunk)
         labels = self._the_labels().copy()
         known = (
             labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
         )
-        codes = bytes(known)
+        codes, pair = bytes(known), labels.pair
+        life = self._start_with(part.chunk)
         played = life.play_part(part, codes, first)
         if played.row > 0:
             self._labels, self._reading = labels, part.reading
-        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        ledger = life.ledger(pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
             label = part.label(row) if y is None else y[row]
@@ -396,7 +400,8 @@ class Learner:
     @property
     def ledger_(self) -> Ledger:
         """What happened in the learner's whole life."""
-        return self._begun().ledger(self._the_labels().pair)
+        labels = self._the_labels()
+        return self._begun().ledger((labels.negative, labels.positive))
 
     @property
     def weights_(self) -> FloatArray | dict[str, float]:
@@ -417,6 +422,11 @@ class Learner:
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """X as a stream: if it is one, or is a frame and the learner reads columns as those of its files."""
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+        from mistakebound.data.source import Source, Stream  # noqa: PLC0415
+
+        if isinstance(X, Source):
+            return X
         refuse_path(X)
         if is_frame(X):
             if not self._reads_columns():
@@ -473,11 +483,12 @@ class Learner:
 
     def _start_with(self, chunk: Chunk) -> Life:
         """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None and not chunk.named:
+        if self._life is None:
             with _STARTING:
-                self._life = self._life or self._new_life(None, growing=True)
-        known = None if self._life is None else self._life.width
-        return self._start(None if chunk.named else known or 0)
+                self._life = self._life or self._new_life(None, growing=not chunk.named)
+        life = self._life
+        life.require(None if chunk.named else life.width or 0, type(self).__name__)
+        return life
 
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
@@ -517,6 +528,8 @@ def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
 
 def own_labels(stream: Stream | StreamReader, y: Any) -> AnyArray | None:
     """The labels for a stream that does not have its own; None for files, which have them."""
+    from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+
     if y is None or isinstance(stream, StreamReader) or stream.rows is None:
         return None
     return labels_of_rows(y, stream.rows)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mistakebound._support.arrays import AnyArray
+    from mistakebound.data.labels import Labels
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import StreamReader
@@ -44,11 +45,11 @@ OTHER = "certify needs the stream that this learner learned from, in the same or
 class Replica(Learner):
     """A fresh learner with a rule as given, for the features and labels of another learner."""
 
-    def __init__(self, original: Learner, rule: Rule, keep_bytes: int) -> None:
+    def __init__(self, original: Learner, rule: Rule, keep_bytes: int, labels: Labels | None = None) -> None:
         self.classes = original.classes
         self.keep_bytes = keep_bytes
         self._rule, self._original = rule, original
-        self._labels = original._the_labels().copy()  # noqa: SLF001 - the same kind of object
+        self._labels = original._the_labels().copy() if labels is None else labels  # noqa: SLF001 - the same kind
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
         return self._rule
@@ -75,7 +76,9 @@ class Replica(Learner):
     def agrees(self) -> bool:
         """Whether the original made the same predictions and mistakes, and has the same weights."""
         mine, other = self._begun(), self._original._begun()  # noqa: SLF001
-        if not np.array_equal(*_common(mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT))):
+        predicted, before = mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT)
+        common = min(len(predicted), len(before))  # a learner keeps so many of its predictions
+        if not np.array_equal(predicted[:common], before[:common]):
             return False
         (z, bias_z), (other_z, other_bias_z) = mine.engine.z(), other.engine.z()
         return (
@@ -84,12 +87,6 @@ class Replica(Learner):
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
             and mine.engine.names() == other.engine.names()
         )
-
-
-def _common(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two arrays, each as far as the shorter one reaches: a learner keeps so many of its predictions."""
-    length = min(len(a), len(b))
-    return a[:length], b[:length]
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
@@ -104,7 +101,8 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         of several passes has learned it as often.
     """
     ledger = learner.ledger_
-    if ledger.rounds == 0:
+    rounds = ledger.rounds
+    if rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
     if ledger.late:
@@ -113,29 +111,33 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
-    replica = Replica(learner, ledger.rule, KEPT)
-    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
+    labels = learner._the_labels()  # noqa: SLF001 - the same kind of object
+    own, others = labels.copy(), labels.copy()
+    replica = Replica(learner, ledger.rule, KEPT, own)
+    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES, others)
     try:
         stream = learner.stream_of(X)
         if isinstance(stream, Source):
             known = None if replica.known_reading() is None else learner.known_for(stream)
-            replay_files(replica, partial(once_more(stream, known).open, known), ledger.rounds, recorder)
+            replay_files(replica, partial(once_more(stream, known).open, known), rounds, recorder)
         elif stream is not None and y is None:  # a frame with its own labels
-            replay_files(replica, partial(replica.open_stream, stream), ledger.rounds, recorder)
+            replay_files(replica, partial(replica.open_stream, stream), rounds, recorder)
         else:
-            _replay_rows(replica, recorder, X, y, ledger.rounds)
+            _replay_rows(replica, recorder, X, y, rounds)
     except StreamError as error:
         message = f"{OTHER}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
-        message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
+        message = f"{OTHER}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return Evidence.of(ledger, recorder.ledger_)
 
 
 def once_more(source: Source, known: Reading | None) -> Source:
     """The same files as they are now, without a cache that this reading would make or replace."""
-    keeps = known is None and source.cache is not None and os.path.isfile(source.cache)
+    keeps = source.cache is None or (known is None and os.path.isfile(source.cache))
+    if keeps and not source.follow:
+        return source
     return replace(source, follow=False, cache=source.cache if keeps else None)
 
 
@@ -171,11 +173,7 @@ class Recorded:
 
     def __init__(self, learner: Learner, recorders: Iterable[Learner]) -> None:
         self._learner, self._recorders = learner, recorders
-
-    @property
-    def labels_settled(self) -> bool:
-        """Whether both labels are known."""
-        return self._learner.labels_settled
+        self.labels_settled = learner.labels_settled
 
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
@@ -208,7 +206,7 @@ def replay_files(
         played = Recorded(learner, recorders if number == 0 else ())
         try:
             for step in steps(played, reader, limit=lambda: left):  # noqa: B023 - called in this loop only
-                left -= step.ledger.rounds
+                left -= step.last - step.first
                 if left <= 0:
                     return report
         except StreamError as error:

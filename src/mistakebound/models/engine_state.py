@@ -14,8 +14,7 @@ import numpy as np
 from mistakebound._core import Mixture as CoreMixture
 from mistakebound._support import schema
 from mistakebound._support.schema import need
-from mistakebound.aggregation.mixture import Mixture
-from mistakebound.aggregation.reference import SUMS, Engine
+from mistakebound.aggregation.reference import SUMS, Engine, Mixture
 from mistakebound.errors import ModelError
 from mistakebound.play.calibrated_engine import Calibrated
 from mistakebound.play.expert_engine import CompiledEngine

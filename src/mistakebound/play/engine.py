@@ -95,6 +95,7 @@ class Life:
         self.width = width
         self.named = width is None
         self.reduction = reduction
+        slots = 0 if width is None else reduction.slots(width)
         self.engine = Engine(
             rule.id,
             rule.parameter,
@@ -103,7 +104,7 @@ class Life:
             rule.update_margin,
             rule.bias,
             width is None,
-            0 if width is None else reduction.slots(width),
+            slots,
             keep_bytes,
             growing,
         )
@@ -249,6 +250,8 @@ class Life:
         """
         now = now or self.counts
         slots = self.engine.slots()
+        kept = now._replace(to_keep=before.to_keep) if mixed else now
+        source = EngineSource(self, slots, before, kept, own, mistakes)
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
@@ -256,9 +259,7 @@ class Life:
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(
-                self, slots, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes
-            ),
+            source=source,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._core import Mixture as CoreMixture
-from mistakebound.aggregation.mixture import (
+from mistakebound.aggregation.reference import (
     LARGEST,
     LEAST_LOSS,
+    SUMS,
+    Engine,
     Mixture,
     Served,
     infinite_loss,
@@ -18,7 +20,6 @@ from mistakebound.aggregation.mixture import (
     too_small,
     without_rounding,
 )
-from mistakebound.aggregation.reference import SUMS, Engine
 from mistakebound.aggregation.registry import BY_RULE, VARIANTS
 from mistakebound.errors import StreamError
 from mistakebound.losses import Pinball
@@ -119,7 +120,7 @@ class CompiledEngine:
         message = {
             "all asleep": "every expert is asleep",
             "own loss": infinite_loss(math.inf, k if k < len(row) else None),
-            "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
+            "loss": f"the loss of expert {k} is {self._loss_of(row[min(k, len(row) - 1)], y)}",
             "too small": too_small(k),
         }.get(kind, too_large(k))
         return StreamError(message, round=number)

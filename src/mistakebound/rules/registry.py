@@ -5,6 +5,7 @@ Classes are named, not imported: a run needs one of them. A theorem names the ru
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +26,8 @@ class Declaration(NamedTuple):
     """Name of that class."""
     learner: str
     """Name of the public class in ``learners.linear``."""
+    has_theorem: bool = True
+    """Whether a theorem bounds its mistakes, so that they can be certified."""
     options: Mapping[str, str] = {}
     """Parameters of its own that a command takes as numbers, each with a line of help."""
     defaults: Mapping[str, float] = {}
@@ -86,12 +89,22 @@ DECLARATIONS: dict[str, Declaration] = {
             variants=({"alpha": 2}, {"alpha": 1.2}),
         ),
         Declaration("elimination", "elimination", "EliminationRule", "Elimination"),
+        Declaration(
+            "arow",
+            "arow",
+            "ArowRule",
+            "Arow",
+            has_theorem=False,
+            options={"r": "AROW's r: the larger, the smaller its steps."},
+            variants=({}, {"bias": 1}, {"r": 0.1}),
+        ),
     )
 }
 OPTIONS: dict[str, str] = {name: words for each in DECLARATIONS.values() for name, words in each.options.items()}
 """All parameters that commands take as numbers and that not every rule has."""
 
 
+@cache
 def rule_class(id: str) -> type[Rule]:  # noqa: A002 - the word of files and theorems
     """The class of a rule."""
     return DECLARATIONS[id].load()

@@ -90,7 +90,8 @@ class Position:
         self._part: Part | None = None
         self.remarks: tuple[Remark, ...] = ()
         """What the reader has remarked in the present pass."""
-        self._bytes = 0
+        self.bytes_before = 0
+        """Bytes of text that were parsed in the passes before, by this process."""
         self._stopped = False
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
             message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
@@ -113,11 +114,6 @@ class Position:
         if self.at[0] > 0:
             self._reach(len(self.source.files))
         return self._read
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of text that were parsed, in all passes of this process."""
-        return self._bytes + (0 if self.report is None else self.report.bytes)
 
     @property
     def done(self) -> int:
@@ -145,7 +141,7 @@ class Position:
         for number in range(begun, self.passes):
             before = self.report if number == begun else None
             if self.report is not None:
-                self._bytes += self.report.bytes
+                self.bytes_before += self.report.bytes
             keep_text = self.hashing and number == 0  # a cache does not have it
             reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
             self.report, self.reader = reader.report, reader

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound.data.report import Remark
 from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.tally import Tally
 
@@ -65,6 +66,8 @@ class RunResult:
         The files.
     rounds, mistakes, false_positives, false_negatives, positives : int
         Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
+    majority, majority_mistakes
+        The more frequent label, and how many mistakes it would be to predict it always.
     bound : float or None
         What a theorem allows, if that is known without a search.
     seconds : float
@@ -73,8 +76,8 @@ class RunResult:
         Read in this process.
     report : ReadReport or None
         What was read in the last pass.
-    table : dict
-        The options of tables in use.
+    columns, table
+        Of tables: their columns, and the options in use.
     skipped, remarks : tuple
         Bad lines that were skipped in it, and what should be known of the files and the run.
     curve : Curve or None
@@ -95,10 +98,13 @@ class RunResult:
     false_positives: int
     false_negatives: int
     positives: int
+    majority: Any
+    majority_mistakes: int
     bound: float | None
     seconds: float
     bytes: int
     report: ReadReport | None
+    columns: tuple[str, ...]
     table: dict[str, Any]
     skipped: tuple[BadLine, ...]
     remarks: tuple[Remark, ...]
@@ -106,17 +112,6 @@ class RunResult:
     certificate: Certificate | None
     stopped: ValueError | KeyboardInterrupt | None
     saved: str | None
-
-    @property
-    def majority_mistakes(self) -> int:
-        """Mistakes of always predicting the more frequent label."""
-        return min(self.positives, self.rounds - self.positives)
-
-    @property
-    def majority(self) -> Any:
-        """The more frequent label."""
-        negative, positive = self.ledger.classes
-        return positive if self.positives >= self.rounds - self.positives else negative
 
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
         """Write an HTML page with everything about the run; see ``mistakebound.runs.report``."""
@@ -181,6 +176,9 @@ def run(
     if certificate is not None and continued:
         reason = " covers the whole life of a learner, and this one has learned something before"
         raise OptionError(Option("certificate", "certificate"), reason)
+    if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
+        asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
+        raise OptionError(asked, f" needs a theorem, and no mistake bound is known for {learner.rule_id}")
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
@@ -337,21 +335,26 @@ class Job:
 
     def result(self) -> RunResult:
         """What happened."""
-        tally, position = self.tally, self.position
+        tally, position, ledger = self.tally, self.position, self.learner.ledger_
         report, reader = position.report, position.reader
+        negative, positive = ledger.classes
+        negatives = tally.rounds - tally.positives
         return RunResult(
             learner=self.learner,
-            ledger=self.learner.ledger_,
+            ledger=ledger,
             source=self.source,
             rounds=tally.rounds,
             mistakes=tally.false_positives + tally.false_negatives,
             false_positives=tally.false_positives,
             false_negatives=tally.false_negatives,
             positives=tally.positives,
+            majority=positive if tally.positives >= negatives else negative,
+            majority_mistakes=min(tally.positives, negatives),
             bound=tally.bound,
             seconds=tally.seconds,
-            bytes=position.bytes,
+            bytes=position.bytes_before + (0 if report is None else report.bytes),
             report=report,
+            columns=() if report is None else report.columns,
             table={} if reader is None else dict(reader.settings.how.table),
             skipped=() if report is None else report.skipped,
             remarks=tuple(self.remarks),

@@ -156,7 +156,7 @@ class Evidence:
         mistakes, updates, parameter, delays = ledger.mistakes, ledger.updates, rule.parameter, ledger.delays
         late = int(np.count_nonzero(delays))
         if complete:
-            X, y = _matrix(kept, n, rule.bias), kept.labels.astype(np.float64)
+            X, y = _matrix(kept, n, rule.bias, copy=not whole), kept.labels.astype(np.float64)
         else:
             X, y = csr_matrix((0, n + bool(rule.bias))), np.zeros(0)
         return cls(
@@ -280,10 +280,10 @@ class Evidence:
             seen |= x != 0
 
 
-def _matrix(kept: Kept, features: int, bias: float) -> csr_matrix:
-    """The examples with the constant feature."""
+def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:
+    """The examples with the constant feature. Without a copy, for which a stream may be too large, `kept` is sorted."""
     rows = len(kept.labels)
-    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features))
+    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features), copy=copy)
     x.sum_duplicates()
     if not bias:
         return x
