@@ -179,8 +179,8 @@ class MixturePlay:
             self.shape = table.shape[2:]
         elif fault is not None:
             self.roster, self.engine = roster, engine
-        self.forecasts.frombytes(np.ascontiguousarray(forecasts, float))
-        self.losses.frombytes(np.ascontiguousarray(losses, float))
+        self.forecasts.frombytes(np.asarray(forecasts, float).ravel().view(np.uint8).data)
+        self.losses.frombytes(np.asarray(losses, float).ravel().view(np.uint8).data)
         self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
         ledger: Any = self.ledger(before, weights)
         if isinstance(fault, StreamError):
