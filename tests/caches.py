@@ -38,7 +38,7 @@ def checksum(payload: bytes) -> int:
 def chunk_of(kind: str, folder: Path) -> Chunk:
     path = folder / "text"
     path.write_text(TEXTS[kind])
-    (part,) = mb.Source(path, format=kind, label="y" if kind == "table" else None).parts()
+    (part,) = mb.Source(path, format=kind, label="y" if kind == "table" else None).open()
     return part.chunk
 
 
@@ -57,7 +57,13 @@ def learned(*paths: Path, **how: Any) -> tuple[Any, ...]:
     source = mb.Source(paths, **how)
     learner = mb.BalancedWinnow(update_margin=0.01)
     ledger = learner.run(source)
-    return ledger.predictions.tolist(), learner.ledger_.updates, str(learner.weights_), source.skipped, source.remarks
+    return (
+        ledger.predictions.tolist(),
+        learner.ledger_.updates,
+        str(learner.weights_),
+        ledger.reading.skipped,
+        ledger.reading.remarks,
+    )
 
 
 HEAD = ("named", "consumed", "lines", "rows", "nonzeros", "width", "weighted", "labels", "bad")

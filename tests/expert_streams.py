@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Mixture
+from mistakebound.aggregation.reference import Mixture
+from mistakebound.aggregation.registry import VARIANTS
 from mistakebound.losses import loss_named
-from mistakebound.play.expert_engine import RULES, CompiledEngine, LossEngine
+from mistakebound.play.expert_engine import CompiledEngine, LossEngine
 
 OPTIONS: dict[str, list[dict[str, float]]] = {
     "hedge": [{"eta": 0.3}, {"eta": 20.0}, {"eta": np.inf}],
@@ -27,7 +28,12 @@ SCALE_FREE = (
     "ml-prod-observed",
     "ogd",
 )
-CASES = [(rule, parameters) for rule in RULES if rule != "squint" for parameters in OPTIONS.get(rule, [{}])]
+CASES = [
+    (rule, parameters)
+    for rule, variant in VARIANTS.items()
+    if variant.compiled
+    for parameters in OPTIONS.get(rule, [{}])
+]
 
 
 def streams(loss: str, n: int = 7, rounds: int = 90) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -69,7 +75,7 @@ def asleep(A: np.ndarray, pattern: str) -> np.ndarray:
 def both(rule: str, parameters: dict[str, float], loss: str, prior: np.ndarray, *, gradient: bool) -> tuple[Any, Any]:
     """The core's engine and the specification."""
     named = loss_named(loss)
-    made: Any = RULES[rule]
+    made: Any = VARIANTS[rule].rule
     spec = LossEngine(Mixture(made(prior, **parameters), named, gradient=gradient), named, prior)
     return CompiledEngine(rule, parameters, named, prior, gradient=gradient), spec
 

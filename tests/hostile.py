@@ -53,6 +53,7 @@ LEARNERS: list[tuple[Callable[..., Any], bool, bool]] = [
     (lambda **k: mb.BalancedWinnow(eta=0.7, update_margin=0.1, **k), False, True),
     (lambda **k: mb.BalancedWinnow(eta=INF, bias=1, **k), False, True),
     (lambda **k: mb.PNormPerceptron(p=3, bias=2, **k), False, True),
+    (lambda **k: mb.Arow(bias=1, **k), False, True),
 ]
 NASTY: list[Any] = [None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, -(2**63)]
 NASTY += [2**64, 10**400, -(10**400), 0.0, -0.0, 0.5, -1.5, 1e30, 1e31, -1e300, 5e-324, 1e308, INF, -INF, float("nan")]
@@ -192,7 +193,7 @@ class Model:
 
 
 def make_model(rng: random.Random, folder: Path) -> Model:
-    from mistakebound.data.reading_options import Reading
+    from mistakebound.data.options import Reading
     from mistakebound.learners.linear import KINDS as LEARNER_KINDS
     from mistakebound.models.model_file import save
 
@@ -318,7 +319,7 @@ def make_cache(rng: random.Random, folder: Path) -> Cached:
         file.write_text(TEXTS[FORMATS.index(form)], encoding="utf-8")
         if form == "svmlight" and rng.random() < 0.5:
             write_stream(file, 30)
-    list(source_of(file, form).parts())
+    list(source_of(file, form).open())
     cache = file.with_suffix(".mbcache")
     head, records = split(cache.read_bytes())
     return Cached(file, form, head, records)
@@ -384,7 +385,7 @@ def use_cache(data: bytes, _: Path) -> None:
     try:
         for make in (mb.Perceptron, mb.Winnow):
             learner = make(threshold=4) if make is mb.Winnow else make()
-            for part in source_of(file, form).parts():
+            for part in source_of(file, form).open():
                 # True or not, an index takes the memory of all below it, as it would in the text.
                 if not part.chunk.named and part.chunk.width > 10**7:
                     continue

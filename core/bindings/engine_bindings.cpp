@@ -116,6 +116,33 @@ class LockedEngine {
     return positive;
   }
 
+  // The outcome of a prediction that was made before (see Served): of a named example, and of a matrix of one row.
+  bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates) {
+    const Borrowed example(*this, x);
+    const auto lock = lock_.take([&] { example->own_names(); });
+    const Engine::Late late(engine_, {positive, score, updates});
+    std::size_t at = 0;
+    const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
+    if (fault != Fault::none) blame(fault, *example, at);
+    return positive;
+  }
+  nb::tuple tell_csr(const Array<std::int64_t>& indptr, const Array<std::int64_t>& index, const Array<double>& value, int label,
+                     bool positive, double score, std::int64_t updates) {
+    const auto row = csr(indptr, index, value);
+    if (row.rows != 1) throw nb::value_error("an outcome is that of one row");
+    const auto y = static_cast<std::int8_t>(label);
+    std::uint8_t prediction = 0;
+    return play_locked([&] {
+      const Engine::Late late(engine_, {positive, score, updates});
+      return engine_.play(row, &y, &prediction);
+    });
+  }
+  // The kept rounds whose prediction had not seen all updates before it, and how many it had not seen.
+  nb::tuple late() {
+    const auto lock = lock_.take();
+    return late_now();
+  }
+
   // (score, positive), without learning.
   nb::tuple score_named(nb::handle x) {
     const Borrowed example(*this, x);
@@ -190,11 +217,12 @@ class LockedEngine {
     all.append(to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()));
     all.append(kept_now(0, r.kept_round.size()));
     all.append(r.keeping);
+    all.append(late_now());
     return nb::tuple(all);
   }
 
   void restore(nb::tuple state) {
-    constexpr std::size_t first_sum = 3, sums = 5, history = 5;  // (settings, names, state, sums, more of the bias, history)
+    constexpr std::size_t first_sum = 3, sums = 5, history = 6;  // (settings, names, state, sums, more of the bias, history)
     const std::size_t bias_end = state.size() - history;
     if (state.size() < first_sum + sums + history) throw nb::value_error("the state is too short");
     Snapshot it;
@@ -224,12 +252,20 @@ class LockedEngine {
     assign(r.kept_index, kept[4]);
     assign(r.kept_value, kept[5]);
     r.keeping = nb::cast<bool>(state[bias_end + 4]);
+    const auto late = nb::cast<nb::tuple>(state[bias_end + 5]);
+    assign(r.late_round, late[0]);
+    assign(r.late_delay, late[1]);
   }
 
  private:
   nb::tuple counts_now() const {
     const Record& r = engine_.record();
     return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  }
+
+  nb::tuple late_now() const {
+    const Record& r = engine_.record();
+    return nb::make_tuple(to_numpy(r.late_round, 0, r.late_round.size()), to_numpy(r.late_delay, 0, r.late_delay.size()));
   }
 
   nb::tuple kept_now(std::size_t first, std::size_t last) const {
@@ -341,6 +377,10 @@ void bind_engine(nb::module_& m) {
   add_dense<double>(engine);
   engine.def("learn_named", &LockedEngine::learn_named, "x"_a, "label"_a)
       .def("score_named", &LockedEngine::score_named, "x"_a)
+      .def("tell_named", &LockedEngine::tell_named, "x"_a, "label"_a, "positive"_a, "score"_a, "updates"_a)
+      .def("tell_csr", &LockedEngine::tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a,
+           "positive"_a, "score"_a, "updates"_a)
+      .def("late", &LockedEngine::late)
       .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
       .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("unknown_rows", &LockedEngine::unknown_rows, "chunk"_a, "rows"_a)

@@ -89,6 +89,18 @@ class Engine {
     return visit([&](auto& play) { return play.scores(batch, out, predictions); });
   }
 
+  // While it lives, the outcome of a prediction that was made before is played, instead of a prediction that is made now.
+  class Late {
+   public:
+    Late(Engine& engine, const Served& served) : engine_(engine) { engine_.set_served(served); }
+    ~Late() { engine_.set_served(std::nullopt); }
+    Late(const Late&) = delete;
+    Late& operator=(const Late&) = delete;
+
+   private:
+    Engine& engine_;
+  };
+
   // Rows of a chunk from `first` on. Names are looked up row by row, for learning one row may give ids that the next one needs.
   Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions) {
     if (!settings().named)
@@ -185,6 +197,10 @@ class Engine {
   }
 
  private:
+  void set_served(const std::optional<Served>& served) {
+    visit([&](auto& play) { play.served = served; });
+  }
+
   template <class... Rule>
   static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>...>;
   using AnyPlay = decltype(any_play(Rules{}));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct Settings {
   std::size_t width = 0;                 // positional: the number of features
   bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
   bool avx2 = cpu_has_avx2();
+};
+
+// A prediction that was made before its outcome came: what it said, its score as it is reported, and how many updates it had
+// seen.
+struct Served {
+  bool positive;
+  double score;
+  std::int64_t updates;
 };
 
 template <class Index, class Value>
@@ -75,6 +84,7 @@ class Play {
   static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // that are kept of a feature
 
   Record record;
+  std::optional<Served> served;  // the prediction of the rounds that come, if it was made before
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
@@ -115,9 +125,13 @@ class Play {
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
     const bool truth = label == 1;
-    positive = is_positive(raw);
+    // Without an update since then, a prediction that was made before is the one that is made now.
+    const std::int64_t delay = served ? record.updates - served->updates : 0;
+    const bool late = delay > 0;
+    positive = late ? served->positive : is_positive(raw);
     const bool mistaken = positive != truth;
-    const bool update = moves(raw, label, mistaken);
+    if (late) raw = served->score;
+    const bool update = moves(raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
@@ -125,6 +139,7 @@ class Play {
       record.make_room(x.size);
       const Row<Index, Value> settled = settle();
       record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
+      if (late) record.keep_delay(delay);
       if (update) learn(settled, raw, label);
     }
     record.count(positive, truth, update);
@@ -273,12 +288,13 @@ class Play {
   }
 
   // Whether the round is learned.
-  bool moves(double raw, std::int8_t label, bool mistaken) const {
+  bool moves(double raw, std::int8_t label, bool mistaken, [[maybe_unused]] bool is_normalised) const {
     if constexpr (requires { rule_.moves(raw, label, mistaken); }) return rule_.moves(raw, label, mistaken);
     if (mistaken) return true;
     if (settings_.update_margin <= 0) return false;
     double limit = settings_.update_margin;
-    if constexpr (Rule::normalised) limit *= rule_.normaliser(total_.value());
+    if constexpr (Rule::normalised)
+      if (!is_normalised) limit *= rule_.normaliser(total_.value());
     return label * raw <= limit;
   }
 

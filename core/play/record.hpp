@@ -28,6 +28,9 @@ struct Record {
   Table<double> kept_value;
   bool keeping = true;
 
+  // Of the rounds that are kept, those whose prediction had not seen all updates before it, and how many it had not seen.
+  std::vector<std::int64_t> late_round, late_delay;
+
   // The predictions of this many rounds will be added.
   void expect(std::size_t more) {
     const std::size_t wanted = std::min(predictions.size() + more, std::max(limit_bytes, predictions.size()));
@@ -54,6 +57,13 @@ struct Record {
     std::int64_t before_;
   };
 
+  // After the round is kept, before it is counted.
+  void keep_delay(std::int64_t delay) {
+    if (!keeping) return;
+    late_round.push_back(rounds);
+    late_delay.push_back(delay);
+  }
+
   void count(bool positive, bool truth, bool updated) {
     if (positive != truth) {
       (positive ? false_positives : false_negatives) += 1;
@@ -75,6 +85,7 @@ struct Record {
       kept_value.reserve(std::max(all, last));
     }
     one_more(kept_round), one_more(kept_end), one_more(kept_label), one_more(kept_mistaken);
+    one_more(late_round), one_more(late_delay);
   }
 
   template <class Index, class Value>

@@ -206,6 +206,29 @@ void names_and_snapshot() {
   CHECK(refused);
 }
 
+// A prediction that was made before an update is the one that counts, and how many updates it had not seen is kept.
+void late_outcomes() {
+  Settings settings;
+  settings.width = 2;
+  Engine engine("perceptron", 0, settings, 1 << 20);
+  const std::int64_t indptr[2] = {0, 1};
+  const std::int64_t index[1] = {0};
+  const double value[1] = {1};
+  const Csr<std::int64_t, double> row{indptr, 1, index, value, 1};
+  const std::int8_t no = -1;
+  std::uint8_t prediction = 0;
+  for (int k = 0; k < 2; ++k) {  // both were predicted with z = 0, which says yes
+    const Engine::Late late(engine, {true, 0.0, 0});
+    CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 1);
+  }
+  CHECK((z_of(engine) == std::vector<float>{-2, 0}));
+  CHECK(engine.record().updates == 2 && engine.record().false_positives == 2);
+  CHECK((engine.record().late_round == std::vector<std::int64_t>{1}));
+  CHECK((engine.record().late_delay == std::vector<std::int64_t>{1}));
+  CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 0);  // what is predicted now is right
+  CHECK(engine.record().updates == 2);
+}
+
 }  // namespace
 
 int main() {
@@ -215,5 +238,6 @@ int main() {
   faults();
   growth();
   names_and_snapshot();
+  late_outcomes();
   std::puts("engine: all checks passed");
 }

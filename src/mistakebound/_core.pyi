@@ -69,6 +69,20 @@ class Engine:
     def score_dense(self, x: AnyArray, out: FloatArray, predictions: AnyArray) -> tuple[int, Fault | None]: ...
     def learn_named(self, x: Any, label: int) -> bool: ...
     def score_named(self, x: Any) -> tuple[float, bool]: ...
+    # the outcome of a prediction that was made before: whether it was positive, its score, and the updates it had seen
+    def tell_named(self, x: Any, label: int, positive: bool, score: float, updates: int) -> bool: ...
+    def tell_csr(
+        self,
+        indptr: IntArray,
+        index: IntArray,
+        value: FloatArray,
+        label: int,
+        positive: bool,
+        score: float,
+        updates: int,
+    ) -> tuple[int, Fault | None, Counts, Counts]: ...
+    # kept rounds whose prediction had not seen all updates before it, and how many it had not seen
+    def late(self) -> tuple[IntArray, IntArray]: ...
     # rows of a chunk from `first` on, as many as there are labels; the last result are the predictions, a byte each
     def play_chunk(
         self, chunk: Chunk, labels: bytes, first: int = 0

@@ -1,36 +1,162 @@
-"""What went wrong: in a stream, in words that name the round and the feature; or with a file that holds a model."""
+"""What went wrong, with fields: in which file, line, column and round, and which feature, value or option is to blame.
+
+A message may name an option. ``str`` writes it as it is passed in Python; a front end writes it in its own way.
+"""
 
 from __future__ import annotations
 
 import errno
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from typing_extensions import Self
 
     from mistakebound.play.ledger import Ledger
 
 
-class StreamError(ValueError):
-    """Bad input in one round. Earlier rounds stay learned; the bad one changed nothing.
+class Option(NamedTuple):
+    """An option that a message names.
+
+    >>> in_words(("it is not there: ", Option("labels", "pass labels=")), lambda option: f"say --{option.name}")
+    'it is not there: say --labels'
+    """
+
+    name: str
+    words: str
+    """How it is passed in Python."""
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def setting(name: str, value: Any = None) -> Option:
+    """An option with the value that a message advises; without one, its name alone.
+
+    >>> str(setting("skip_bad", 2)), str(setting("loss")), setting("experts", ["A", "B"]).value
+    ('skip_bad=2', 'loss', 'A,B')
+    """
+    if value is None:
+        return Option(name, name, True)
+    return Option(name, f"{name}={value!r}", ",".join(value) if isinstance(value, list) else value)
+
+
+def in_words(words: Iterable[str | Option], of_option: Callable[[Option], str] = str) -> str:
+    """A message, with each option as ``of_option`` writes it."""
+    return "".join(each if isinstance(each, str) else of_option(each) for each in words)
+
+
+def place_of(file: str | None, line: int | None = None, column: int | None = None, *, in_rows: bool = False) -> str:
+    """The beginning of a message: where in a file it happened.
+
+    >>> place_of("a.svm", 3, 7), place_of("a.parquet", 3, in_rows=True), place_of("a.svm"), place_of(None)
+    ('a.svm:3:7: ', 'a.parquet: row 3: ', 'a.svm: ', '')
+    """
+    if not file:  # of a table in memory
+        return f"row {line}: " if in_rows and line is not None else ""
+    if line is None:
+        return f"{file}: "
+    if in_rows:
+        return f"{file}: row {line}: "
+    return f"{file}:{line}: " if column is None else f"{file}:{line}:{column}: "
+
+
+class InputError(ValueError):
+    """Bad input, or an option that does not fit it.
+
+    Parameters
+    ----------
+    *words : str or Option
+        What is wrong, and what to do about it.
+    kind : str
+        A short name for errors of this kind; empty if no caller needs to tell them apart.
+    file, line, column : optional
+        Where it was read; lines and columns count from 1.
+    in_rows : bool
+        Whether ``line`` is a row of a file of columns, such as Parquet.
+    round : int, optional
+        0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
+    feature, value : optional
+        The feature to blame, as the message names it, and its value; of a bad label, its value.
 
     Attributes
     ----------
-    round : int or None
-        0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
-    ledger : Ledger or None
-        What happened before it.
-    skippable : bool
-        Whether reading could go on after it: a bad line of a file.
+    option : str or None
+        The first option that the message names.
     """
 
-    skippable = False
-
-    def __init__(self, message: str, *, round: int | None = None, ledger: Ledger | None = None) -> None:  # noqa: A002
-        super().__init__(f"round {round}: {message}" if round is not None else message)
+    def __init__(
+        self,
+        *words: str | Option,
+        kind: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        in_rows: bool = False,
+        round: int | None = None,  # noqa: A002 - the natural word
+        feature: str | None = None,
+        value: Any = None,
+    ) -> None:
+        super().__init__(*words)
+        self.kind = kind
+        self.file, self.line, self.column, self.in_rows = file, line, column, in_rows
         self.round = round
+        self.feature, self.value = feature, value
+
+    @property
+    def words(self) -> tuple[str | Option, ...]:
+        """The message without round and place."""
+        return self.args
+
+    @property
+    def option(self) -> str | None:
+        """The first option that the message names."""
+        return next((each.name for each in self.words if isinstance(each, Option)), None)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, of_option: Callable[[Option], str] = str, *, with_round: bool = True) -> str:
+        """The message; ``of_option`` writes an option as the reader of the message passes it."""
+        when = f"round {self.round}: " if with_round and self.round is not None else ""
+        where = place_of(self.file, self.line, self.column, in_rows=self.in_rows)
+        return when + where + in_words(self.words, of_option)
+
+    def in_file(self, file: str, line: int | None = None, *, in_rows: bool = False) -> Self:
+        """The same error, of this file and line."""
+        self.file, self.line, self.in_rows = file, line, in_rows
+        return self
+
+    def at_round(self, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
+        """The same error, of this round of a stream."""
+        kind = type(self) if isinstance(self, StreamError) else StreamError
+        error = kind.__new__(kind, *self.words)  # subclasses have other parameters
+        vars(error).update(vars(self))
+        error.round, error.ledger = round, ledger
+        return error
+
+
+class StreamError(InputError):
+    """Bad input in one round. Earlier rounds stay learned; the bad one changed nothing.
+
+    Parameters
+    ----------
+    ledger : Ledger, optional
+        What happened before it.
+    """
+
+    def __init__(self, *words: str | Option, ledger: Ledger | None = None, **fields: Any) -> None:
+        super().__init__(*words, **fields)
         self.ledger = ledger
+
+
+def as_stream_error(error: ValueError, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
+    """An error of this round, whatever raised it."""
+    found = error if isinstance(error, InputError) else InputError(str(error))
+    return found.at_round(round, ledger)
 
 
 class TicketError(StreamError):
@@ -51,10 +177,10 @@ class TicketError(StreamError):
 
 
 class CellError(StreamError, TypeError):
-    """A cell of an array of objects that is no number. A TypeError too, as scikit-learn expects of ``fit``."""
+    """A cell of an array of objects that is not a number. A TypeError too, as scikit-learn expects of ``fit``."""
 
 
-class OptionConflictError(ValueError):
+class OptionConflictError(InputError):
     """An option that was passed for a file contradicts how the model's own files were read.
 
     Attributes
@@ -66,14 +192,23 @@ class OptionConflictError(ValueError):
     """
 
     def __init__(self, option: str, given: Any, known: Any) -> None:
-        super().__init__(
-            f"{option}={given!r} contradicts the model, whose files were read with {option}={known!r}: "
-            f"leave {option} out to read these files in the same way"
-        )
-        self.option, self.given, self.known = option, given, known
+        super().__init__(option, given, known, kind="option conflict")
+        self.given, self.known = given, known
+
+    @property
+    def words(self) -> tuple[str | Option, ...]:
+        """The message."""
+        given, known = (Option(self.option, f"{self.option}={each!r}", each) for each in (self.given, self.known))
+        remedy = f": leave {self.option} out to read these files in the same way"
+        return (given, " contradicts the model, whose files were read with ", known, remedy)
+
+    @property
+    def option(self) -> str:
+        """Its name."""
+        return str(self.args[0])
 
 
-class MissingColumnsError(ValueError):
+class MissingColumnsError(InputError):
     """A table lacks columns that the model learned from.
 
     Attributes
@@ -101,32 +236,29 @@ class MissingColumnsError(ValueError):
     first_line: str = ""
 
     def __init__(self, missing: list[str], columns: list[str], file: str = "") -> None:
-        super().__init__(missing, columns, file)
-        self.missing, self.columns, self.file = missing, columns, file
+        super().__init__(kind="missing columns", file=file)
+        self.args = (missing, columns, file)
+        self.missing, self.columns = missing, columns
 
     @property
     def ignorable(self) -> list[str]:
         """The missing columns that can be ignored."""
         return [name for name in self.missing if name != self.label]
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> tuple[str | Option, ...]:
+        """The message, with the option that does without the missing columns."""
         names = ", ".join(f'"{name}"' for name in self.ignorable[:IGNORED])
         more = ", ..." if len(self.ignorable) > IGNORED else ""
-        return self.words(f'table={{"ignore": [{names}{more}]}}')
-
-    def words(self, ignore: str) -> str:
-        """The message, with ``ignore`` for the option that does without the missing columns."""
-        where = f"{self.file}: " if self.file else ""
-        remedy = f" ({ignore} to do without {'it' if len(self.ignorable) == 1 else 'them'})" if self.ignorable else ""
+        ignore = Option("ignore", f'table={{"ignore": [{names}{more}]}}', self.ignorable)
+        remedy = (" (", ignore, f" to do without {'it' if len(self.ignorable) == 1 else 'them'})")
         if self.counted:
-            return where + self._counted_words() + ("" if self.label_number else remedy)
+            return (self._counted_words(), *(remedy if self.ignorable and not self.label_number else ()))
         if self.first_line:
             line = self.first_line if len(self.first_line) <= LONGEST_LINE else self.first_line[:LONGEST_LINE] + "..."
-            remedy = (
-                "; line 1 does not look like names of columns: if the table has none, "
-                f"put this line first, the columns of the model: {line}"
-            )
-        return where + self._named_words() + remedy
+            fix = "; line 1 does not look like names of columns: if the table has none, "
+            return (self._named_words(), f"{fix}put this line first, the columns of the model: {line}")
+        return (self._named_words(), *(remedy if self.ignorable else ()))
 
     def _counted_words(self) -> str:
         here = len(self.columns)
@@ -201,18 +333,8 @@ class ResumeError(ModelError):
         self.option, self.before, self.now = option, before, now
 
 
-class OptionError(ValueError):
-    """An option cannot be used, or not together with another one.
-
-    Attributes
-    ----------
-    template : str
-        The reason, with the name of each option in braces.
-    """
-
-    def __init__(self, template: str) -> None:
-        super().__init__(template.replace("{", "").replace("}", ""))
-        self.template = template
+class OptionError(InputError):
+    """An option cannot be used, or not together with another one."""
 
 
 LISTED = 20

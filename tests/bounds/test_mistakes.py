@@ -289,6 +289,7 @@ def test_every_theorem_of_the_page_is_listed() -> None:
         "winnow-panel", "pnorm", "elimination", "halving", "weighted-majority", "randomized-weighted-majority",
         "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
         "ml-prod", "squint", "ogd",
+        "delayed", "delayed-pnorm", "delayed-winnow", "delayed-balanced-winnow",
     }  # fmt: skip
     assert bounds.BOUNDS["winnow-best-rate"](1024, 1) == 10.0
 

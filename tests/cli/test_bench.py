@@ -46,7 +46,7 @@ def test_the_streams_are_those_that_are_said(tmp_path: Path) -> None:
     X.sort_indices()
     assert np.array_equal(index, X.indices)
     assert np.allclose(value, X.data, rtol=1e-5)
-    assert mb.Source(tmp_path / "b").parts().__next__().chunk.named
+    assert mb.Source(tmp_path / "b").open().__iter__().__next__().chunk.named
     rows = [row for part in named_parts(100, 1000) for row in part]
     assert {len(x) for x, _ in rows} == {30}
     learner = as_river()

@@ -16,7 +16,8 @@ from files import call
 
 import mistakebound as mb
 from mistakebound.cli import main
-from mistakebound.cli.options import LEARNERS
+from mistakebound.data.reader import StreamReader
+from mistakebound.rules.registry import DECLARATIONS
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
     assert [str(ledger.mistakes), "mistakes", "in", "100", "rounds"] in [line[:5] for line in lines]
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", DECLARATIONS)
 def test_every_learner_runs(learner: str, stream: Path) -> None:
     """As JSON, with the counts of the learner; Winnow needs a threshold, for a file does not tell its width."""
     more = ["--threshold", 8] if learner == "winnow" else []
@@ -133,13 +134,13 @@ def test_interrupt_ends_with_the_summary_and_saves(
     stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C after the first block: what was learned is counted, told and saved; the exit code is the shell's."""
-    whole = mb.Source.parts
+    whole = StreamReader.__iter__
 
-    def interrupted(self: mb.Source, *start: Any) -> Iterator[Any]:
-        yield next(whole(self, *start))
+    def interrupted(self: StreamReader) -> Iterator[Any]:
+        yield next(whole(self))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mb.Source, "parts", interrupted)
+    monkeypatch.setattr(StreamReader, "__iter__", interrupted)
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 500)
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=130)
     rounds = mb.load(tmp_path / "m.mb").ledger_.rounds

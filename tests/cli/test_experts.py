@@ -19,12 +19,14 @@ from files import call
 
 import mistakebound as mb
 from mistakebound import oracles
+from mistakebound.aggregation.registry import EXPERT_RULES, FORECASTS, LABELS
 from mistakebound.cli import main
-from mistakebound.cli.advice import Wanted, advice_of
-from mistakebound.cli.choosing import FOLLOWING, MIXING
 from mistakebound.data.columns import read_columns
+from mistakebound.experts.comparison.advice import Wanted, advice_of
 
 NAN = math.nan
+MIXING = {each.id: each.learner for each in EXPERT_RULES if each.takes == FORECASTS}
+FOLLOWING = {each.id: each.learner for each in EXPERT_RULES if each.takes == LABELS}
 
 
 def forecasts(rounds: int = 120, seed: int = 0, asleep: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -565,9 +567,9 @@ def test_a_rule_that_does_not_fit_is_told(tmp_path: Path) -> None:
 def test_pictures_change_nothing(load: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     from mistakebound import plot
-    from mistakebound.cli import mixing
+    from mistakebound.experts.comparison import pictures
 
-    monkeypatch.setattr(mixing, "MOST_DRAWN", 30)
+    monkeypatch.setattr(pictures, "MOST_DRAWN", 30)
     seen: list[Any] = []
     draw = plot.experts
     monkeypatch.setattr(plot, "experts", lambda *given, **more: seen.append((given, more)) or draw(*given, **more))
@@ -585,7 +587,7 @@ def test_pictures_change_nothing(load: Path, monkeypatch: pytest.MonkeyPatch) ->
     learner = mb.experts.AdaHedge()
     for t in range(len(y)):
         if t in rounds:
-            assert weights[rounds.tolist().index(t)] == pytest.approx(learner.ask(A[t]).served.p), t
+            assert weights[rounds.tolist().index(t)] == pytest.approx(learner.weights_for(A[t])), t
         learner.learn_one(A[t], y[t])
     assert 30 <= len(rounds) <= 40
     ledger = learner.ledger_
@@ -768,9 +770,9 @@ def test_no_file_is_overwritten_and_nothing_uncanny_is_shown(load: Path, tmp_pat
 
 
 def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mistakebound.cli import hindsight, mixing
+    from mistakebound.experts.comparison import hindsight, mixes
 
-    monkeypatch.setattr(mixing, "MOST_REPLAYED", 100)
+    monkeypatch.setattr(mixes, "MOST_REPLAYED", 100)
     monkeypatch.setattr(hindsight, "MOST_CELLS", 100)
     shown = call("experts", load, "--outcome", "load")
     assert "not derived" in shown
@@ -838,7 +840,7 @@ def test_completion_knows_losses_and_rules() -> None:
 
 def test_every_rule_of_python_has_a_name_here() -> None:
     named = {*MIXING.values(), *FOLLOWING.values()}
-    assert named == {*mb.experts.__all__} - {"Aggregation", "Asked"}
+    assert named == {*mb.experts.__all__} - {"Aggregation", "Asked", "Comparison", "compare"}
     for name, kind in {**MIXING, **FOLLOWING}.items():
         assert getattr(mb.experts, kind).id == name
 

@@ -112,19 +112,22 @@ def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(texts, "BLOCK", 300)
     path = svmlight(tmp_path / "a.svm")
     source = mb.Source(path)
-    parts = source.parts()
+    reader = source.open()
+    parts = iter(reader)
     next(parts)
     os.utime(path, (1, 1))
     rest = list(parts)
     assert rest
-    assert source.remarks == [f"{path} was written to while it was read"]
-    assert len(list(source.parts())) == len(rest) + 1
-    assert source.remarks == []
-    parts = source.parts()
+    assert [str(each) for each in reader.report.remarks] == [f"{path} was written to while it was read"]
+    again = source.open()
+    assert len(list(again)) == len(rest) + 1
+    assert again.report.remarks == ()
+    reader = source.open()
+    parts = iter(reader)
     next(parts)
     path.rename(tmp_path / "b.svm")  # as logs are
     assert len(list(parts)) == len(rest)
-    assert source.remarks == []
+    assert reader.report.remarks == ()
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
@@ -147,9 +150,9 @@ def test_bad_lines_after_the_end_are_nobodys(tmp_path: Path) -> None:
     found = json.loads(call("run", path, "--skip-bad", 3, "--json", fails=1).splitlines()[0])
     assert [line.split(":")[-3] for line in found["skipped"]] == ["2"]
     source = mb.Source(path, skip_bad=3)
-    with pytest.raises(mb.StreamError):
+    with pytest.raises(mb.StreamError) as caught:
         mb.Perceptron().run(source)
-    assert source.skipped == found["skipped"]
+    assert [str(line) for line in caught.value.ledger.reading.skipped] == found["skipped"]
 
 
 # ---------------------------------------------------------------------- however it comes

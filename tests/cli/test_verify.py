@@ -16,7 +16,7 @@ from files import STREAMS, call, rows, svmlight
 
 from mistakebound.certificates.portable import seal
 from mistakebound.cli import main
-from mistakebound.cli.options import LEARNERS
+from mistakebound.rules.registry import DECLARATIONS
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_what_run_says_is_verified(name: str, tmp_path: Path, monkeypatch: pytes
     assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", [name for name, declared in DECLARATIONS.items() if declared.has_theorem])
 def test_every_learner(learner: str, tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm")
     more = ["--threshold", 30] if learner == "winnow" else []
@@ -185,7 +185,8 @@ def test_stopped_by_a_bad_line(tmp_path: Path) -> None:
 def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the mistaken examples of a pipe exceed what is kept, verify certifies the whole stream."""
     path = svmlight(tmp_path / "a.svm")
-    monkeypatch.setattr("mistakebound.cli.options.DEFAULTS", {"perceptron": {"keep_bytes": 500}})
+    keeping_little = DECLARATIONS["perceptron"]._replace(defaults={"keep_bytes": 500})
+    monkeypatch.setitem(DECLARATIONS, "perceptron", keeping_little)
     piped = ("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json")
     assert "standard input cannot be read a second time" in call(*piped, text=path.read_text())
     assert json.loads((tmp_path / "c.json").read_text())["certificate"]["status"] == "incomplete"

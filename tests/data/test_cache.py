@@ -81,7 +81,7 @@ def test_a_run_from_the_cache_is_the_same(
     plain = learned(stream, stream, threads=threads)
     assert learned(stream, stream, threads=threads, cache=cache) == plain  # makes it
     before = cache.stat().st_mtime_ns
-    monkeypatch.setattr("mistakebound.data.source.Source._parsed_chunks", None)  # nothing is parsed any more
+    monkeypatch.setattr("mistakebound.data.reader.StreamReader._parsed_chunks", None)  # nothing is parsed any more
     assert learned(stream, stream, threads=threads, cache=cache) == plain
     assert cache.stat().st_mtime_ns == before
     assert [path.name for path in tmp_path.iterdir() if "unfinished" in path.name] == []
@@ -152,7 +152,7 @@ def test_what_cannot_be_cached_is_refused(stream: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="only files can be cached"):
         learned(tmp_path, cache=tmp_path / "c")
     with pytest.raises(ValueError, match="followed cannot be cached"):
-        list(mb.Source(stream, follow=True, cache=tmp_path / "c").parts())
+        list(mb.Source(stream, follow=True, cache=tmp_path / "c").open())
 
 
 def test_checkpoints_and_certificates_beside_a_cache(stream: Path, tmp_path: Path) -> None:

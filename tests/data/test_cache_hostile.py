@@ -91,7 +91,7 @@ def test_forged_bad_lines_are_refused(tmp_path: Path) -> None:
     """Their rows and lines are those of the chunk, in order."""
     path = tmp_path / "text"
     path.write_text("1 1:x\n1 1:1\n-1 1:y\n")
-    (part,) = mb.Source(path, format="svmlight", skip_bad=2).parts()
+    (part,) = mb.Source(path, format="svmlight", skip_bad=2).open()
     whole = part.chunk.pack()
     assert [(row, line) for row, line, _, _ in part.chunk.bad] == [(0, 1), (1, 3)]
     at = whole.index(struct.pack("<3q", 0, 1, part.chunk.bad[0][2]))

@@ -21,6 +21,7 @@ from processes import DEADLINE, lines_of, running, wait_until
 import mistakebound as mb
 from mistakebound.data import follow as live
 from mistakebound.data.follow import arriving
+from mistakebound.data.reader import StreamReader
 from mistakebound.models.model_file import fingerprint
 
 
@@ -47,17 +48,17 @@ class Following:
 
     def __init__(self, *files: Path, step_by_step: bool = False, **options: Any) -> None:
         self.learner = mb.Perceptron(**options.pop("learner", {}))
-        self.source = mb.Source(files, follow=True, **options)
+        self.reader = mb.Source(files, follow=True, **options).open()
         self.looks = Looks()
         if step_by_step:
-            self.source._stop = self.looks
+            self.reader._stop = self.looks
         self.rounds, self.error = 0, None
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
 
     def _run(self) -> None:
         try:
-            for part in self.learner.run_parts(self.source):
+            for part in self.learner.run_parts(self.reader):
                 self.rounds += part.rounds
         except ValueError as error:
             self.error = error
@@ -75,7 +76,7 @@ class Following:
         assert self.thread.is_alive(), self.error
 
     def end(self) -> None:
-        self.source.stop()
+        self.reader.stop()
         self.thread.join(DEADLINE)
         assert not self.thread.is_alive()
 
@@ -129,7 +130,7 @@ def test_a_followed_file_is_the_finished_file(kind: str, tmp_path: Path, follow:
     assert following.rounds == rounds
     following.end()
     assert model(following.learner, tmp_path / "a") == model(finished, tmp_path / "b")
-    assert following.source.remarks == []
+    assert following.reader.report.remarks == ()
 
 
 @pytest.mark.parametrize("labels", [("1", "2"), ("b", "a"), ("1", "+1.0", "2"), ("2", "1")])
@@ -143,7 +144,7 @@ def test_labels_that_come_one_at_a_time_are_those_of_the_finished_file(
     for number, label in enumerate(labels):
         with file.open("a") as out:
             out.write(f'{{"label": "{label}", "x{number}": 1}}\n')
-        wait_until(lambda: following.source.done == file.stat().st_size)
+        wait_until(lambda: following.reader.report.done == file.stat().st_size)
         assert following.rounds == 0 or label == labels[-1]
     following.sees(len(labels))
     following.end()
@@ -187,7 +188,9 @@ def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Follow
     following.looks_once()
     following.end()
     assert following.rounds == 2
-    assert following.source.remarks == [f"{file}: the last line has no newline yet, and was not learned"]
+    assert [str(each) for each in following.reader.report.remarks] == [
+        f"{file}: the last line has no newline yet, and was not learned"
+    ]
 
 
 def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow: Callable[..., Following]) -> None:
@@ -199,13 +202,13 @@ def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow
     file.rename(old)
     file.write_text("y,x\nb,4\n")
     following.sees(4)
-    assert "replaced" in following.source.remarks[0]
+    assert "replaced" in str(following.reader.report.remarks[0])
     file.write_text("y,x\n")
-    wait_until(lambda: len(following.source.remarks) == 2)
+    wait_until(lambda: len(following.reader.report.remarks) == 2)
     with file.open("a") as out:
         out.write("a,5\nb,6\n")
     following.sees(6)
-    assert "cut short" in following.source.remarks[1]
+    assert "cut short" in str(following.reader.report.remarks[1])
     file.rename(tmp_path / "older.csv")
     file.write_text("x,y\n7,a\n")
     following.thread.join(DEADLINE)
@@ -237,7 +240,7 @@ def test_a_table_that_turns_out_to_be_another_one_is_told(tmp_path: Path, follow
     with file.open("a") as out:
         out.write("a,c\n")
     following.thread.join(DEADLINE)
-    assert "tell --separator and --header" in str(following.error)
+    assert "set separator and header" in str(following.error)
     assert following.rounds == 1
 
 
@@ -309,16 +312,16 @@ def test_lines_of_a_pipe_are_learned_as_they_arrive(labels: tuple[str, str], tmp
 
 def test_a_label_that_comes_alone_is_learned_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether the stream ends or is interrupted while the other label is waited for."""
-    whole = mb.Source.parts
+    whole = StreamReader.__iter__
 
-    def interrupted(self: mb.Source, *start: Any) -> Iterator[Any]:
-        yield from whole(self, *start)
+    def interrupted(self: StreamReader) -> Iterator[Any]:
+        yield from whole(self)
         raise KeyboardInterrupt
 
     file = tmp_path / "x"
     file.write_text("1 1:1\n1 2:1\n")
     assert mb.Perceptron().run(mb.Source(file)).rounds == 2
-    monkeypatch.setattr(mb.Source, "parts", interrupted)
+    monkeypatch.setattr(StreamReader, "__iter__", interrupted)
     learner = mb.Perceptron()
     with pytest.raises(KeyboardInterrupt):
         learner.run(mb.Source(file))
@@ -354,7 +357,8 @@ def after_signals(code: str) -> subprocess.CompletedProcess[str]:
     before = (
         "import signal, sys, mistakebound as mb\n"
         "from mistakebound._support import signals as interrupt\n"
-        "number, source = int(sys.argv[1]), mb.Source('absent', follow=True)\n"
+        "from mistakebound.runs.position import Position\n"
+        "number, position = int(sys.argv[1]), Position(mb.Source('absent', follow=True), 1, hashing=False)\n"
     )
     command = [sys.executable, "-c", before + code]
     return subprocess.run([*command, str(int(signal.SIGINT))], capture_output=True, text=True, check=False)
@@ -366,7 +370,7 @@ def test_a_signal_that_comes_twice_at_once_ends_following_once() -> None:
     done = after_signals("""
 interrupt.ECHO = 1e9
 interrupt.uninterrupted.listen()
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
     signal.raise_signal(number)
     print("saves")
@@ -380,7 +384,7 @@ print("sums up")
 def test_a_signal_that_comes_again_later_kills() -> None:
     done = after_signals("""
 interrupt.ECHO = 0.0
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
     print("ends", flush=True)
     signal.raise_signal(number)
@@ -394,8 +398,8 @@ def test_a_signal_that_is_to_be_ignored_does_not_end_following() -> None:
     """BUG: a background job of a shell, for which SIGINT is ignored, was ended by it."""
     done = after_signals("""
 signal.signal(number, signal.SIG_IGN)
-with interrupt.stopping(source.stop):
+with interrupt.stopping(position.stop):
     signal.raise_signal(number)
-    print(source._stop.is_set(), signal.getsignal(number).name)
+    print(position._stopped, signal.getsignal(number).name)
 """)
     assert (done.returncode, done.stdout.split()) == (0, ["False", "SIG_IGN"]), done.stderr

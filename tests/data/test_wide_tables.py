@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mistakebound._core import parse_table
-from mistakebound.cli.advice import Wanted, advice_of, distinct
-from mistakebound.cli.advisers import grouped
 from mistakebound.data.columns import read_columns
 from mistakebound.data.table_header import separator_of
+from mistakebound.experts.comparison.advice import Wanted, advice_of, distinct
+from mistakebound.experts.comparison.expert_columns import grouped
 from mistakebound.hindsight.oracles import best_linear
 
 if TYPE_CHECKING:

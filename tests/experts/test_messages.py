@@ -196,12 +196,17 @@ def test_unhashable_votes_change_nothing() -> None:
 # ---------------------------------------------------------------------- what help() says
 
 
-@pytest.mark.parametrize("name", [name for name in experts.__all__ if name not in ("Asked", "Halving")])
+@pytest.mark.parametrize("name", [name for name in experts.__all__ if name not in ("Asked", "Comparison", "Halving")])
 def test_every_parameter_is_described(name: str) -> None:
     kind = getattr(experts, name)
-    told = (kind.__doc__ or "").partition("Parameters\n    ----------\n")[2].partition("Examples\n")[0]
+    told = (
+        (kind.__doc__ or "")
+        .partition("Parameters\n    ----------\n")[2]
+        .partition("Examples\n")[0]
+        .partition("Raises\n")[0]
+    )
     described = {
-        each.strip()
+        each.strip().lstrip("*")
         for line in told.splitlines()
         if line.startswith("    ") and not line.startswith("     ")
         for each in line.partition(" : ")[0].split(",")

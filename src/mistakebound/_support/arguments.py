@@ -1,4 +1,4 @@
-"""Range checks for the arguments of formulas: a ValueError names the argument that is out of range."""
+"""Interval checks for the arguments of formulas: a ValueError names the argument that is out of range."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LARGEST_COUNT = 2**1000
 
 
 @dataclass(frozen=True)
-class Range:
+class Interval:
     """Where a number must lie.
 
-    >>> Range(above=0).checked("eta", 0.5), Range(least=1, whole=True).checked("n", 3.0)
+    >>> Interval(above=0).checked("eta", 0.5), Interval(least=1, whole=True).checked("n", 3.0)
     (0.5, 3)
-    >>> Range(above=0).checked("eta", 0)
+    >>> Interval(above=0).checked("eta", 0)
     Traceback (most recent call last):
     ...
     ValueError: eta must be a number above 0, got 0
@@ -78,26 +78,26 @@ class Range:
         return f"{kind} {' and '.join(limits)}".strip()
 
 
-COUNT, POSITIVE, AT_LEAST_0 = Range(least=1, whole=True), Range(above=0), Range(least=0)
-SUM = Range(least=0, infinite=True)
+COUNT, POSITIVE, AT_LEAST_0 = Interval(least=1, whole=True), Interval(above=0), Interval(least=0)
+SUM = Interval(least=0, infinite=True)
 """Losses or mistakes, which may be infinite: then so is the bound."""
 RANGES = {
     "n": COUNT,
     "k": COUNT,
     "active": COUNT,
-    "r": Range(least=0, whole=True),
-    "rounds": Range(least=0, whole=True),
-    "switches": Range(least=0, whole=True),
-    "p": Range(least=2),
-    "c": Range(above=2),
-    "alpha": Range(above=1),
-    "beta": Range(least=0, below=1),
-    "delta": Range(above=0, most=1),
+    "r": Interval(least=0, whole=True),
+    "rounds": Interval(least=0, whole=True),
+    "switches": Interval(least=0, whole=True),
+    "p": Interval(least=2),
+    "c": Interval(above=2),
+    "alpha": Interval(above=1),
+    "beta": Interval(least=0, below=1),
+    "delta": Interval(above=0, most=1),
     "eta": POSITIVE,
     "margin": POSITIVE,
     "threshold": POSITIVE,
     "radius": POSITIVE,
-    "prior": Range(above=0, most=1),
+    "prior": Interval(above=0, most=1),
     "norm": AT_LEAST_0,
     "update_margin": AT_LEAST_0,
     "mass": AT_LEAST_0,
@@ -116,7 +116,7 @@ RANGES = {
 """Default range of each argument name of the formulas."""
 
 
-def checked(**ranges: Range) -> Callable[[Callable[P, float]], Callable[P, float]]:
+def checked(**ranges: Interval) -> Callable[[Callable[P, float]], Callable[P, float]]:
     """Decorate a formula: check its arguments by `RANGES`, or by ``ranges`` for names with another range.
 
     Arguments whose default is None may be None. If the result overflows a float, infinity is returned: a true bound.

@@ -45,11 +45,27 @@ class Uninterrupted:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
 
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take both signals for as long as this lasts, for a caller whose process is not ours."""
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self.listen()
+            yield
+        finally:
+            self.asked = False
+            for number, handler in before.items():
+                if signal.getsignal(number) == self._note and handler != self._note:
+                    signal.signal(number, handler)
+
     def __enter__(self) -> None:
-        self.listen()
-        self.depth += 1
+        if threading.current_thread() is threading.main_thread():  # signals come to that one only
+            self.listen()
+            self.depth += 1
 
     def __exit__(self, kind: object, *rest: object) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
         self.depth -= 1
         if self.waiting and self.depth == 0:
             number, self.waiting = self.waiting, 0
@@ -76,13 +92,13 @@ uninterrupted = Uninterrupted()
 
 
 @contextmanager
-def stopping(stop: Callable[[], None] | None) -> Iterator[None]:
+def stopping(stop: Callable[[], None]) -> Iterator[None]:
     """Call ``stop`` at the first Ctrl-C or SIGTERM, which then is how a job ends, and not how it breaks off.
 
-    A second signal, if it is not an echo of the first one, ends the process. None: signals mean what they did. Only the
-    main thread can listen to signals; in any other, nothing changes.
+    A second signal, if it is not an echo of the first one, ends the process. Only the main thread can listen to
+    signals; in any other, nothing changes.
     """
-    if stop is None or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
+from mistakebound._support.lazy import np
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, FloatArray

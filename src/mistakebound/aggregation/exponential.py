@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound._support.lazy import np
 from mistakebound.aggregation.base import Rule, log_sum_exp, softmax
+from mistakebound.bounds.regret import concave_regret, shared_regret
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, FloatArray
@@ -52,7 +52,7 @@ class Exponential(Rule):
 
     def bound(self) -> FloatArray:
         """``ln(1/π)/η + Σ min(s, η s²/8)``."""
-        return -self.log_prior / self.eta + self.gaps
+        return concave_regret(-self.log_prior, self.eta) + self.gaps
 
 
 class ExpConcave(Exponential):
@@ -62,7 +62,7 @@ class ExpConcave(Exponential):
 
     def bound(self) -> FloatArray:
         """``ln(1/π)/η``: by concavity ``Σ π e^{ηR}`` never rises."""
-        return -self.log_prior / self.eta
+        return concave_regret(-self.log_prior, self.eta)
 
 
 class Anytime(Exponential):
@@ -152,8 +152,7 @@ class FixedShare(Rule):
 
     def bound(self) -> FloatArray:
         """Against one expert, who is never left: ``(ln(1/π) + (T−1) ln(1/(1−α)))/η + Σ gaps``."""
-        stay = -math.log1p(-self.alpha)
-        return (-self.log_prior + max(0, self.rounds - 1) * stay) / self.eta + self.gaps
+        return shared_regret(-self.log_prior, self.eta, self.alpha, max(0, self.rounds - 1)) + self.gaps
 
 
 class MLEwa(Rule):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound._support.lazy import np
 from mistakebound.aggregation.base import Rule
 
 if TYPE_CHECKING:

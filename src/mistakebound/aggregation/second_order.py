@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
+from mistakebound._support.lazy import np
 from mistakebound.aggregation.base import Rule, softmax
+from mistakebound.bounds.regret import second_order_regret
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
@@ -42,7 +42,7 @@ class FixedBOA(Rule):
 
     def bound(self) -> FloatArray:
         """``ln(1/π)/η + ηV``; asked for only if η|r| was at most ½."""
-        return -self.log_prior / self.eta + self.eta * self.V
+        return second_order_regret(-self.log_prior, self.eta, self.V)
 
 
 class BOA(Rule):

@@ -7,8 +7,14 @@ their range. What a rule can say of a stream that it has seen (``certify``) is u
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, TypeVar
 
-from mistakebound._support.arguments import Range, checked, require
+from mistakebound._support.arguments import Interval, checked, require
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
+
+Number = TypeVar("Number", "float", "FloatArray")
 
 
 @checked()
@@ -68,10 +74,15 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
     Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
 
     """
-    return math.log(n) / eta
+    return concave_regret(math.log(n), eta)
 
 
-@checked(alpha=Range(above=0, below=1), prior=Range(above=0, most=1 + 1e-9))
+def concave_regret(start: Number, eta: float) -> Number:
+    """Return ``ln(1/pi)/eta``: `exponentially_weighted_average` with ``start = ln(1/pi)`` for ``ln n``, elementwise."""
+    return start / eta
+
+
+@checked(alpha=Interval(above=0, below=1), prior=Interval(above=0, most=1 + 1e-9))
 def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0, prior: float | None = None) -> float:
     """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
 
@@ -94,8 +105,13 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
     """
     require(switches < rounds, f"switches must be fewer than rounds, which is {rounds}, got {switches}")
     start = math.log(n) if prior is None else -math.log(min(prior, 1.0))
-    stay = (rounds - 1 - switches) * -math.log1p(-alpha)
-    return (start + switches * (math.log(n) - math.log(alpha)) + stay) / eta
+    start += switches * (math.log(n) - math.log(alpha))
+    return shared_regret(start, eta, alpha, rounds - 1 - switches)
+
+
+def shared_regret(start: Number, eta: float, alpha: float, stays: int) -> Number:
+    """Return ``(start + stays ln(1/(1-alpha)))/eta``: `fixed_share` with its other terms in ``start``, elementwise."""
+    return (start + stays * -math.log1p(-alpha)) / eta
 
 
 @checked()
@@ -146,7 +162,7 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
     return math.sqrt((1 + squares) * n * (1 + math.log1p(others)))
 
 
-@checked(eta=Range(above=0, most=0.5))
+@checked(eta=Interval(above=0, most=0.5))
 def boa(n: int, eta: float, squares: float) -> float:
     """Bound BOA's regret to expert k at a fixed rate, ``eta |r| <= 1/2``: ``ln n/eta + eta V_k``.
 
@@ -164,7 +180,12 @@ def boa(n: int, eta: float, squares: float) -> float:
     Wintenberger 2017.
 
     """
-    return math.log(n) / eta + eta * squares
+    return second_order_regret(math.log(n), eta, squares)
+
+
+def second_order_regret(start: Number, eta: float, squares: Number) -> Number:
+    """Return ``ln(1/pi)/eta + eta V_k``: `boa` with ``start = ln(1/pi)`` for ``ln n``, elementwise."""
+    return start / eta + eta * squares
 
 
 @checked()

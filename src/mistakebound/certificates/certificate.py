@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Any
 
 from mistakebound._support import schema
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped, many
 from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise
@@ -64,8 +65,7 @@ class Certificate:
     def to_json(self) -> str:
         """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
         data = asdict(self)
-        data["bound"] = _to_json_number(self.bound)
-        data["rule"] = {key: _to_json_number(value) for key, value in self.rule.items()}
+        data |= {"bound": finite(self.bound), "rule": finite(self.rule)}
         return json.dumps(data, indent=2)
 
     @classmethod
@@ -134,13 +134,14 @@ class Certificate:
 
     def _beside_the_comparator(self, mistakes: int) -> str:
         """The comparator's mistakes, the learner's and the bound, and of how many rounds."""
+        allowed = rounded_up(self.bound)
         counted = max(self.mistakes, self.updates)
         checked = self.rounds if self.scope == WHOLE_STREAM else counted
         updates = f" ({many(self.updates, 'update')})" if self.updates > self.mistakes else ""
         rest = f"; the other {many(self.rounds - checked, 'round')} were not checked" if checked < self.rounds else ""
         return (
             f"in these {many(checked, 'round')} the comparator makes {many(mistakes, 'mistake')}, this learner "
-            f"{self.mistakes:,}{updates}, the theorem allows {rounded_up(self.bound)}{rest}"
+            f"{self.mistakes:,}{updates}, the theorem allows {allowed}{rest}"
         )
 
 
@@ -193,7 +194,3 @@ def _check_comparator(known: Any) -> None:
     for name in ("margin", "norm", "loss"):
         schema.number(known.get(name, 0.0), f"comparator.{name}")
     schema.whole(known.get("mistakes", 0), "comparator.mistakes")
-
-
-def _to_json_number(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

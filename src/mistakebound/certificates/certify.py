@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from mistakebound.certificates.certificate import (
     Certificate,
 )
 from mistakebound.play.expert_ledger import ExpertLedger
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, rival
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Measured, Premise, Witness
 
@@ -73,8 +75,13 @@ def certify(
     if comparator is not None:
         message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
         raise ValueError(message)
+    if not DECLARATIONS[rule].has_theorem:
+        message = f"no mistake bound is known for {rule}: its mistakes cannot be certified"
+        raise ValueError(message)
     evidence = _evidence(ledger)
-    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight]
+    candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
+    if evidence.late:
+        candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
     if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
         return _smallest(agnostic) or agnostic[0]
@@ -176,7 +183,7 @@ def _with_theorem(
 ) -> Certificate:
     """Check one theorem with one comparator: as given, or found by a search."""
     check = Check(evidence, theorem, hindsight)
-    premises = [Premise("the learner was fresh in the first round", evidence.from_start), evidence.replayed]
+    premises = list(evidence.premises if theorem.delayed else evidence.premises + evidence.prompt)
     if not evidence.complete:
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
@@ -184,24 +191,28 @@ def _with_theorem(
         premises.append(Premise("there was no mistake, so nothing is left to bound", True))
         shown = None if witness is None else theorem.scaled(evidence, witness)
         return check.certificate(premises, 0.0, shown=shown)
-    measured = None
+    found = []
     if witness is not None:
-        measured = theorem.measure(evidence, witness)
+        found = [theorem.measure(evidence, witness)]
     elif search and evidence.X.nnz:
         if not theorem.in_hindsight:
             message = f"{theorem.id} needs a comparator: the experts of the panel"
             raise ValueError(message)
-        measured = theorem.search(evidence)
-    if measured is None:
+        found = theorem.search(evidence)
+    if not found:
         premises.append(Premise(f"{theorem.asks} in {evidence.every_round}", False, "none was found"))
         return check.certificate(premises)
+    measured, bound = found[0], math.nan
+    if len(found) > 1:
+        bound, measured = min(((theorem.bound(evidence, each), each) for each in found), key=itemgetter(0))
     premises += theorem.premises(evidence, measured)
-    bound = math.inf
-    if all(p.holds for p in premises):
-        try:
-            bound = theorem.bound(evidence, measured)
-        except (ValueError, ArithmeticError) as error:
-            premises.append(Premise("the bound can be computed in float64", False, str(error)))
+    if not all(p.holds for p in premises):
+        return check.certificate(premises, math.inf, measured)
+    try:
+        bound = theorem.bound(evidence, measured) if len(found) == 1 else bound
+    except (ValueError, ArithmeticError) as error:
+        premises.append(Premise("the bound can be computed in float64", False, str(error)))
+        bound = math.inf
     return check.certificate(premises, math.inf if math.isnan(bound) else bound, measured)
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
-from mistakebound._support.text import escaped
-from mistakebound.cli.errors import told
+from mistakebound.cli.errors import raise_rendered
 from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMANDS = {
     "run": "run",
@@ -44,22 +39,23 @@ class Commands(click.Group):
             ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
         try:
             uninterrupted.listen()
-            with escaped_errors(), told():
-                return super().invoke(ctx)
+            return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             ctx.exit(exit_code(stopped))
-        except BrokenPipeError:
+        except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
             ctx.exit(UNREAD)
-        except Exception as error:
-            if (interrupt := interrupt_behind(error)) is None:
-                raise
-            ctx.exit(exit_code(interrupt))
+        except Exception as error:  # noqa: BLE001 - what is not known is raised again
+            if (interrupt := interrupt_behind(error)) is not None:
+                ctx.exit(exit_code(interrupt))
+            raise_rendered(error)
 
     def make_context(self, *words: Any, **more: Any) -> click.Context:
         """Read the options of the whole program; what is wrong with them is escaped, too."""
-        with escaped_errors():
+        try:
             return super().make_context(*words, **more)
+        except click.ClickException as error:
+            raise_rendered(error)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text, with examples and tables line by line."""
@@ -88,16 +84,6 @@ class Commands(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
             ctx.fail(f"no such command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
-
-
-@contextmanager
-def escaped_errors() -> Iterator[None]:
-    """Escape what errors quote: names of files and options come from anywhere."""
-    try:
-        yield
-    except click.ClickException as error:
-        vars(error)["message"] = escaped(error.message)  # which click declares final
-        raise
 
 
 def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import many
 from mistakebound.cli.help import EXIT_CODES, Manual
-from mistakebound.cli.output import json_of
 
 if TYPE_CHECKING:
     from mistakebound.bench.comparison import Timing

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
-from mistakebound.cli.choosing import ALIASES
+from mistakebound.aggregation.registry import ALIASES
 from mistakebound.cli.help import Manual
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ def taken_by(function: Any) -> str:
 
 def bounds() -> dict[str, Any]:
     """The formulas of ``mistakebound.bounds`` by the names of their theorems, and what else is computed there."""
-    own = inspect.getmembers(mb.bounds, lambda each: getattr(each, "__module__", "") == "mistakebound.bounds.mistakes")
-    others = {name.replace("_", "-"): f for name, f in own if inspect.isfunction(f) and not name.startswith("_")}
-    return dict(sorted({**others, **mb.bounds.BOUNDS}.items()))
+    return dict(sorted({**mb.bounds.PARTS, **mb.bounds.BOUNDS}.items()))
 
 
 def told_of(function: Any) -> str:

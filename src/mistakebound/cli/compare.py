@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.errors import reason_of
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, reading_options, source_of, two_labels
-from mistakebound.cli.output import json_of, picture_maker
+from mistakebound.cli.output import picture_maker
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.runs import comparison
 
@@ -68,7 +69,7 @@ def compare(
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))
     if found.stopped:
-        raise click.ClickException(reason_of(found.stopped))
+        raise click.ClickException(stopped_by(found.stopped))
 
 
 def name_of(contender: Contender) -> str:
@@ -137,6 +138,6 @@ def as_object(found: Comparison) -> dict[str, Any]:
             for each in found.ranked
         ],
         "not_counted": [{"options": f"--learner {name_of(each)}", "reason": why(each)} for each in found.refused],
-        "skipped": list(found.skipped),
+        "skipped": [str(line) for line in found.skipped],
         "stopped": stopped_by(found.stopped),
     }

@@ -2,57 +2,74 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.data.labels import BY_CLASSES
-from mistakebound.data.table_header import BY_HEADER
-from mistakebound.errors import IGNORED, MissingColumnsError, OptionError, ResumeError
+from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FLAGS = {"checkpoint": "--save"}
-"""Options of a run that the command line calls otherwise."""
-SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
+    from mistakebound.errors import Option
+
+FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
+"""Options that the command line calls otherwise."""
+PHRASES = {
+    "classes": "say --classes NEGATIVE,POSITIVE",
+    "label": "--label NAME or NUMBER",
+    "labels": "say --labels FILE",
+    "positive": "--positive LABEL",
+    "zero_based": "say --zero-based",
+}
+"""What to do about an option that a message of the layers below names."""
+
+
+def raise_rendered(error: Exception) -> NoReturn:
+    """Raise an error as one line with exit code 1 (2 for options): no traceback for what the user can mend.
+
+    What it quotes is escaped: names of files and options come from anywhere.
+    """
+    if isinstance(error, click.ClickException):
+        vars(error)["message"] = escaped(error.message)  # which click declares final
+        raise error
+    if isinstance(error, OptionError):
+        raise click.UsageError(reason_of(error)) from None
+    if isinstance(error, OSError):
+        known = error.filename is not None and error.strerror is not None
+        message = f"{error.filename}: {error.strerror}" if known else str(error)
+    elif isinstance(error, ValueError | ImportError):
+        message = reason_of(error)
+    elif isinstance(error, MemoryError):
+        message = str(error).removeprefix("std::bad_alloc") or "there is not enough memory"
+    else:
+        raise error
+    raise click.ClickException(escaped(message)) from None
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """What went wrong as one line and exit code 1 (2 for options); no traceback for what the user can mend."""
+    """Raise what went wrong as one line."""
     try:
         yield
-    except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
+    except BrokenPipeError:
         raise
-    except OSError as error:
-        known = error.filename is not None and error.strerror is not None
-        raise click.ClickException(f"{error.filename}: {error.strerror}" if known else str(error)) from None
-    except OptionError as error:
-        raise click.UsageError(reason_of(error)) from None
-    except (ValueError, ImportError) as error:
-        raise click.ClickException(reason_of(error)) from None
-    except MemoryError as error:
-        words = str(error).removeprefix("std::bad_alloc")
-        raise click.ClickException(words or "there is not enough memory") from None
+    except Exception as error:  # noqa: BLE001 - what is not known is raised again
+        raise_rendered(error)
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong. Of files, the line says where, and no round need."""
-    if isinstance(error, MissingColumnsError):
-        names, more = error.ignorable[:IGNORED], " ..." if len(error.ignorable) > IGNORED else ""
-        return escaped(error.words(" ".join(f"--ignore {quote(name)}" for name in names) + more))
+    """What went wrong, with options as flags. Of files, the line says where, so the round is left out."""
     if isinstance(error, OptionError):
-        return escaped(re.sub(r"\{(\w+)\}", lambda found: flag(found[1]), error.template))
+        return escaped(error.text(lambda named: as_flag(named) if isinstance(named.value, str) else flag(named.name)))
+    if isinstance(error, InputError):
+        return escaped(error.text(as_flag, with_round=False))
     if isinstance(error, ResumeError) and error.option is not None:
         return escaped(f"cannot resume from {error.path}: {changed(error.option, error.before, error.now)}")
-    words = str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
-    words += SKIPPING if getattr(error, "skippable", False) else ""
-    return escaped(words.replace(BY_CLASSES, "say --classes NEGATIVE,POSITIVE").replace(BY_HEADER, "--header"))
+    return escaped(str(error))
 
 
 def changed(name: str, before: Any, now: Any) -> str:
@@ -64,6 +81,24 @@ def changed(name: str, before: Any, now: Any) -> str:
     if name == "skip_bad":
         return f"it skipped {before} bad lines already: --skip-bad is too low"
     return f"its run had {option(name, before)}, this one has {option(name, now)}"
+
+
+def as_flag(named: Option) -> str:
+    """An option of a message as a shell takes it.
+
+    >>> from mistakebound.errors import Option
+    >>> as_flag(Option("header", "header=True", True)), as_flag(Option("skip_bad", "skip_bad=3", 3))
+    ('--header', '--skip-bad 3')
+    >>> as_flag(Option("ignore", "", ["a b", "c"])), as_flag(Option("classes", "pass classes="))
+    ("--ignore 'a b' --ignore c", 'say --classes NEGATIVE,POSITIVE')
+    """
+    if named.value is None and named.name in PHRASES:
+        return PHRASES[named.name]
+    word = flag(named.name)
+    if isinstance(named.value, list):
+        more = " ..." if len(named.value) > IGNORED else ""
+        return " ".join(f"{word} {quote(name)}" for name in named.value[:IGNORED]) + more
+    return word if named.value is None or named.value is True else f"{word} {named.value}"
 
 
 def flag(name: str) -> str:

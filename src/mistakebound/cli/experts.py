@@ -6,41 +6,89 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.choosing import (
-    ALIASES,
-    FOLLOWING,
-    LOSS_NAMES,
-    MIXING,
-    Rules,
-    in_one_row,
-    loss_of,
-    losses_like,
-    rate_of,
-    refuse_loss,
-    rules_for,
-)
-from mistakebound.cli.errors import told
+from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
+from mistakebound.cli.errors import as_flag, told
 from mistakebound.cli.help import Manual
-from mistakebound.cli.options import FILES, OutputFile, column_options, columns_of, refuse_to_overwrite
+from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
 from mistakebound.cli.output import picture_maker, tell_skipped, written
 
 if TYPE_CHECKING:
-    from mistakebound.cli.advice import Advice
-    from mistakebound.cli.mixing import Played
-    from mistakebound.cli.standings import Standings
-    from mistakebound.data.columns import Frame
     from mistakebound.losses import Loss
 
 MOST_AT_ONCE = 50_000
-"""Numbers, times rules, that are over before anybody asks how far it is."""
+"""Numbers, times rules, that need no line of progress."""
+LOSS_NAMES = ("square", "absolute", "percentage", "pinball:TAU", "log")
+
+
+class Rules(click.Choice):  # type: ignore[type-arg]  # older versions of click have no argument there
+    """Names between commas, each of which must be one of the choices."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """All of them."""
+        convert = super().convert
+        return [convert(each.strip(), param, ctx) for each in value.split(",")] if isinstance(value, str) else value
+
+
+def in_one_row(_: click.Context, __: click.Parameter, value: tuple[list[str], ...]) -> tuple[str, ...]:
+    """What was given in several options, and between commas."""
+    return tuple(each for some in value for each in some)
+
+
+def loss_of(_: click.Context, __: click.Parameter, value: str | None) -> Loss | None:
+    """A loss by its name; refuse what is no loss of numbers."""
+    if value is None:
+        return None
+    from mistakebound.losses import loss_named  # noqa: PLC0415 - "--help" needs none of it
+
+    if value.partition(":")[0] not in {each.partition(":")[0] for each in LOSS_NAMES}:
+        message = f"no loss {value!r}; there are {', '.join(LOSS_NAMES)}"
+        raise click.BadParameter(message)
+    try:
+        return loss_named(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def losses_like(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Losses for the Tab key."""
+    return [each.removesuffix("TAU") for each in LOSS_NAMES if each.startswith(incomplete)]
+
+
+def rate_of(_: click.Context, __: click.Parameter, value: str | None) -> float | str | None:
+    """A number, or "theorem"."""
+    try:
+        return value if value in (None, "theorem") else float(value)
+    except ValueError:
+        message = f"{value!r} is neither a number nor 'theorem'"
+        raise click.BadParameter(message) from None
+
+
+def listed(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
+    """Words between commas."""
+    return [] if value is None else [each.strip() for each in value.split(",")]
+
+
+def rules_in_words(rules: tuple[str, ...]) -> str:
+    """Rules for a list, each with a few words about it."""
+    entries = [BY_ID[each] for each in rules]
+    names = [f"{each.alias} = {each.id}" if each.alias else each.id for each in entries]
+    return ", ".join(
+        f"{name} ({each.about})" if each.about else name for name, each in zip(names, entries, strict=True)
+    )
 
 
 @click.command(cls=Manual, short_help="Mix the forecasts of experts, with a guarantee.")
 @FILES
 @click.option("--outcome", required=True, metavar="COLUMN", help="What happened: a number or a word.")
-@click.option("--experts", "names", metavar="A,B,...", help="Their columns; without it, all that fit.")
+@click.option("--experts", "names", callback=listed, metavar="A,B,...", help="Their columns; without it, all that fit.")
 @click.option("--ignore", multiple=True, metavar="A,B,...", help="Leave columns out.")
-@click.option("--classes", "class_names", metavar="H,D,A", help="Probabilities of each outcome: columns b_H, b_D, b_A.")
+@click.option(
+    "--classes",
+    "class_names",
+    callback=listed,
+    metavar="H,D,A",
+    help="Probabilities of each outcome: columns b_H, b_D, b_A.",
+)
 @click.option("--positive", "positive_outcome", metavar="WORD", help="Probabilities of this outcome, against others.")
 @click.option("--ahead", is_flag=True, help="Forecast the last rows, whose outcome is still empty.")
 @click.option(
@@ -63,7 +111,7 @@ MOST_AT_ONCE = 50_000
 @click.option("--eta", "rate", callback=rate_of, metavar="X", help="Fixed rate; 'theorem' for ewa.")
 @click.option("--alpha", "share", type=float, metavar="X", help="Share that fixed-share spreads.")
 @click.option("--beta", type=float, metavar="X", help="Factor for who errs, of weighted-majority.  [default: 0.5]")
-@click.option("--rates", type=click.Choice(["observed", "proved"]), help="Of boa and ml-prod; 'proved' has a theorem.")
+@click.option("--rates", type=click.Choice(ADAPTIVE.words), help="Of boa and ml-prod; 'proved' has a theorem.")
 @click.option("--penalty", type=float, metavar="X", help="Of ridge.")
 @click.option("--seed", type=int, metavar="N", help="Of what randomized-weighted-majority draws.  [default: 0]")
 @click.option("--top", default=10, show_default=True, type=click.IntRange(1), metavar="N", help="Experts to show.")
@@ -115,10 +163,9 @@ def experts(
       vacuous         so it is, but the bound is so large that no rule could exceed it
       does not apply  a premise fails, or no theorem on such a rule is known: there is no bound
 
-    \b
-    Rules for numbers: ml-poly (nothing to tune, any unit), boa, ml-prod, ml-ewa, adahedge, hedge, squint, ogd, ridge
-    (weights of either sign), fixed-share (experts take turns), ewa = exponentially-weighted-average.
-    Rules for labels: weighted-majority, randomized-weighted-majority, halving.
+    Rules for numbers: FORECAST_RULES.
+
+    Rules for labels: LABEL_RULES.
 
     \b
     Examples:
@@ -127,113 +174,57 @@ def experts(
       mistakebound experts games.csv --outcome result --classes H,D,A --predictions mixed.csv
       mistakebound experts votes.csv --outcome truth --certify
     """
-    from mistakebound.cli.mixing import compared  # noqa: PLC0415 - "--help" needs none of it
+    from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
+    from mistakebound.cli.expert_tables import in_words  # noqa: PLC0415
     from mistakebound.cli.progress import waiting  # noqa: PLC0415
-    from mistakebound.cli.records import as_json as in_json  # noqa: PLC0415
-    from mistakebound.cli.records import write_predictions  # noqa: PLC0415
-    from mistakebound.cli.standings import in_words  # noqa: PLC0415
+    from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
-    refuse_to_overwrite(files, None, predictions, plot)
+    if predictions or plot:
+        refuse_to_overwrite(files, None, predictions, plot)
     with told():
-        draw = picture_maker("experts") if plot else None
-        advice = read(files, outcome, options)
-        parameters = {
-            "loss": loss,
-            "gradient": False if options.pop("no_gradient") else None,
-            "eta": options.pop("rate"),
-            "alpha": options.pop("share"),
-            **options,
-        }
-        wanted = rules_for(advice, rules, loss)
-        if wanted[0] in FOLLOWING:
-            refuse_loss(wanted[0], loss)
-            advice = advice.as_labels(wanted[0])
-        takes_a_while = advice.said.size * len(wanted) >= MOST_AT_ONCE
-        with waiting(len(wanted) + 1, wanted=takes_a_while and not as_json) as next_step:
-            found = compared(advice, wanted, parameters, switches, certify=certify, next_step=next_step)
+        if plot:
+            picture_maker("experts")
+        reading = {name: options.pop(name) for name in ("separator", "header")}
+        frame = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
+        tell_skipped(frame.skipped)
+        with waiting(MOST_AT_ONCE, wanted=not as_json) as progress:
+            found = room.compare(
+                frame,
+                outcome,
+                rules=rules,
+                loss=loss,
+                switches=switches,
+                certify=certify,
+                progress=progress,
+                **parameters_of(options),
+            )
+        tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
         with written(predictions) as out:
             if out is not None:
-                write_predictions(found, out)
-        click.echo(in_json(found) if as_json else in_words(found, top, certify=certify), err=predictions == "-")
-        if plot and draw:
-            drawn(draw, found, parameters).savefig(plot, dpi=150)
+                found.write_predictions(out)
+        shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
+        click.echo(shown, err=predictions == "-")
+        if plot:
+            found.plot().savefig(plot, dpi=150)
 
 
-def read(files: tuple[str, ...], outcome: str, options: dict[str, Any]) -> Advice:
-    """The advice in the files; the options that say where it stands are taken out of the others."""
-    from mistakebound.cli.advice import Wanted, advice_of  # noqa: PLC0415
-
-    skip_bad = options.pop("skip_bad")
-    reading = {name: options.pop(name) for name in ("separator", "header")}
-    frame = columns_named(files, outcome, skip_bad=skip_bad, **reading)
-    if not frame.rows:
-        message = f"{', '.join(files)}: there are no rows"
-        raise click.ClickException(message)
-    wanted = Wanted(
-        experts=listed(options.pop("names")),
-        ignore=options.pop("ignore"),
-        classes=listed(options.pop("class_names")),
-        positive=options.pop("positive_outcome"),
-        ahead=options.pop("ahead"),
-        skip_bad=skip_bad,
-    )
-    advice = advice_of(frame, outcome, wanted)
-    tell_skipped(advice.frame.skipped[len(frame.skipped) :])
-    return advice
+def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Options by the names that they have in Python."""
+    names = {
+        "names": "experts",
+        "class_names": "classes",
+        "positive_outcome": "positive",
+        "rate": "eta",
+        "share": "alpha",
+    }
+    no_gradient = options.pop("no_gradient")
+    return {names.get(name, name): value for name, value in options.items()} | {
+        "gradient": False if no_gradient else None
+    }
 
 
-def columns_named(files: tuple[str, ...], outcome: str, **reading: Any) -> Frame:
-    """The columns. That the first line has names is not seen in a table of words alone, unless the outcome is there."""
-    frame = columns_of(files, **reading)
-    unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
-    if reading["header"] is not None or outcome in frame.names or outcome.isdigit() or not frame.rows or not unnamed:
-        return frame
-    if "-" not in files:
-        headed = columns_of(files, **{**reading, "header": True})
-        if outcome in headed.names:
-            return headed
-    message = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say --header"
-    raise ValueError(message)
-
-
-def listed(text: str | None) -> list[str]:
-    """Words between commas."""
-    return [] if text is None else [each.strip() for each in text.split(",")]
-
-
-def drawn(draw: Any, found: Standings, parameters: dict[str, Any]) -> Any:
-    """The picture: weights of the best rule, and the regret of each to the best expert."""
-    import numpy as np  # noqa: PLC0415
-
-    from mistakebound.cli.mixing import history, made  # noqa: PLC0415
-
-    advice, best = found.advice, found.best
-    leaders = {each.rule: int(np.argmax(found.regrets(each.losses))) for each in found.played}
-    regrets = {}
-    for each in found.played:
-        counted, theirs = advice.awake[:, leaders[each.rule]], found.expert_losses[:, leaders[each.rule]]
-        regrets[each.rule] = np.cumsum(np.where(counted, each.losses - theirs, 0.0))
-    place = leaders[best.rule]
-    lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
-    past = history(best, made(best.rule, advice, parameters), advice)
-    rivals = {rule: f"{advice.names[k]}, while awake" for rule, k in leaders.items()}
-    # A bound on mistakes is one on the regret, once the best expert's own are taken off.
-    taken = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
-    return draw(
-        past.rounds,
-        past.weights,
-        regrets,
-        names=advice.names,
-        against=rivals if found.some_slept else advice.names[place],
-        bounds=[(t, bound - float(taken[t])) for t, bound in past.bounds],
-        allowed=what_is_allowed(best, past.bounds[-1][1], advice.names[place], taken[-1]) if past.bounds else "",
-    )
-
-
-def what_is_allowed(best: Played, bound: float, rival: str, mistakes: float) -> str:
-    """The bound of the table in words; a picture of regrets has it less the mistakes of the best expert."""
-    if best.rule in FOLLOWING:
-        taken = f"{bound:.4g} mistakes in the end, less\nthe {mistakes:,.0f} of {rival}: {bound - mistakes:.4g}"
-        return f"what a theorem allows {best.rule}:\n{taken}"
-    kind = "regret" if best.linear_regret is None else "linear regret"
-    return f"what a theorem allows the {kind}\nof {best.rule} to be: {bound:.4g} in the end"
+experts.help = (
+    (experts.help or "")
+    .replace("FORECAST_RULES", rules_in_words(MIXING))
+    .replace("LABEL_RULES", rules_in_words(FOLLOWING))
+)

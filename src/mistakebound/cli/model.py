@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
+from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
-from mistakebound.cli.output import json_of, note
+from mistakebound.cli.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mistakebound.data.report import Remark
     from mistakebound.learners.explain import Explanation
 
 
@@ -53,13 +56,11 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
         )
 
 
-def show_remarks(remarks: Iterable[str]) -> None:
+def show_remarks(remarks: Iterable[Remark]) -> None:
     """Show remarks on files that are predicted: whether a line counts once or more often does not matter there."""
-    from mistakebound.data.source import IGNORED  # noqa: PLC0415 - what most commands do without
-
     for remark in remarks:
-        if remark != IGNORED:
-            note(remark)
+        if remark.kind != "weights ignored":
+            note(remark.text(as_flag))
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
@@ -124,14 +125,14 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
     learner = mb.load(model)
-    source = source_of((file,), options, learner)
-    found = explanations(learner, source, line)
+    reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
+    found = explanations(learner, reader, line)
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
         separator = "\n" if shown_so_far else ""
         click.echo(explanation_as_json(each, top) if as_json else separator + explanation_in_words(each, top))
         shown_so_far += 1
-    show_remarks(source.remarks)
+    show_remarks(reader.report.remarks)
     if line is not None and not shown_so_far:
         message = f"{file}: no example begins in line {line}"
         raise click.ClickException(message)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
 from mistakebound.cli.errors import flag, option
-from mistakebound.cli.output import tell_skipped
 from mistakebound.data.labels import plain_label
-from mistakebound.data.option_checks import TABLE
+from mistakebound.data.options import TABLE
 from mistakebound.errors import OptionConflictError
+from mistakebound.learners.linear import KINDS
+from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 
 if TYPE_CHECKING:
-    from mistakebound.data.columns import Frame
+    from collections.abc import Callable
+
+    from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
@@ -92,19 +94,12 @@ def column_options(command: Any) -> Any:
     return command
 
 
-def columns_of(files: tuple[str, ...], *, separator: str | None, header: bool | None, skip_bad: int) -> Frame:
-    """The files as columns; bad lines that were left out are listed."""
-    from mistakebound.data.columns import read_columns  # noqa: PLC0415 - it needs numpy
+def source_of(
+    files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None, **more: Any
+) -> Source:
+    """Return a Source for the files. Reading options are removed from ``options``; they must not contradict a model."""
+    from mistakebound.data.source import Source  # noqa: PLC0415 - "--help" needs none of it
 
-    table = {"separator": separator, "header": header}
-    told = {name: value for name, value in table.items() if value is not None}
-    frame = read_columns(files, skip_bad=skip_bad, table=told)
-    tell_skipped(frame.skipped)
-    return frame
-
-
-def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None) -> mb.Source:
-    """Return a Source for the files. Reading options are removed from ``options``; a model supplies missing ones."""
     told = {name: options.pop(name) for name in TABLE_NAMES}
     told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
     if any(len(pair) != 2 for pair in told["interact"]):
@@ -117,10 +112,9 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: LinearLear
         message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
         raise click.UsageError(message)
     try:
-        source = mb.Source(files, table=table, cache=cache, **told)
-        source.warns = False  # its remarks are shown
+        source = Source(files, table=table, cache=cache, **told, **more)
         if model is not None:
-            model.read_as_before(source)
+            source.settings(model.known_reading())
     except OptionConflictError as error:
         given, known = (option(error.option, value) for value in (error.given, error.known))
         message = f"{given} contradicts the model, which was trained with {known}; remove {option(error.option, True)}"
@@ -163,16 +157,18 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 
 # ---------------------------------------------------------------------- the learner
 
-LEARNERS: dict[str, str] = {
-    "perceptron": "Perceptron",
-    "winnow": "Winnow",
-    "normalized-winnow": "NormalizedWinnow",
-    "balanced-winnow": "BalancedWinnow",
-    "pnorm": "PNormPerceptron",
-    "elimination": "Elimination",
-}
-DEFAULTS: dict[str, dict[str, float]] = {"balanced-winnow": {"update_margin": 0.0003}}
-"""Where the command line's default is not the textbook's: an update margin serves real data better."""
+DEFAULT = "balanced-winnow"
+PARAMETERS = (*OPTIONS, "update_margin", "bias", "classes")
+"""What a learner can be made with on the command line."""
+
+
+def learner_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of all learners."""
+    options = [click.option("--learner", type=click.Choice(list(DECLARATIONS)), default=DEFAULT, show_default=True)]
+    options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
+    for option_of in reversed(options):
+        command = option_of(command)
+    return command
 
 
 def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
@@ -180,13 +176,14 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearn
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
         given["classes"] = two_labels(given["classes"])
-    kind = getattr(mb, LEARNERS[learner])
+    declared = DECLARATIONS[learner]
+    kind = KINDS[declared.learner]
     takes = inspect.signature(kind).parameters
     for name in given:
         if name not in takes:
             message = f"{flag(name)} is not a parameter of {learner}"
             raise click.UsageError(message)
-    options: dict[str, Any] = {**DEFAULTS.get(learner, {}), **given}
+    options: dict[str, Any] = {**declared.defaults, **given}
     if not keep:
         options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
     made: LinearLearner = kind(**options)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -25,28 +23,10 @@ def note(remark: str) -> None:
     click.echo(f"note: {escaped(remark)}", err=True)
 
 
-def tell_skipped(lines: Iterable[str]) -> None:
+def tell_skipped(lines: Iterable[object]) -> None:
     """List bad lines that were left out."""
     for line in lines:
         click.echo(f"skipped: {escaped(line)}", err=True)
-
-
-def json_of(value: Any) -> str:
-    """A value in JSON, where every number is finite: what is not is null, so that any program can read it.
-
-    >>> json_of({"bound": float("inf"), "rate": [0.5, float("nan")]})
-    '{"bound": null, "rate": [0.5, null]}'
-    """
-    return json.dumps(finite(value), allow_nan=False)
-
-
-def finite(value: Any) -> Any:
-    """The same, with None for each number that is not finite."""
-    if isinstance(value, dict):
-        return {name: finite(each) for name, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound._support.text import escaped
+from mistakebound.cli.errors import as_flag
 from mistakebound.cli.output import note
 from mistakebound.runs.runner import Progress
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import mistakebound as mb
+    from mistakebound.data.report import Remark
+    from mistakebound.runs.position import Position
     from mistakebound.runs.tally import Tally
 
 PATIENCE = 0.5
@@ -45,19 +48,19 @@ class Table(Progress):
         if self.bar is not None:
             self.bar.resume()
 
-    def learned(self, tally: Tally) -> None:
+    def learned(self, tally: Tally, position: Position) -> None:
         """Show the new lines, and where the run is."""
         if tally.lines:
             self._show(tally)
         if self.bar is not None:
-            self.bar.update(tally)
+            self.bar.update(tally, position.done)
 
-    def remark(self, text: str) -> None:
+    def remark(self, remark: Remark) -> None:
         """Show a remark."""
         if not self.quiet:
             if self.bar is not None:
                 self.bar.close()
-            note(text)
+            note(remark.text(as_flag))
 
     def end(self, tally: Tally) -> None:
         """Show the last line."""
@@ -99,9 +102,9 @@ class Bar:
         """Begin where an earlier process stopped, whose bytes say nothing about the time that is left."""
         self._first = None
 
-    def update(self, tally: Tally) -> None:
-        """Show the counts of a run."""
-        seconds, done = time.perf_counter() - self.start, tally.done
+    def update(self, tally: Tally, done: int) -> None:
+        """Show the counts of a run, of which so many bytes are read."""
+        seconds = time.perf_counter() - self.start
         if self._first is None:
             self._first = (seconds, done)
         if self._drawn is None and seconds < self.patience:
@@ -170,21 +173,28 @@ def left(seconds: float) -> str:
 
 
 @contextmanager
-def waiting(steps: int, *, wanted: bool) -> Iterator[Callable[[str], None]]:
-    """Yield a function that is called with the name of each step before it; it is shown on a terminal only."""
+def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
+    """A callback for progress (what, number of the step, steps, numbers to work on); None if nothing is to be drawn.
+
+    Nothing is drawn either if steps × numbers are below ``least_cells``: such a job is over at once.
+    """
     if not (wanted and can_be_drawn()):
-        yield lambda _: None
+        yield None
         return
+    with ExitStack() as stack:
+        drawn: list[Any] = []
+
+        def progress(what: str, number: int, steps: int, cells: int) -> None:
+            if not number and (steps - 1) * cells >= least_cells:
+                drawn.append(stack.enter_context(foot(*_steps())))
+                drawn[0].add_task("", total=steps)
+            if drawn:
+                drawn[0].update(drawn[0].task_ids[0], completed=number, description=what, refresh=True)
+
+        yield progress
+
+
+def _steps() -> tuple[Any, ...]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    columns = (BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with foot(*columns) as progress:
-        task = progress.add_task("", total=steps)
-        begun = False
-
-        def next_step(what: str) -> None:
-            nonlocal begun
-            progress.update(task, advance=int(begun), description=what, refresh=True)
-            begun = True
-
-        yield next_step
+    return BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()

@@ -9,11 +9,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import mistakebound as mb
+from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import EXIT_CODES, Manual
-from mistakebound.cli.options import FILES, LEARNERS, OutputFile, make, reading_options, refuse_to_overwrite, source_of
-from mistakebound.cli.output import COLOUR, json_of
+from mistakebound.cli.options import (
+    FILES,
+    PARAMETERS,
+    OutputFile,
+    learner_options,
+    make,
+    reading_options,
+    refuse_to_overwrite,
+    source_of,
+)
+from mistakebound.cli.output import COLOUR
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
 from mistakebound.runs import runner
@@ -21,16 +31,10 @@ from mistakebound.runs import runner
 if TYPE_CHECKING:
     from mistakebound.runs.runner import RunResult
 
-PARAMETERS = ("eta", "alpha", "threshold", "p", "update_margin", "bias", "classes")
-
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
 @FILES
-@click.option("--learner", type=click.Choice(list(LEARNERS)), default="balanced-winnow", show_default=True)
-@click.option("--eta", type=float, help="Learning rate of the Winnow family.")
-@click.option("--alpha", type=float, help="Winnow's factor.")
-@click.option("--threshold", type=float, help="Winnow's threshold.")
-@click.option("--p", type=float, help="p of the p-norm Perceptron.")
+@learner_options
 @click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
@@ -147,11 +151,10 @@ def run(
       mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
     refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
-    refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     refuse_what_a_model_has_settled(options, load_from)
+    refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     loaded = mb.load(load_from) if load_from else None
-    source = source_of(files, options, loaded)
-    source.follow = follow
+    source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
     model = loaded or make(learner, options, keep=certify or bool(certificate_to or save_to))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import flag, reason_of
-from mistakebound.cli.options import DEFAULTS
+from mistakebound.cli.errors import as_flag, reason_of
+from mistakebound.errors import InputError
+from mistakebound.rules.registry import DECLARATIONS
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -24,30 +25,29 @@ OPTIONS = {"theta": "threshold"}
 INTERRUPTED = "interrupted"
 FEW, MANY = 20, 200_000
 """Of fewer features nothing can be said, and of more it would take too long."""
+SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
 STOPPED = "by Ctrl-C or SIGTERM, before the end"
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
 
 
 def facts(result: RunResult) -> dict[str, Any]:
     """Everything that is known of a run, under the names that ``--json`` has for it."""
-    ledger, source = result.learner.ledger_, result.source
-    negative, positive = ledger.classes
-    rounds, positives = result.rounds, result.positives
+    ledger, source = result.ledger, result.source
     return (
         {name: getattr(result, name) for name in COUNTS}
         | {
-            "rate": result.mistakes / max(rounds, 1),
+            "rate": result.mistakes / max(result.rounds, 1),
             "learner": type(result.learner).__name__,
             # JSON has no infinity, and η may be infinite.
             "rule": {"id": ledger.rule.id} | {k: "inf" if v == math.inf else v for k, v in asdict(ledger.rule).items()},
             "options": options_of(ledger.rule),
-            "classes": [negative, positive],
-            "majority": positive if positives >= rounds - positives else negative,
+            "classes": list(ledger.classes),
+            "majority": result.majority,
             "majority_mistakes": result.majority_mistakes,
-            "files": source.files,
+            "files": list(source.files),
             "bytes": result.bytes,
-            "skipped": list(result.skipped),
-            "remarks": list(result.remarks),
+            "skipped": [str(line) for line in result.skipped],
+            "remarks": [remark.text(as_flag) for remark in result.remarks],
             "advice": advice(result, ledger),
             "stopped": stopped_by(result.stopped),
         }
@@ -58,12 +58,15 @@ def facts(result: RunResult) -> dict[str, Any]:
 
 def stopped_by(reason: BaseException | None) -> str:
     """What ended a run before its end, for machines; empty if nothing did."""
-    return INTERRUPTED if isinstance(reason, KeyboardInterrupt) else reason_of(reason) if reason else ""
+    if isinstance(reason, KeyboardInterrupt):
+        return INTERRUPTED
+    hint = SKIPPING if isinstance(reason, InputError) and reason.kind == "bad line" else ""
+    return "" if reason is None else reason_of(reason) + hint
 
 
 def advice(result: RunResult, ledger: Ledger) -> list[str]:
     """What to try, of a table: how a column might be read better, by what was learned of it."""
-    columns = result.source.columns
+    columns = result.columns
     if not columns or ledger.n > MANY:
         return []
     names = ledger.names
@@ -76,7 +79,7 @@ def advice(result: RunResult, ledger: Ledger) -> list[str]:
             sentences[column] += " " in value
     mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
     found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
-    table = result.source.how.table
+    table = result.table
     if result.mistakes > result.majority_mistakes:
         once = max(FEW, ledger.updates // 2)  # then most were learned once, and will never come again
         texts = [column for column in columns if sentences[column] >= once and "text" not in table]
@@ -93,11 +96,11 @@ def options_of(rule: Rule) -> str:
     >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
     '--learner winnow --alpha 1.5 --threshold 8'
     """
-    needed = DEFAULTS.get(rule.id, {})  # where the default of the command line is not 0
+    needed = DECLARATIONS[rule.id].defaults  # where the default of the command line is not 0
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
         if name != "strict" and (value or name in needed):
-            words.append(f"{flag(OPTIONS.get(name, name))} {value:.12g}")
+            words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
     # What a rule is made of comes before what every rule has.
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
 
@@ -108,8 +111,9 @@ def in_words(found: dict[str, Any]) -> str:
     negative, positive = (escaped(label) for label in found["classes"])
     guess = f"always saying {escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
+    headline = f"{many(found['mistakes'], 'mistake')} in {many(rounds, 'round')}"
     lines = [
-        click.style(headline(found), bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
+        click.style(headline, bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
         f"{found['false_positives']:>12,}  said {positive}, was {negative}",
         f"{found['false_negatives']:>12,}  said {negative}, was {positive}",
         f"{found['majority_mistakes']:>12,}  would be those of {guess}",
@@ -122,11 +126,6 @@ def in_words(found: dict[str, Any]) -> str:
     files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
     lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
-
-
-def headline(found: dict[str, Any]) -> str:
-    """The most important fact."""
-    return f"{many(found['mistakes'], 'mistake')} in {many(found['rounds'], 'round')}"
 
 
 COLOURS = {"holds": "green", "violated": "red"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._core import Reader
 from mistakebound.data.formats import ARROW_STREAM, OLD_FEATHER, PARQUET
 from mistakebound.data.table_header import header_of
-from mistakebound.errors import MissingColumnsError
+from mistakebound.errors import InputError, Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,11 +93,11 @@ class Columns:
         if number in self._declared["text"] and is_strings(kind):
             return joined, False
         if not is_plain(kind):
-            remedy = (
-                "name it with --text, and its strings are words" if is_strings(kind) else "leave it out with --ignore"
-            )
-            message = f"column {field.name!r} holds {kind}, which is neither number nor category: {remedy}"
-            raise ValueError(message)
+            message = f"column {field.name!r} holds {kind}, which is neither number nor category: "
+            role = "text" if is_strings(kind) else "ignore"
+            option = Option(role, f'table={{"{role}": ["{field.name}"]}}', [field.name])
+            remedy = ("name it with ", option, ", and its strings are words")
+            raise InputError(message, *(remedy if is_strings(kind) else ("leave it out with ", option)), kind="column")
         is_number = (
             types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
         )
@@ -120,12 +120,12 @@ def named(file: str) -> Iterator[None]:
         yield
     except ImportError:
         raise
-    except MissingColumnsError as error:
-        error.file = file
+    except InputError as error:
+        error.file = error.file or file
         raise
     except Exception as error:  # noqa: BLE001 - pyarrow raises ten kinds, for whatever bytes may say
-        message = f"{file}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-        raise ValueError(message) from None
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(message, file=file) from None
 
 
 def opened(raw: Any, start: bytes) -> tuple[Any, int | None, Iterator[Any]]:

@@ -1,4 +1,4 @@
-"""Files, unpacked and cut into blocks of whole lines; what cannot be read any further is told of the file."""
+"""Files, cut into blocks of whole lines, and the blocks turned into chunks."""
 
 from __future__ import annotations
 
@@ -8,35 +8,66 @@ import stat
 import sys
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import end_of_line, read_at
 from mistakebound.data.follow import Dry, arriving
-from mistakebound.data.formats import GZIP, ZSTD, is_columnar
-from mistakebound.errors import MissingColumnsError
+from mistakebound.data.formats import COLUMNAR, ENOUGH, PACKED
+from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mistakebound._core import Chunk, Reader
     from mistakebound.data.arrow import Columns
 
 BLOCK = 3 << 19
 """Bytes parsed at a time: large enough that calls do not count, small enough for the processor's cache."""
-LEAST, MOST = 1 << 8, 1 << 14
-"""Bytes of a .zst file that are unpacked at a time: few, where they may become a thousand times as many."""
+LONGEST = 64 << 20
+"""A record of a table that is longer has surely lost a closing quote."""
+Block = tuple[Any, bool]
+"""Some text, and whether it is the last."""
 
 
 class Text(NamedTuple):
     """A text in blocks of whole lines, each with whether it is the last. A short block is all that there is for now."""
 
-    blocks: Iterator[tuple[Any, bool]]
+    blocks: Iterator[Block]
     position: Callable[[], int] | None = None
-    """Where in its packed file it is; None if it is not packed, and its own bytes count."""
+    """Returns how far its packed file is read; None if it is not packed, and its own bytes count."""
     columns: Columns | None = None
     """If the blocks are rows of a file of columns."""
     was_written_to: Callable[[], bool] = lambda: False
     """Whether the file has changed since it was opened, whatever its name is now."""
+
+    def beginning(self, suffices: Callable[[bytes], bool]) -> tuple[list[Block], bytes]:
+        """As many of the first blocks as it takes to recognize the format, and their text.
+
+        Of one that comes slowly, they are the first lines: as many as ``suffices`` asks for.
+        """
+        first: list[Block] = []
+        seen = b""
+        for block, last in self.blocks:
+            first.append((block, last))
+            if self.columns:
+                return first, seen
+            if last:
+                break
+            seen += bytes(block[:ENOUGH])
+            if len(seen) >= ENOUGH or (len(block) < BLOCK // 2 and suffices(seen)):
+                break
+        return first, b"".join(bytes(block) for block, _ in first)
+
+
+def texts_of(
+    file: str, columns: Callable[[Any, bytes], Columns] | None, on_change: Callable[[], None]
+) -> Iterator[Text]:
+    """The one text of a file; ``on_change`` is called in the end if the file was written to meanwhile."""
+    with opened(file, columns) as text:
+        yield text
+        if text.was_written_to():
+            on_change()
 
 
 @contextmanager
@@ -44,10 +75,11 @@ def opened(file: str, columns: Callable[[Any, bytes], Columns] | None = None) ->
     """A file, unpacked; one of columns is read by ``columns``."""
     with open_file(file) as raw:
         start, changed = raw.peek(8)[:8], partial(has_changed, raw, state_of(raw))
-        if start.startswith((GZIP, ZSTD)):
-            unpack = open_gzip if start.startswith(GZIP) else open_zstd
-            yield Text(cut(unpacked(file, *unpack(raw))), packed_position(raw), was_written_to=changed)
-        elif columns is not None and is_columnar(start):
+        if start.startswith(PACKED):
+            from mistakebound.data.unpack import packed_position, unpacked  # noqa: PLC0415 - most files are not packed
+
+            yield Text(cut(unpacked(file, raw, start, BLOCK)), packed_position(raw), was_written_to=changed)
+        elif columns is not None and start.startswith(COLUMNAR):
             found = columns(raw, start)
             yield Text(found.blocks(), columns=found, was_written_to=changed)
         elif not raw.seekable():
@@ -83,82 +115,16 @@ def has_changed(raw: Any, before: tuple[int, int] | None) -> bool:
     return state_of(raw) != before
 
 
-def packed_position(raw: Any) -> Callable[[], int]:
-    """Tells where in a packed file one is, if it is a file."""
-    return raw.tell if raw.seekable() else lambda: 0
-
-
-def unpacked(file: str, pieces: Iterator[bytes], reasons: tuple[type[Exception], ...]) -> Iterator[bytes]:
-    """What a packed file holds, in blocks, as far as it is sound; only then what is wrong with it.
-
-    All that one that was cut short still has is sound; what comes just before damage may be nonsense already.
-    """
-    ready: list[bytes] = []
-    size, broken = 0, ""
-    while True:
-        try:
-            piece = next(pieces, b"")
-        except reasons as error:
-            piece, broken = b"", f"{file}: this packed file is broken: {error}"
-            ready = ready if isinstance(error, EOFError) else []
-        ready.append(piece)
-        size += len(piece)
-        if size >= BLOCK or not piece:
-            block = b"".join(ready)
-            yield from (block[at : at + BLOCK] for at in range(0, len(block), BLOCK))
-            ready, size = [], 0
-        if broken:
-            raise ValueError(broken)
-        if not piece:
-            return
-
-
-def open_gzip(raw: IO[bytes]) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """What a .gz file holds, and what is raised if that is broken."""
-    import gzip  # noqa: PLC0415 - seldom needed
-    import zlib  # noqa: PLC0415
-
-    # Not by read(), which forgets what it has unpacked when it comes to what is broken.
-    return iter(partial(gzip.open(raw).read1, BLOCK), b""), (EOFError, zlib.error, gzip.BadGzipFile)
-
-
-def open_zstd(raw: Any) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """The same of a .zst file; needs the package zstandard."""
-    try:
-        import zstandard  # noqa: PLC0415 - optional
-    except ImportError:
-        message = "reading .zst files needs the package zstandard: pip install 'mistakebound[files]'"
-        raise ModuleNotFoundError(message) from None
-
-    def pieces() -> Iterator[bytes]:
-        """Frame by frame: zstandard's own reader takes a file that was cut short for a whole one."""
-        frame, bite = None, LEAST
-        while packed := raw.read1(bite):
-            while packed:
-                frame = frame or zstandard.ZstdDecompressor().decompressobj()
-                piece = frame.decompress(packed)
-                bite = max(bite // 2, LEAST) if len(piece) > BLOCK // 4 else min(2 * bite, MOST)
-                packed = frame.unused_data
-                frame = None if frame.eof else frame
-                yield piece
-        if frame is not None:
-            message = "it ends before its last frame does"
-            raise EOFError(message)
-
-    return (piece for piece in pieces() if piece), (EOFError, zstandard.ZstdError)
-
-
 @contextmanager
 def of_file(file: str) -> Iterator[None]:
-    """Say of this file what is wrong."""
+    """Add the file to what is wrong."""
     try:
         yield
-    except MissingColumnsError as error:
-        error.file = file
+    except InputError as error:
+        error.file = error.file or file
         raise
     except ValueError as error:
-        message = f"{file}: {error}"
-        raise ValueError(message) from None
+        raise InputError(str(error), file=file) from None
 
 
 def is_plain_file(raw: IO[bytes]) -> bool:
@@ -232,33 +198,32 @@ def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, 
         byte = max(0, byte - len(block))
 
 
-def label_lines(file: str) -> Iterator[bytes]:
-    """The lines of a file of labels, without spaces around them."""
-    with opened(file) as text:
-        behind = 0
-        for block, _ in text.blocks:
-            whole = bytes(block)
-            lines = whole.splitlines()
-            if not is_utf8(whole):
-                line = next(number for number, line in enumerate(lines, behind + 1) if not is_utf8(line))
-                message = f"{file}:{line}: not UTF-8"
-                raise ValueError(message)
-            yield from (line.strip() for line in lines)
-            behind += len(lines)
-
-
-def is_utf8(text: bytes) -> bool:
-    """Whether it is; texts that are not could not be told apart once they were decoded."""
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def total_size(files: list[str]) -> int | None:
+def total_size(files: Sequence[str]) -> int | None:
     """Bytes of all files together; None if one is a pipe, or is not there."""
     try:
         return sum(map(os.path.getsize, files)) if all(map(os.path.isfile, files)) else None
     except OSError:
         return None
+
+
+def parse(reader: Reader, most_bad: int, keep_text: bool, block: Block) -> Chunk:  # noqa: FBT001 - for partial
+    """A block turned into a chunk. Parsing does not hold Python's lock."""
+    text, last = block
+    if isinstance(text, Stretch):
+        return text.parsed_by(reader, most_bad, last=last, keep_text=keep_text)
+    return reader.parse(text, last, most_bad)
+
+
+def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *, first: bool) -> Iterator[Chunk]:
+    """Chunks of blocks whose last record may end in the next one; in the first one, a header may come."""
+    rest = b""
+    for block, last in chain(blocks, [(b"", True)]):
+        text = rest + bytes(block)
+        if last and not len(text):
+            break
+        chunk = reader.parse(text, last, most_bad, first)
+        rest, first = bytes(text[chunk.consumed :]) if len(chunk.bad) <= most_bad else b"", False
+        if len(rest) > LONGEST:
+            message = f"a record of more than {LONGEST >> 20} MB: is a closing quote missing?"
+            raise InputError(message, kind="format")
+        yield chunk

@@ -21,14 +21,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
-from mistakebound.data.mapped_pages import Pages
-from mistakebound.errors import naming
+from mistakebound._support.threads import in_order
+from mistakebound.data.blocks import of_file
+from mistakebound.data.reader import lines_of
+from mistakebound.errors import InputError, naming
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from mistakebound._core import Chunk
+    from collections.abc import Iterator, Sequence
 
 KIND = b"mistakebound cache "
 MAGIC = (KIND + b"3\n").ljust(24, b"\0")
@@ -50,35 +51,57 @@ class Cache:
     path : str
         Where it is, or will be.
     files : list of str
-        What it is made of.
+        The files that it is made of.
     how : dict
         How they are read, as JSON. A cache of other files, or of files read otherwise, does not fit.
     """
 
-    def __init__(self, path: str, files: list[str], how: dict[str, Any]) -> None:
-        self.path = path
+    def __init__(self, path: str, files: Sequence[str], how: dict[str, Any]) -> None:
+        self.path, self.files = path, files
         said = json.dumps(how | {"files": [state_of(file) for file in files]}, sort_keys=True).encode()
         self._head = MAGIC + struct.pack("<Q", len(said)) + padded(said)
         self._new: Replacement | None = None
 
-    def stored(self) -> tuple[Pages, Iterator[tuple[Begin, memoryview]]] | None:
-        """Its pages; where each chunk begins, and the chunk as it was packed. None if there is no cache that fits.
+    def stored(self, threads: int) -> Iterator[tuple[Begin, Chunk]] | None:
+        """Where each chunk begins, and the chunk; None if there is no cache that fits.
 
-        ValueError if there is a file that is not a cache, and would be lost by making one.
+        InputError if there is a file that is not a cache, and would be lost by making one.
         """
         try:
             with open(self.path, "rb", opener=_without_waiting) as file:
                 head = file.read(len(self._head)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"?"
                 if head and not head.startswith(KIND):
-                    raise ValueError(NO_CACHE.format(self.path))
+                    raise InputError(NO_CACHE.format(self.path), kind="cache")
                 if head != self._head:
                     return None
                 pages = Pages(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             return None
         except IsADirectoryError:
-            raise ValueError(NO_CACHE.format(self.path)) from None
-        return pages, records(self.path, pages, len(self._head))
+            raise InputError(NO_CACHE.format(self.path), kind="cache") from None
+        return self._unpacked(pages, threads)
+
+    def _unpacked(self, pages: Pages, threads: int) -> Iterator[tuple[Begin, Chunk]]:
+        def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
+            pages.give_back()
+            with of_file(self.path):
+                return record[0], Chunk.unpack(record[1])
+
+        order = Order(self.path, len(self.files))
+        stored = records(self.path, pages, len(self._head))
+        for begin, chunk in in_order(unpacked, stored, threads, lambda _: False):
+            order.check(begin, chunk.consumed, lines_of(chunk, in_rows=bool(begin[3])))
+            yield begin, chunk
+
+    def filled(self, chunks: Iterator[tuple[Begin, Chunk]]) -> Iterator[tuple[Begin, Chunk]]:
+        """The chunks, each of them written to a new cache, which takes its place at their end."""
+        try:
+            for begin, chunk in chunks:
+                self.add(begin, chunk)
+                yield begin, chunk
+            self.finish()
+        finally:
+            self.discard()
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
@@ -138,12 +161,12 @@ def records(path: str, pages: Pages, at: int) -> Iterator[tuple[Begin, memoryvie
         yield begin, view[at : at + size]
         at += size
         pages.read_before(at - (16 << 20))  # what lies further back is surely learned
-    raise ValueError(damaged(path))
+    raise damaged(path)
 
 
-def damaged(path: str) -> str:
-    """What is to be said of a cache that cannot be used."""
-    return f"{path}: the cache is damaged: delete it; the next run writes it again"
+def damaged(path: str) -> InputError:
+    """The error for a cache that cannot be used."""
+    return InputError("the cache is damaged: delete it; the next run writes it again", kind="cache", file=path)
 
 
 class Order:
@@ -162,7 +185,7 @@ class Order:
         else:
             sound = self._number < number < self._files and (byte, line) == (0, 0) and in_rows in (0, 1)
         if not sound:
-            raise ValueError(damaged(self._path))
+            raise damaged(self._path)
         self._number, self._in_rows = number, in_rows
         self._ends = (byte + consumed, line + lines)
 
@@ -171,7 +194,32 @@ def state_of(file: str) -> list[Any]:
     """A file as a cache knows it; raises ValueError for what is no file, and could be anything the next time."""
     path = Path(file)
     if file == "-" or not path.is_file():
-        message = f"{file}: only files can be cached"
-        raise ValueError(message)
+        message = "only files can be cached"
+        raise InputError(message, kind="cache", file=file)
     told = path.stat()
     return [str(path.resolve()), told.st_size, told.st_mtime_ns]
+
+
+AT_ONCE = 4 << 20
+"""Bytes given back at a time: every other processor must be told, and waited for."""
+
+
+class Pages:
+    """What of a mapped file is still held. To give it back takes a while, so it is left to the threads that parse."""
+
+    def __init__(self, mapped: mmap.mmap) -> None:
+        self.mapped = mapped
+        self._read = self._given_back = 0
+
+    def read_before(self, end: int) -> None:
+        """Nobody reads before this byte any more; whoever does all the same has it read from the file again."""
+        self._read = max(end, 0) // mmap.PAGESIZE * mmap.PAGESIZE
+        if self._read >= self._given_back + 2 * AT_ONCE:  # nobody parses
+            self.give_back()
+
+    def give_back(self) -> None:
+        """Give back what is read, if that is enough. Should two threads give back the same, no harm is done."""
+        begin, end = self._given_back, self._read
+        if end >= begin + AT_ONCE:
+            self._given_back = end
+            give_back(self.mapped, begin, end)

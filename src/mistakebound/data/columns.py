@@ -1,20 +1,22 @@
-"""Files as columns of numbers and of words, through the readers that streams have: there is one parser a format."""
+"""Tables as columns of numbers and of words: files, through the readers that streams have, and tables in memory."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.table_header import is_number
-from mistakebound.errors import StreamError
+from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
@@ -40,7 +42,7 @@ class Frame:
         Of each other column, a list of str: "" where a field was empty. A number among words is written anew.
     rows : int
         How many there are.
-    skipped : list of str
+    skipped : list of BadLine
         The bad lines that were left out.
     """
 
@@ -48,13 +50,24 @@ class Frame:
     numbers: dict[str, FloatArray] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
     rows: int = 0
-    skipped: list[str] = field(default_factory=list)
+    skipped: list[BadLine] = field(default_factory=list)
     places: list[Places] = field(default_factory=list, repr=False)
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def where(self, row: int) -> str:
         """File and line of a row, which counts from 0."""
-        return self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1].where(row)
+        file, line, _, in_rows = self.place(row)
+        return place_of(file, line, in_rows=in_rows).removesuffix(": ")
+
+    def place(self, row: int) -> tuple[str, int, None, bool]:
+        """File, line, no column, and whether lines are rows of a file of columns: the place of a bad line."""
+        here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
+        return here.file, int(here.lines[row - here.first]), None, here.in_rows
+
+    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+        """What is wrong with a row, with its file and line."""
+        file, line, _, in_rows = self.place(row)
+        return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
 
     def name(self, column: str) -> str:
         """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
@@ -66,27 +79,37 @@ class Frame:
             self._known = frozenset(self.names)
         return column in self._known
 
-    def column(self, name: str) -> FloatArray:
-        """A column that must be one of numbers; if it is not, the error names the first line that has a word."""
+    def column(self, name: str, *remedy: str | Option) -> FloatArray:
+        """A column that must be one of numbers; if it is not, the error names the first line that has a word.
+
+        ``remedy`` is what the error advises.
+        """
         name = self.name(name)
         if name in self.words:
             row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
-            message = f"{self.where(row)}: column {name!r}: {word!r} is no number"
-            raise StreamError(message)
+            message = f"column {name!r}: {word!r} is no number"
+            raise self.error_at(row, message, *remedy, kind="word", feature=name, value=word)
         return self.numbers[name]
+
+    def texts(self, name: str) -> list[str]:
+        """A column as words, "" where a field was empty."""
+        words = self.words.get(name)
+        if words is not None:
+            return words
+        return ["" if value != value else f"{value:.17g}" for value in self.numbers[name].tolist()]  # noqa: PLR0124 - NaN
 
     def without(self, rows: list[int], why: str, most: int) -> Frame:
         """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
         needed = len(self.skipped) + len(rows)
         if needed > most:
-            message = f"{self.where(rows[0])}: {why}; leave the row out, or --skip-bad {needed} does so"
-            raise StreamError(message)
+            remedy = ("; leave the row out, or ", setting("skip_bad", needed), " does so")
+            raise self.error_at(rows[0], why, *remedy, kind="bad row")
         kept = np.ones(self.rows, bool)
         kept[rows] = False
         places, first = [], 0
         for each in self.places:
             here = kept[each.first : each.first + len(each.lines)]
-            places.append(Places(first, each.file, each.mark, each.lines[here]))
+            places.append(Places(first, each.file, each.in_rows, each.lines[here]))
             first += int(here.sum())
         return Frame(
             self.names,
@@ -96,24 +119,22 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(f"{self.where(row)}: {why}" for row in rows)],
+            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
             places,
         )
 
-    def refuse_decimal_commas(self, names: Iterable[str], otherwise: str) -> None:
+    def refuse_decimal_commas(self, names: Iterable[str], *otherwise: str | Option) -> None:
         """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
         for name in names:
             words = self.words.get(name, [])
             with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
             if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
-                row = with_comma[0]
-                point = words[row].replace(",", ".")
-                message = (
-                    f"{self.where(row)}: column {name!r}: {words[row]!r} has a decimal comma, and numbers are read "
-                    f"with a point: write {point} (if no comma separates columns, sed 's/,/./g' does it), or "
-                    + otherwise
+                word = words[with_comma[0]]
+                told = (
+                    f"column {name!r}: {word!r} has a decimal comma, and numbers are read with a point: write "
+                    f"{word.replace(',', '.')} (if no comma separates columns, sed 's/,/./g' does it), or "
                 )
-                raise StreamError(message)
+                raise self.error_at(with_comma[0], told, *otherwise, kind="decimal comma", feature=name, value=word)
 
 
 @dataclass(frozen=True)
@@ -122,12 +143,8 @@ class Places:
 
     first: int
     file: str
-    mark: str
+    in_rows: bool
     lines: IntArray
-
-    def where(self, row: int) -> str:
-        """File and line of a row."""
-        return f"{self.file}{self.mark}{self.lines[row - self.first]}"
 
 
 def named(column: str, names: Sequence[str]) -> str:
@@ -142,11 +159,11 @@ def named(column: str, names: Sequence[str]) -> str:
         return names[int(column) - 1]
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
     message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
-    raise ValueError(message)
+    raise StreamError(message, kind="unknown column", feature=column)
 
 
 def read_columns(
-    files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    files: str | PathLike[str] | Iterable[str | PathLike[str]],
     wanted: Iterable[str] | None = None,
     **reading: Any,
 ) -> Frame:
@@ -178,23 +195,62 @@ def read_columns(
     >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}
     ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
     """
-    source = Source(files, **reading)
-    source.as_columns = True
-    frame, cells = Frame(skipped=source.skipped), _Cells()
-    for part in source.parts():
-        cells.add(part, source.columns, frame.rows)
+    reader = Source(files, **reading).open(all_columns=True)
+    frame, cells = Frame(), _Cells()
+    for part in reader:
+        cells.add(part, list(reader.report.columns), frame.rows)
         lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
-        frame.places.append(Places(frame.rows, part.file, ": row " if part.in_rows else ":", lines))
+        frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
         frame.rows += part.rows
         if part.error:
-            raise StreamError(part.error)
+            raise part.error.at_round(None)
     frame.names = cells.names
+    frame.skipped = [*reader.report.skipped]
     for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
         if name in cells.words:
             frame.words[name] = cells.as_words(name, frame.rows)
         else:
             frame.numbers[name] = cells.as_numbers(name, frame.rows)
     return frame
+
+
+def columns_with(
+    table: Any, outcome: str, *, separator: str | None = None, header: bool | None = None, skip_bad: int = 0
+) -> Frame:
+    """Columns of files or of a table in memory, among which must be one.
+
+    A table of words alone does not show that its first line has names. If the outcome is among them, it has.
+
+    Parameters
+    ----------
+    table : path, sequence of paths, DataFrame, dict of columns or Frame
+        What to read.
+    outcome : str
+        The name of a column, or its number, which counts from 1.
+    separator, header, skip_bad
+        How files are read: as for `Source`.
+    """
+    if isinstance(table, Frame):
+        return table
+    if hasattr(table, "columns") or isinstance(table, Mapping):
+        from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
+
+        return columns_in_memory(table)
+    files = [table] if isinstance(table, (str, PathLike)) else list(table)
+    options = {name: value for name, value in (("separator", separator), ("header", header)) if value is not None}
+    frame = read_columns(files, skip_bad=skip_bad, table=options)
+    if not frame.rows:
+        message = f"{', '.join(map(str, files))}: there are no rows"
+        raise StreamError(message, kind="no rows")
+    unnamed = frame.names == [f"c{number}" for number in range(1, len(frame.names) + 1)]
+    if header is not None or outcome in frame.names or outcome.isdigit() or not unnamed:
+        return frame
+    if "-" not in files:
+        headed = read_columns(files, skip_bad=skip_bad, table={**options, "header": True})
+        if outcome in headed.names:
+            return headed
+    told = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say "
+    raise StreamError(told, setting("header", True), kind="unknown column", feature=outcome)
 
 
 class _Cells:

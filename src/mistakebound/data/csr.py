@@ -9,11 +9,12 @@ import numpy as np
 
 from mistakebound.data.label_codes import every_label
 from mistakebound.data.labels import label_array, plain_label
+from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.data.parts import Part
-    from mistakebound.data.source import Source
+    from mistakebound.data.reader import StreamReader
 
 MORE = 1.02
 """Room for so much more than what was read so far tells: rows are not all alike."""
@@ -49,26 +50,25 @@ class Growing:
         return whole
 
 
-def matrix_of(source: Source) -> tuple[Any, AnyArray]:
-    """A scipy CSR matrix and the labels; what ``Source.to_csr`` returns."""
+def matrix_of(reader: StreamReader, total: int | None) -> tuple[Any, AnyArray]:
+    """A scipy CSR matrix and the labels; ``total`` are the bytes of all files, if that is known."""
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - only who asks for it needs it
 
     indptr, index, value, labels, width = Growing(np.int64), Growing(np.int32), Growing(np.float64), [], 0
     indptr.add(np.zeros(1, np.int64), 0)
-    total = source.total
-    for part in source.parts():
+    for part in reader:
         chunk = part.chunk
         if chunk.named:
-            message = f"{part.file}: its features have names, and a matrix has none"
-            raise ValueError(message)
-        end, share = int(chunk.indptr[part.rows]), source.done / total if total else 0.0
+            message = "its features have names, and a matrix has none"
+            raise InputError(message, file=part.file)
+        end, share = int(chunk.indptr[part.rows]), reader.report.done / total if total else 0.0
         indptr.add(chunk.indptr[1 : part.rows + 1] + index.size, share)
         index.add(chunk.index[:end], share)
         value.add(chunk.value[:end], share)
         width = max(width, chunk.width)
         labels.append(labels_of(part))
         if part.error:
-            raise ValueError(part.error)
+            raise part.error
     X = csr_matrix((value.array(), index.array(), indptr.array()), shape=(indptr.size - 1, width))
     return X, np.concatenate(labels) if labels else np.zeros(0)
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mistakebound.data.parts import Part
+    from mistakebound.errors import InputError
 
 PATIENCE = 32 << 20
 """Bytes of text whose rows are held in memory, at most: a file that is sorted by label may be large."""
@@ -56,12 +57,12 @@ def told(part: Part, labels: list[bytes]) -> Part:
     return part._replace(labels=part.labels + [text for text in labels if text not in part.labels])
 
 
-def first_error(parts: list[Part]) -> str:
+def first_error(parts: list[Part]) -> InputError | None:
     """What is wrong with the first bad line, or line without a label, if there is one."""
     for part in parts:
         row = part.label_ids.find(part.labels.index(b"")) if b"" in part.labels else part.rows
         if 0 <= row < part.rows:
-            return f"{part.where(row)}: {part.no_label(row)}"
+            return part.no_label(row)
         if part.error:
             return part.error
-    return ""
+    return None

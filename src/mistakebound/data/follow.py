@@ -6,6 +6,10 @@ import os
 import select
 from typing import IO, TYPE_CHECKING, Any
 
+from mistakebound.data.formats import COLUMNAR, PACKED
+from mistakebound.data.report import Remark
+from mistakebound.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import Event
@@ -59,7 +63,7 @@ class Follower:
     somebody is writing: it is read when its newline comes or the file is replaced, and left out when ``stop`` is set.
     """
 
-    def __init__(self, file: str, stop: Event, remark: Callable[[str], None]) -> None:
+    def __init__(self, file: str, stop: Event, remark: Callable[[Remark], None]) -> None:
         self.file, self.stop, self.remark = file, stop, remark
 
     def texts(self, most: int) -> Iterator[Iterator[tuple[bytes, bool]]]:
@@ -80,23 +84,41 @@ class Follower:
                 else:
                     rest += after
             elif replaced:  # and read to its end since
-                self.remark(f"{self.file}: replaced by a new file, which is read from its beginning")
+                self._note("replaced", "replaced by a new file, which is read from its beginning")
                 if rest:
                     yield rest, True
                 return
             elif os.fstat(raw.fileno()).st_size < raw.tell():
                 lost = f"; {len(rest)} bytes of a last line without an end are lost" if rest else ""
-                self.remark(f"{self.file}: cut short, and read from its beginning again{lost}")
+                self._note("cut short", f"cut short, and read from its beginning again{lost}")
                 return
             else:
                 replaced = self._is_replaced(raw)
                 if not replaced:
                     self.stop.wait(WAIT)
         if rest:
-            self.remark(f"{self.file}: the last line has no newline yet, and was not learned")
+            self._note("half a line", "the last line has no newline yet, and was not learned")
+
+    def _note(self, kind: str, words: str) -> None:
+        self.remark(Remark(kind, (f"{self.file}: {words}",), self.file))
 
     def _is_replaced(self, raw: IO[bytes]) -> bool:
         try:
             return not os.path.samestat(os.fstat(raw.fileno()), os.stat(self.file))
         except FileNotFoundError:  # moved away: a new one will come, or nothing more
             return False
+
+
+def check_that_it_can_be_followed(file: str, *, own_labels: bool) -> None:
+    """Raise InputError for what is not a plain text with its own labels."""
+    if file == "-" or (os.path.exists(file) and not os.path.isfile(file)):
+        message = "only a file can be followed; a pipe is learned as it comes without being told to"
+        raise InputError(message, kind="follow", file=file)
+    with open(file, "rb") as raw:
+        start = raw.read(8)
+    if start.startswith((*PACKED, *COLUMNAR)):
+        message = "only a plain text can be followed, not a packed file or one of columns"
+        raise InputError(message, kind="follow", file=file)
+    if not own_labels:
+        message = "a file that is followed must hold its own labels"
+        raise InputError(message, kind="follow")

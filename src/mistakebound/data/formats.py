@@ -1,13 +1,32 @@
-"""What a file is, told by how it begins."""
+"""The format of a file, detected by how it begins, and the core's reader for a text of that format."""
 
 from __future__ import annotations
 
+import warnings
 from io import BytesIO
 from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mistakebound._core import Reader
+from mistakebound.data.labels import NO_LABEL
+from mistakebound.data.options import numbered_names
+from mistakebound.errors import LISTED, InputError, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mistakebound.data.arrow import Columns
+    from mistakebound.data.options import Settings
+    from mistakebound.data.reader import Notes
+    from mistakebound.data.table_header import Layout
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
+PACKED = (GZIP, ZSTD)
+"""How files begin that are unpacked here."""
+COLUMNAR = (PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER)
+"""How files of columns begin."""
 FOREIGN = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"BZh": "packed by bzip2: unpack it first, or pipe it in: bzcat FILE | mistakebound run -",
@@ -17,14 +36,145 @@ FOREIGN = {
 }
 
 
-def is_packed(start: bytes) -> bool:
-    """Whether a file that begins so is packed in a way that is unpacked here."""
-    return start.startswith((GZIP, ZSTD))
+ENOUGH = 1 << 16
+"""Bytes at the beginning of a text that decide how it is read."""
+LABEL = Option("label", "label=NAME or NUMBER")
+HEADER_READ = (
+    "this line looks like names of columns, but the model learned from tables without a header: it is read as an "
+    'example; if it is a header, pass table={"header": True} to Source'
+)
 
 
-def is_columnar(start: bytes) -> bool:
-    """Whether a file that begins so is Parquet or Arrow."""
-    return start.startswith((PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER))
+class TextFormat(NamedTuple):
+    """How a text is read."""
+
+    kind: str
+    """svmlight, vw, table or json."""
+    reader: Reader
+    layout: Layout | None = None
+    """Of a table."""
+    label_key: str = ""
+    """Of JSON, where the label should be."""
+
+
+def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settings, notes: Notes) -> Reader:
+    """The core's reader for a file that begins so: a file of columns has its own, and texts have that before them.
+
+    Its columns, and what a model keeps of how it is read, are noted.
+    """
+    known = notes.format
+    try:
+        if columns is not None:
+            found = TextFormat("columnar", columns.reader)
+        elif known is None:
+            found = text_format(start, settings, notes)
+            if settings.warn and any(each.kind == "header read as example" for each in notes.remarks):
+                warnings.warn(f"{file}:1: {HEADER_READ}", UserWarning, stacklevel=2)
+        else:
+            refuse_byte_order_mark(start, settings)
+            names = known.reader.columns
+            if names and not numbered_names(names):
+                from mistakebound.data.table_header import require_columns  # noqa: PLC0415 - only tables need it
+
+                require_columns(names, _columns_of(start, settings, notes, header=True))
+            return known.reader
+    except ValueError as error:
+        raise _of_file(file, error) from None
+    notes.format = found
+    notes.columns = found.reader.columns
+    if notes.columns and settings.own_labels:
+        there = f"; there are: {', '.join(notes.columns[:LISTED])})"
+        nowhere = ("there is no label (tell which column it is: ", LABEL, there)
+        notes.unlabelled = nowhere if settings.how.label is None else (NO_LABEL,)
+    layout = {} if found.layout is None else found.layout._asdict()
+    notes.options = settings.kept(found.kind, found.label_key, layout, notes.columns, notes.options)
+    return found.reader
+
+
+def suffices(settings: Settings, seen: bytes) -> bool:
+    """Whether these first lines suffice to recognize a text."""
+    lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
+    is_table = kind_of(seen, settings) == "table"
+    return len(lines) >= (2 if is_table and "header" not in settings.how.table else 1)
+
+
+def watched(
+    file: str, seen: bytes, blocks: Iterable[tuple[Any, bool]], settings: Settings, notes: Notes
+) -> Iterator[tuple[Any, bool]]:
+    """The blocks after the first lines of a file; InputError if they change what those lines have decided."""
+    columns = notes.columns
+    for block, last in blocks:
+        if len(seen) < ENOUGH:
+            seen += bytes(block)
+            try:
+                if settings.given.format == "auto":
+                    refuse_what_is_no_text(seen[:ENOUGH])
+                if columns and _columns_of(seen, settings, notes) != columns:
+                    message = "the first lines looked like another table than these: set "
+                    options = Option("separator", "separator"), " and ", Option("header", "header")
+                    raise InputError(message, *options, kind="other layout")
+            except ValueError as error:
+                raise _of_file(file, error) from None
+        yield block, last
+
+
+def _columns_of(start: bytes, settings: Settings, notes: Notes, **more: Any) -> list[str]:
+    from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+
+    return table_reader(first_lines(start), settings, notes, **more)[0].columns
+
+
+def _of_file(file: str, error: ValueError) -> InputError:
+    """The error, with its file."""
+    found = error if isinstance(error, InputError) else InputError(str(error))
+    found.file = found.file or file
+    return found
+
+
+def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
+    """How a text that begins so is read; InputError if it is not a text, or if options do not fit its format."""
+    given, how = settings.given, settings.how
+    if given.format == "auto":
+        refuse_what_is_no_text(start[:ENOUGH])
+    refuse_byte_order_mark(start, settings)
+    kind = kind_of(start, settings)
+    if kind == "table":
+        from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+
+        return TextFormat(kind, *table_reader(first_lines(start), settings, notes))
+    if kind == "json":
+        from mistakebound.data.json_keys import json_reader  # noqa: PLC0415 - only JSON needs it
+
+        return TextFormat(kind, *json_reader(first_lines(start), settings, notes))
+    if settings.all_columns:
+        message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
+        raise InputError(message, kind="format")
+    if given.label is not None or given.table:
+        message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
+        raise InputError(message, kind="format")
+    return TextFormat(kind, Reader(kind, how.zero_based, settings.label_optional))
+
+
+def kind_of(start: bytes, settings: Settings) -> str:
+    """Format of a text: as passed; otherwise table or JSON for a model of either; otherwise detected."""
+    known = settings.how.format
+    if settings.given.format != "auto" or known not in ("table", "json"):
+        return tell_format(start) if settings.given.format == "auto" else settings.given.format
+    from mistakebound.data.json_keys import is_object  # noqa: PLC0415 - most runs do without
+
+    return "json" if is_object(start, whole=known == "table") else "table"
+
+
+def refuse_byte_order_mark(start: bytes, settings: Settings) -> None:
+    """Raise InputError for a byte order mark where the format has none."""
+    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in ("svmlight", "vw"):
+        message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
+        raise InputError(message, kind="format")
+
+
+def first_lines(start: bytes) -> bytes:
+    """The lines that decide how a text is read: the same ones however it is cut into blocks."""
+    return start[: start.find(b"\n", ENOUGH) + 1 or None]
 
 
 def refuse_what_is_no_text(beginning: bytes) -> None:
@@ -32,13 +182,13 @@ def refuse_what_is_no_text(beginning: bytes) -> None:
     for start, what in FOREIGN.items():
         if beginning.startswith(start):
             message = f"this is {what}"
-            raise ValueError(message)
+            raise InputError(message, kind="format")
     if beginning.lstrip().startswith(b"[") and beginning.lstrip()[1:].lstrip().startswith(b"{"):
         message = "this is a JSON array: JSON lines have one object a line, without [ and commas: jq -c '.[]' FILE"
-        raise ValueError(message)
+        raise InputError(message, kind="format")
     if b"\0" in beginning:
         message = f"this is no text: byte {beginning.index(0) + 1} is zero. {KNOWN}"
-        raise ValueError(message)
+        raise InputError(message, kind="format")
 
 
 KNOWN = "Known are svmlight, VW text, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._core import Reader
 from mistakebound.data.blocks import Text, of_file
 from mistakebound.data.formats import ARROW_STREAM
+from mistakebound.data.options import numbered_names
+from mistakebound.data.reader import StreamReader
 from mistakebound.data.source import Source
-from mistakebound.data.table_header import Layout, header_of, numbered_names, quoted
+from mistakebound.data.table_columns import roles_of
+from mistakebound.data.table_header import Layout, header_of, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from mistakebound.data.options import Reading, Settings
 
 NAME = "DataFrame"
 """What messages call it."""
@@ -21,7 +26,7 @@ CELLS = 1 << 18
 """About so many cells are written as text at a time."""
 
 
-class FrameSource(Source):
+class FrameSource:
     """A DataFrame (pandas or polars) that is read like the files that the model was trained on.
 
     CSV models read it as a table of text, Parquet models as an Arrow table, and JSON models as one object per row. If
@@ -34,8 +39,7 @@ class FrameSource(Source):
     """
 
     def __init__(self, frame: Any) -> None:
-        super().__init__([NAME])
-        self._frame = frame
+        self.frame = frame
         self.names = [name.strip(" \t") if isinstance(name, str) else str(name) for name in frame.columns]
         if len({*self.names}) < len(self.names):
             message = f"two columns of the DataFrame have the same name: {', '.join(self.names[:20])}"
@@ -44,15 +48,42 @@ class FrameSource(Source):
     @property
     def rows(self) -> int:
         """Its rows."""
-        return len(self._frame)
+        return len(self.frame)
 
     @property
     def total(self) -> None:
         """A frame has no bytes."""
         return
 
+    def open(
+        self,
+        known: Reading | None = None,
+        *,
+        labels_needed: bool = True,
+        label_may_be_missing: bool = False,
+        warn: bool = True,
+    ) -> StreamReader:
+        """Begin to read the frame; the options are those of ``Source.open``."""
+        source = Source([NAME])
+        settings = source.settings(
+            known,
+            labels_needed=labels_needed,
+            label_may_be_missing=label_may_be_missing,
+            warn=warn,
+            is_frame=True,
+        )
+        return FrameReader(self, source, settings)
+
+
+class FrameReader(StreamReader):
+    """One reading of a DataFrame."""
+
+    def __init__(self, frame: FrameSource, source: Source, settings: Settings) -> None:
+        super().__init__(source, settings)
+        self._frame, self.names = frame.frame, frame.names
+
     def _texts(self, file: str) -> Iterator[Text]:
-        how = self.how
+        how = self.settings.how
         if numbered_names(how.columns) and not {*self.names} <= {*how.columns}:
             self.names = [f"c{number}" for number in range(1, len(self.names) + 1)]
         if how.format == "json":
@@ -62,12 +93,8 @@ class FrameSource(Source):
             yield Text(columns.blocks(), columns=columns)
         else:
             with of_file(file):
-                table = FrameColumns(self, self._declared(self.names))
+                table = FrameColumns(self, roles_of(self.settings, self.names))
             yield Text(table.blocks(), columns=table)  # type: ignore[arg-type]
-
-    def _keep(self, kind: str, layout: Layout | None = None) -> None:
-        how = self.how.format
-        super()._keep("table" if how == "auto" and kind == "columnar" else how, layout)
 
     def blocks(self, written: Callable[[list[list[Any]]], bytes]) -> Iterator[bytes]:
         """Some rows at a time, written from the cells of each column."""
@@ -101,13 +128,13 @@ class FrameColumns:
 
     Parameters
     ----------
-    source : FrameSource
+    source : FrameReader
         The frame.
     told : dict
         Roles of its columns, as ``Reader.table`` takes them.
     """
 
-    def __init__(self, source: FrameSource, told: dict[str, Any]) -> None:
+    def __init__(self, source: FrameReader, told: dict[str, Any]) -> None:
         self._source = source
         layout = Layout(",", header=True)._asdict()
         self.reader = Reader.table(header_of(source.names), **{**told, **layout})

@@ -1,4 +1,4 @@
-"""The keys of JSON lines, for those who are told one that never comes."""
+"""JSON lines: their reader, and their keys for messages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,34 @@ from io import BytesIO
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from mistakebound._core import Reader
 from mistakebound.data.formats import BYTE_ORDER_MARK
+from mistakebound.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mistakebound.data.options import Settings
+    from mistakebound.data.reader import Notes
+
 FIRST_LINES = 1000
 LISTED = 20
+KNOWN = frozenset({"ignore", "text", "words", "letters", "bins"})
+"""Options of a table that JSON lines have, too."""
+
+
+def json_reader(start: bytes, settings: Settings, notes: Notes) -> tuple[Reader, None, str]:
+    """The reader of JSON lines that begin so, no layout, and the key of their label."""
+    given, how = settings.given.table, settings.how
+    for name in given.keys() - KNOWN:
+        message = f"this is json: {name} is told of tables only"
+        raise InputError(message, kind="format")
+    if wanted := [name for role in ("text", "ignore") for name in given.get(role, ())]:
+        for remark in never_seen(start, wanted):
+            notes.remark("key not seen", remark)
+    label = "" if settings.all_columns else how.label or "label"
+    told = {name: value for name, value in how.table.items() if name in KNOWN}
+    return Reader.json(label, **told, zeros=settings.all_columns), None, label
 
 
 def keys_of(line: bytes) -> list[str]:

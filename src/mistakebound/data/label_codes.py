@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mistakebound.data.blocks import opened
+from mistakebound.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -56,3 +59,27 @@ def every_label(labels: list[bytes], ids: bytes, others: Iterable[bytes]) -> Ite
     """The label of each row, from what ``numbered`` has made of them."""
     rest = iter(others)
     return (labels[place] if place < MOST else next(rest) for place in ids)
+
+
+def label_lines(file: str) -> Iterator[bytes]:
+    """The lines of a file of labels, without spaces around them."""
+    with opened(file) as text:
+        behind = 0
+        for block, _ in text.blocks:
+            whole = bytes(block)
+            lines = whole.splitlines()
+            if not is_utf8(whole):
+                line = next(number for number, line in enumerate(lines, behind + 1) if not is_utf8(line))
+                message = "not UTF-8"
+                raise InputError(message, kind="labels", file=file, line=line)
+            yield from (line.strip() for line in lines)
+            behind += len(lines)
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether it is; texts that are not could not be told apart once they were decoded."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

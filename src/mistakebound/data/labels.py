@@ -8,7 +8,7 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.errors import StreamError
+from mistakebound.errors import Option, StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
 NO_LABEL = "there is no label in this line"
-BY_CLASSES = "pass classes=(negative, positive)"
-"""The way out, in Python; the command line has its own words for it."""
+BY_CLASSES = Option("classes", "pass classes=(negative, positive)")
 
 
 def plain(label: Any) -> Any:
@@ -132,13 +131,13 @@ class Labels:
             raise StreamError(message) from None
         return known if known is not None else self._settle_one(plain(label))
 
-    def objection(self, label: Any) -> str:
-        """Say what is wrong with a label that has no sign."""
+    def objection(self, label: Any) -> StreamError:
+        """The error for a label that has no sign."""
         try:
             self.sign(label)
         except StreamError as error:
-            return str(error)
-        return f"label {label!r} was not expected"
+            return error
+        return StreamError(f"label {label!r} was not expected", kind="label", value=label)
 
     def encode(self, y: AnyArray) -> SignArray:
         """+1 or −1 for each label of a batch; 0 for a label that is neither."""
@@ -180,22 +179,20 @@ class Labels:
     def _settle_one(self, label: Any) -> int:
         refuse_nul(label)
         if self.settled and label is None:
-            raise StreamError(NO_LABEL)
+            raise StreamError(NO_LABEL, kind="no label")
         if self.settled:
-            message = (
-                f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} "
-                "(of a file, --positive LABEL takes one against all others)"
-            )
-            raise StreamError(message)
+            message = f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} (of a file, "
+            remedy = " takes one against all others)"
+            raise StreamError(message, Option("positive", "positive=LABEL"), remedy, kind="third label", value=label)
         if label is None:
-            message = "there is no label (of a table, tell which column it is: --label NAME or NUMBER)"
-            raise StreamError(message)
+            message = "there is no label (of a table, tell which column it is: "
+            raise StreamError(message, Option("label", "label=NAME or NUMBER"), ")", kind="no label")
         if not isinstance(label, (bool, int, float)):
-            message = f"label {label!r} alone does not tell which side is positive: {BY_CLASSES}"
-            raise StreamError(message)
+            message = f"label {label!r} alone does not tell which side is positive: "
+            raise StreamError(message, BY_CLASSES, kind="lone label", value=label)
         if label != label:  # noqa: PLR0124
             message = "label is NaN (of a file, or infinite)"
-            raise StreamError(message)
+            raise StreamError(message, kind="label", value=label)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
             ((known, known_sign),) = self.signs.items()
@@ -203,9 +200,9 @@ class Labels:
             if in_order(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
                 message = (
                     f"labels {known!r} and {label!r} came one at a time, and {known!r} was taken for the "
-                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: {BY_CLASSES}"
+                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: "
                 )
-                raise StreamError(message)
+                raise StreamError(message, BY_CLASSES, kind="label order", value=label)
         self.signs[label] = sign
         if sign == POSITIVE:
             self.positive = label
@@ -260,8 +257,8 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
             return (a, b) if a < b else (b, a)
     except TypeError:
         pass
-    message = f"labels {a!r} and {b!r} have no order: {BY_CLASSES}"
-    raise StreamError(message)
+    message = f"labels {a!r} and {b!r} have no order: "
+    raise StreamError(message, BY_CLASSES, kind="label order")
 
 
 def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:

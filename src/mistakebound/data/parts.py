@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound.data.label_codes import MOST
 from mistakebound.data.labels import NO_LABEL, plain_label
+from mistakebound.errors import InputError, place_of
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk
-    from mistakebound.data.reading_options import Reading
+    from mistakebound.data.options import Reading
+    from mistakebound.errors import Option
 
 
 class Place(NamedTuple):
@@ -37,7 +39,7 @@ class Part(NamedTuple):
     file: str
     begin: Place
     rows: int
-    error: str
+    error: InputError | None
     labels: list[bytes]
     """The different ones, or the first 255."""
     label_ids: bytes
@@ -46,8 +48,8 @@ class Part(NamedTuple):
     """Whether places are rows, as in Parquet, rather than lines of a text."""
     first: int = 0
     """What the file calls the feature at position 0."""
-    unlabelled: str = NO_LABEL
-    """What is to be said of a row without a label."""
+    unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
+    """The message for a row without a label."""
     label_key: str = ""
     """Of JSON, where the label should be."""
     other_labels: tuple[bytes, ...] = ()
@@ -61,18 +63,22 @@ class Part(NamedTuple):
         text = self.labels[place] if place < MOST else self.other_labels[self.label_ids.count(place, 0, row)]
         return plain_label(text)
 
-    def no_label(self, row: int) -> str:
-        """What is to be said of this row, which has no label."""
-        if not self.label_key:
-            return self.unlabelled
-        from mistakebound.data.json_keys import keys_of, listed  # noqa: PLC0415 - seldom needed
+    def error_at(self, row: int, error: InputError | str) -> InputError:
+        """What is wrong with a row, with its file and line."""
+        error = error if isinstance(error, InputError) else InputError(error)
+        return error.in_file(self.file, self.line(row), in_rows=self.in_rows)
 
-        line = bytes(self.chunk.text).split(b"\n")[self.chunk.line(row) - 1 :][:1]
-        keys = keys_of(line[0]) if line else []
-        if not keys:  # from a cache, perhaps, which has no lines
-            return self.unlabelled
-        what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
-        return f"{self.unlabelled}: {what}; there are: {listed(keys)}"
+    def no_label(self, row: int) -> InputError:
+        """The error for this row, which has no label."""
+        words = self.unlabelled
+        if self.label_key:
+            from mistakebound.data.json_keys import keys_of, listed  # noqa: PLC0415 - seldom needed
+
+            line = bytes(self.chunk.text).split(b"\n")[self.chunk.line(row) - 1 :][:1]
+            if keys := keys_of(line[0]) if line else []:  # a cache has no lines
+                what = "its label is empty" if self.label_key in keys else f"it has no key {self.label_key!r}"
+                words = (*words, f": {what}; there are: {listed(keys)}")
+        return self.error_at(row, InputError(*words, kind="no label"))
 
     def skipped_before(self, row: int) -> int:
         """How many bad lines were left out before this row, in all files."""
@@ -80,7 +86,7 @@ class Part(NamedTuple):
 
     def where(self, row: int) -> str:
         """File and line of a row."""
-        return f"{self.file}{': row ' if self.in_rows else ':'}{self.line(row)}"
+        return place_of(self.file, self.line(row), in_rows=self.in_rows).removesuffix(": ")
 
     def line(self, row: int) -> int:
         """Line of a row in its file, counted from 1; of a file of columns, the row in it."""

@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
-from mistakebound.errors import LISTED
+from mistakebound.errors import LISTED, InputError, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SEPARATORS = "\t,; "
+BY_HEADER = Option("header", 'table={"header": True}', value=True)
 
 
 class Layout(NamedTuple):
@@ -37,11 +38,10 @@ def table_of(start: bytes, told: dict[str, Any]) -> tuple[Reader, Layout]:
             named = told.get("label", "").encode()
             if named and named in first_line:
                 raise other from None
-            message = f"{error}{_or_named(start, told, found)}"
-            raise ValueError(message) from None
+            raise InputError(str(error), *_or_named(start, told, found)) from None
 
 
-def _or_named(start: bytes, told: dict[str, Any], layout: Layout) -> str:
+def _or_named(start: bytes, told: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
     """The names in line 1, if it could be a header of words and some of the columns that were passed are not there."""
     names = first_cells(start, layout.separator)
     numbers = [str(number) for number in range(1, len(names) + 1)]
@@ -49,9 +49,9 @@ def _or_named(start: bytes, told: dict[str, Any], layout: Layout) -> str:
     pairs = [column for pair in told.get("interact", ()) for column in pair]
     passed = {told.get("label", ""), *pairs}.union(*(told.get(role, ()) for role in ("text", "categorical", "ignore")))
     if passed <= known or any(is_number(name) for name in names):
-        return ""
+        return ()
     shown = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
-    return f" (or {shown} if line 1 is a header: {BY_HEADER})"
+    return (f" (or {shown} if line 1 is a header: ", BY_HEADER, ")")
 
 
 def is_number(word: str) -> bool:
@@ -61,10 +61,6 @@ def is_number(word: str) -> bool:
     except ValueError:
         return False
     return "_" not in word  # Python's numbers may have it, those of tables may not
-
-
-BY_HEADER = 'table={"header": True}'
-"""How a caller in Python says that there is a header."""
 
 
 def names_of(start: bytes, layout: Layout) -> list[str]:
@@ -114,9 +110,4 @@ def require_columns(known: list[str], names: list[str]) -> None:
     """Refuse a table whose columns are not those of the one before it."""
     if names != known:
         message = f"its columns are {', '.join(names[:20])}, but those before {', '.join(known[:20])}"
-        raise ValueError(message)
-
-
-def numbered_names(columns: list[str]) -> bool:
-    """Whether the columns have no names of their own."""
-    return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
+        raise InputError(message, kind="other columns")

@@ -24,12 +24,15 @@ from mistakebound.experts.mixtures import (
 )
 from mistakebound.play.tickets import Asked
 
+from mistakebound.experts.comparison import Comparison, compare  # isort: skip - it imports the learners from here
+
 __all__ = [
     "BOA",
     "OGD",
     "AdaHedge",
     "Aggregation",
     "Asked",
+    "Comparison",
     "ExponentiallyWeightedAverage",
     "FixedShare",
     "Halving",
@@ -41,4 +44,5 @@ __all__ = [
     "Ridge",
     "Squint",
     "WeightedMajority",
+    "compare",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import widened
+from mistakebound.aggregation.reference import widened
 from mistakebound.errors import StreamError
 from mistakebound.experts.advice import (
     Roster,
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.aggregation.mixture import Served
-    from mistakebound.aggregation.reference import Engine
+    from mistakebound.aggregation.reference import Engine, Served
     from mistakebound.experts.aggregation import Aggregation
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mistakebound.losses import Log, Square
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,7 +30,7 @@ def brier(p: FloatArray, y: FloatArray) -> FloatArray:
     >>> brier(np.array([0.75, 0.75]), np.array([1.0, 0.0])).tolist()
     [0.0625, 0.5625]
     """
-    return (p - y) ** 2
+    return Square().value(p, y)
 
 
 def log_score(p: FloatArray, y: FloatArray) -> FloatArray:
@@ -38,8 +40,7 @@ def log_score(p: FloatArray, y: FloatArray) -> FloatArray:
     >>> log_score(np.array([1.0, 0.0]), np.array([1.0, 1.0])).tolist()
     [0.0, inf]
     """
-    with np.errstate(divide="ignore"):
-        return np.where(y == 1, -np.log(p), -np.log1p(-p)) + 0.0  # −0 is 0
+    return Log().value(p, y)
 
 
 SCORES: dict[Score, Callable[[FloatArray, FloatArray], FloatArray]] = {"brier": brier, "log": log_score}

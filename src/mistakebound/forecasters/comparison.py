@@ -9,6 +9,7 @@ two in a confidence sequence: look as often as you like, and stop when it is cle
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from mistakebound.errors import StreamError
 from mistakebound.forecasters.calibration import brier, decompose, log_score
 from mistakebound.forecasters.confidence_sequence import ConfidenceSequence
+from mistakebound.forecasters.table import forecast_table
 from mistakebound.forecasters.verdict import Forecaster, Pair, Report
 
 if TYPE_CHECKING:
@@ -24,18 +26,27 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.forecasters.confidence_sequence import Bounds
+    from mistakebound.forecasters.table import ForecastTable
 
 
 LOG_SCALE = 4.0
 """Differences of log scores are seldom larger; for the scale of their bounds only."""
 
 
-def compare(P: Any, y: Any, names: Sequence[str] | None = None, alpha: float = 0.05) -> Report:
+def compare(
+    P: Any,
+    y: Any = None,
+    names: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    *,
+    outcome: str | None = None,
+    **reading: Any,
+) -> Report:
     """Compare forecasters by the probabilities that they gave to binary outcomes.
 
     Parameters
     ----------
-    P : array (rounds × forecasters), dict of columns, or DataFrame
+    P : array (rounds × forecasters), dict of columns, DataFrame; with ``outcome`` also the path of a file, or paths
         Probabilities that the outcome is 1; NaN where a forecaster was silent. Pairs are compared on the rounds in
         which both spoke, and all scores are of the rounds in which everybody did. Whether somebody speaks must not
         depend on the outcome.
@@ -45,6 +56,12 @@ def compare(P: Any, y: Any, names: Sequence[str] | None = None, alpha: float = 0
         Of the forecasters.
     alpha : float
         Probability that any of the confidence sequences of Brier's score fails in any round.
+    outcome : str, optional
+        In place of ``y``, the column of P that holds the outcomes. ``names`` are then the columns of the forecasters;
+        without them, all columns that hold probabilities.
+    **reading
+        With ``outcome``: ``positive``, the word that is 1 against all others, and ``separator``, ``header`` and
+        ``skip_bad``, how files are read, as for `Source`.
 
     Notes
     -----
@@ -59,7 +76,15 @@ def compare(P: Any, y: Any, names: Sequence[str] | None = None, alpha: float = 0
     >>> report = mb.forecasters.compare({"Alice": [0.7, 0.2, 0.9], "Bob": [0.8, 0.4, 0.5]}, [1, 0, 1])
     >>> list(report.scores), round(report.scores["Alice"].brier.score, 5), report.pairs[0].clear
     (['Alice', 'Bob'], 0.04667, False)
+    >>> table = {"Alice": [0.7, 0.2, 0.9], "Bob": [0.8, 0.4, 0.5], "rain": ["wet", "dry", "wet"]}
+    >>> mb.forecasters.compare(table, outcome="rain", positive="wet").to_json() == report.to_json()
+    True
     """
+    if outcome is not None:
+        return _compare_table(forecast_table(P, outcome, names or (), **reading), alpha)
+    if y is None or reading:
+        message = f"{next(iter(reading))} needs outcome" if reading else "y or outcome must be given"
+        raise TypeError(message)
     if not 0 < alpha < 1:
         message = f"alpha must lie between 0 and 1, got {alpha!r}"
         raise ValueError(message)
@@ -86,6 +111,15 @@ def compare(P: Any, y: Any, names: Sequence[str] | None = None, alpha: float = 0
     base_rate = float(outcomes[common].mean())
     scores = {each.name: each for each in ranked}
     return Report(scores, pairs, int(common.sum()), base_rate, alpha, forecasts, outcomes, tuple(names))
+
+
+def _compare_table(table: ForecastTable, alpha: float) -> Report:
+    """The report on a table. An error of a round names the place of its row."""
+    try:
+        report = compare(table.forecasts, table.outcomes, alpha=alpha)
+    except StreamError as error:
+        raise table.placed(error) from None
+    return replace(report, left=table.left, skipped=tuple(map(str, table.frame.skipped)))
 
 
 def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:

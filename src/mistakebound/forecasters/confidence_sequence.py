@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mistakebound._support.arguments import Range, require
+from mistakebound._support.arguments import Interval, require
 from mistakebound.errors import StreamError
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ RATES = 3.0 * 2.0**-LEVELS
 """λ of each martingale, in units of 1/scale: some for a handful of rounds, some for thousands of millions."""
 WEIGHTS = 1 / ((np.abs(LEVELS) + 1) * (np.abs(LEVELS) + 2))
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
-ANY = Range(infinite=True)
+ANY = Interval(infinite=True)
 LARGEST = 1e60
-SCALE = Range(least=1e-60, most=2 * LARGEST)
+SCALE = Interval(least=1e-60, most=2 * LARGEST)
 """Sizes of the numbers. Squares of their quotients, summed over any number of rounds, are floats."""
 AT_ONCE = 4096
 """Rounds that are computed together: enough to be quick, few enough to stay small."""
@@ -96,7 +96,7 @@ class ConfidenceSequence:
     """
 
     def __init__(self, alpha: float = 0.05, low: float = -1.0, high: float = 1.0, scale: float | None = None) -> None:
-        self.alpha: float = Range(above=0, below=1).checked("alpha", alpha)
+        self.alpha: float = Interval(above=0, below=1).checked("alpha", alpha)
         self.low: float = ANY.checked("low", low)
         self.high: float = ANY.checked("high", high)
         for name, end in (("low", self.low), ("high", self.high)):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped
 from mistakebound.forecasters.calibration import reliability
 
@@ -106,6 +106,10 @@ class Report:
         Share of ones among the outcomes of those.
     alpha : float
         As it was told.
+    left : tuple of str
+        Of a table: the columns that are not forecasters, and why.
+    skipped : tuple of str
+        Of files: the bad rows that were left out.
     """
 
     scores: dict[str, Forecaster]
@@ -116,6 +120,8 @@ class Report:
     P: FloatArray = field(repr=False)
     y: FloatArray = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
+    left: tuple[str, ...] = field(default=(), repr=False)
+    skipped: tuple[str, ...] = field(default=(), repr=False)
 
     def reliability(self, name: str, **options: Any) -> Reliability:
         """Reliability diagram of a forecaster, on all rounds in which he gave a forecast; see ``reliability``."""
@@ -186,7 +192,7 @@ class Report:
             "forecasters": scores,
             "pairs": pairs,
         }
-        return json.dumps(_finite(data))
+        return json.dumps(finite(data))
 
 
 def sentence(pair: Pair, confidence: str) -> str:
@@ -201,12 +207,3 @@ def sentence(pair: Pair, confidence: str) -> str:
         evidence = f"not yet clear (evidence {pair.evidence:.3g} of {pair.enough:.3g})"
         said = f"{better} or {worse}? {interval}, {evidence}"
     return f"{said}; the log score says the opposite" if pair.log_difference > 0 else said
-
-
-def _finite(data: Any) -> Any:
-    """The same with null for what JSON has no number for."""
-    if isinstance(data, dict):
-        return {key: _finite(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_finite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data

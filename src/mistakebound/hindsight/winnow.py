@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from mistakebound._support.arguments import require
-from mistakebound.bounds.mistakes import winnow_gain
+from mistakebound.bounds.winnow import winnow_gain
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,

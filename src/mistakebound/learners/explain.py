@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
 from mistakebound.play.engine import Reduction
 
 if TYPE_CHECKING:
@@ -147,15 +146,14 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
     >>> found.score, [(each.feature, each.adds) for each in found.contributions]
     (-1.25, [('1', -1.0), ('3', -0.25)])
     """
-    source = learner.source_of(X)
-    if source is None:
+    stream = learner.stream_of(X)
+    if stream is None:
         message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
         raise TypeError(message)
     features = Features(learner)
     life, labels = features.life, learner._the_labels()
-    learner.read_as_before(source, labels_needed=False)
-    for part in source.parts():
-        scores, positive, words = learner._start_with(part.chunk).score_part(part)
+    for part in learner.open_stream(stream, labels_needed=False):
+        scores, positive, fault = learner._start_with(part.chunk).score_part(part)
         for row, score in enumerate(scores.tolist()):
             its_line = part.line(row)
             if line not in (None, its_line):
@@ -169,8 +167,5 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
                 part.label(row),
                 features.explain(part, row),
             )
-        if words:
-            message = f"{part.where(len(scores))}: {words}"
-            raise StreamError(message)
-        if part.error:
-            raise StreamError(part.error)
+        if error := part.error_at(len(scores), fault.error()) if fault else part.error:
+            raise error.at_round(None)

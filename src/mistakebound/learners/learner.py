@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
-from mistakebound.data.first_labels import both_labels_first
+from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
-from mistakebound.data.parts import START
-from mistakebound.errors import StreamError
+from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
 from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.play.ledger import Counts
+from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,15 +23,18 @@ if TYPE_CHECKING:
 
     from mistakebound._core import Chunk
     from mistakebound._support.arrays import AnyArray, FloatArray
-    from mistakebound.data.parts import Part, Place
-    from mistakebound.data.reading_options import Reading
-    from mistakebound.data.source import Source
+    from mistakebound.data.options import Reading
+    from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.source import Stream
+    from mistakebound.errors import InputError
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
 KEEP_BYTES = 16 * 2**20
-_STARTING = threading.Lock()
+_STARTING = Lock()
+"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
 
 
 class Learner:
@@ -41,6 +44,8 @@ class Learner:
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
 
+    rule_id: ClassVar[str]
+    """Id of its rule in ``rules.registry``."""
     default_labels: ClassVar[tuple[int, int]] = (-1, 1)
     classes: Sequence[Any] | None
     keep_bytes: int
@@ -48,8 +53,11 @@ class Learner:
     # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
     _life: Life | None = None
     _labels: Labels | None = None
+    _tickets: Tickets | None = None
     _reading: Reading | None = None
     """How the files that it learned from were read."""
+    _opened: tuple[Stream, Reading | None] | None = None
+    """The last stream that it was to learn from, and what it knew of files before: a second pass reads it likewise."""
 
     def _make_rule(self, n: int | None) -> Rule:
         """Return the rule with its parameters; n is the number of features, None when features have names."""
@@ -81,13 +89,13 @@ class Learner:
             pass
         try:
             if (row := self._row(x)) is not None:
-                list(self.run_parts(row, [y]))
+                list(self.run_parts(row, own_labels(row, [y])))
             else:
                 self._learn_one(as_example(x), y)
         except ValueError as error:
             rounds = 0 if life is None else life.counts.rounds
             self._forget(life)
-            raise StreamError(str(error), round=rounds, ledger=self.ledger_) from None
+            raise as_stream_error(error, rounds, self.ledger_) from None
 
     def _learn_one(self, x: Any, y: Any) -> None:
         labels = self._the_labels().copy()
@@ -97,8 +105,59 @@ class Learner:
             rows = read_one(x)
             played = self._start(rows.width).play(rows, np.array([labels.sign(y)], np.int8))
             if played.fault:
-                raise StreamError(played.fault.words)
+                raise played.fault.error()
         self._labels = labels
+
+    def ask(self, x: Any) -> Asked:
+        """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
+
+        Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> learner = mb.Perceptron()
+        >>> monday, tuesday = learner.ask({"rain": 1}), learner.ask({"rain": 1, "wind": 1})
+        >>> tuesday.prediction
+        1
+        >>> learner.tell(tuesday, -1), learner.tell(monday, -1)
+        (None, None)
+        >>> learner.weights_, learner.ledger_.mistakes, learner.ledger_.late
+        ({'rain': -2.0, 'wind': -1.0}, 2, 1)
+        """
+        x = as_example(x) if (row := self._row(x)) is None else self._example_of(row)
+        if self._brings_names(x):
+            served = self._start(None).serve(x)
+        else:
+            rows = read_one(x)
+            served = self._start(rows.width).serve(rows)
+        life = self._begun()
+        prediction = self._the_labels().decode(served.positive ^ life.reduction.conjunction)
+        with _STARTING:
+            if self._tickets is None:
+                self._tickets = Tickets()
+            return self._tickets.add(Asked(prediction, life.counts.rounds, served))
+
+    def tell(self, asked: Asked, y: Any) -> None:
+        """Learn from the outcome of a prediction that ``ask`` made.
+
+        A mistake is counted, and learned from, if the prediction that was made then was wrong; with an update margin
+        it is also learned from if the score of then was inside the margin. If nothing was learned meanwhile, this is
+        ``learn_one``.
+        """
+        rounds = self._begun().counts.rounds
+        with _STARTING:
+            tickets = Tickets() if self._tickets is None else self._tickets
+            tickets.check(asked, type(self).__name__, rounds)
+            tickets.close(asked)
+        try:
+            labels = self._the_labels().copy()
+            self._begun().tell(asked.held, labels.sign(y))
+            self._labels = labels
+        except ValueError as error:
+            with _STARTING:
+                tickets.reopen(asked)
+            raise as_stream_error(error, rounds, self.ledger_) from None
 
     def _score_one(self, x: Any) -> tuple[float, bool]:
         if (row := self._row(x)) is not None:
@@ -130,15 +189,19 @@ class Learner:
         y : iterable
             One label per round. Not needed for a DataFrame with the label column of the learner's files.
         """
-        if (source := self.source_of(X)) is not None:
+        if (stream := self.stream_of(X)) is not None:
             before = NO_ROUNDS if self._life is None else self._life.counts
             positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
-            for part in self.run_parts(source, y):
+            labels = own_labels(stream, y)
+            reader = self.open_stream(stream, label_may_be_missing=labels is not None)
+            for part in self.run_parts(reader, labels):
                 positive.append(part.positive)
                 mistakes.append(part.mistake_rounds + rounds)
                 rounds += part.rounds
             own = np.concatenate(positive)
-            return self._begun().ledger(self._the_labels().pair, before, own=own, mistakes=np.concatenate(mistakes))
+            ledger = self._begun().ledger(self._the_labels().pair, before, own=own, mistakes=np.concatenate(mistakes))
+            ledger.reading = reader.report
+            return ledger
         try:
             rows = read_rows(X)
         except StreamError as error:
@@ -146,73 +209,96 @@ class Learner:
             raise
         return self._run_named(rows.examples, y) if isinstance(rows, Named) else self._run_rows(rows, y)
 
-    def run_parts(self, source: Source, y: Any = None) -> Iterator[Ledger]:
-        """Like ``run``, but return the ledger of each part of the files as soon as it is learned."""
-        rounds = 0
-        labels = None if y is None or source.rows is None else labels_of_rows(y, source.rows)
-        for part in self.parts_of(source, labels=labels):
-            own = None if labels is None else labels[part.begin.rows :][: part.rows]
-            ledger, wrong = self.run_part(part, y=own)
-            yield ledger
-            rounds += ledger.rounds
-            if wrong:
-                del source.skipped[part.skipped_before(ledger.rounds) :]  # nobody came to those after it
-                raise StreamError(wrong, round=rounds, ledger=self.ledger_)
+    def run_parts(self, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
+        """Like ``run``, but return the ledger of each part of the stream as soon as it is learned.
 
-    def parts_of(self, source: Source, start: Place = START, labels: AnyArray | None = None) -> Iterator[Part]:
-        """The parts of files as they are to be learned: none before both labels are known, if that can be."""
-        self.read_as_before(source)
-        if labels is not None:
-            source.label_may_be_missing = True
-            self._look_ahead(labels)
-        parts = source.parts(start)
-        return parts if self._the_labels().settled or labels is not None else both_labels_first(parts)
+        ``y`` are the labels, if they are not those of the stream.
+        """
+        reader = self.open_stream(stream, label_may_be_missing=y is not None)
+        if y is not None:
+            self._look_ahead(y)
+        try:
+            for step in steps(self, reader, y):
+                yield step.ledger
+        except StreamError as error:
+            error.ledger = self.ledger_
+            error.ledger.reading = reader.report
+            raise
+
+    def open_stream(
+        self,
+        stream: Stream | StreamReader,
+        *,
+        labels_needed: bool = True,
+        label_may_be_missing: bool = False,
+        warn: bool = True,
+    ) -> StreamReader:
+        """Begin to read a stream as the files before it, as far as no other options were passed for it.
+
+        The options are those of ``Source.open``. A reader is returned as it is.
+        """
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415 - here and below, only files need it
+
+        if isinstance(stream, StreamReader):
+            return stream
+        known = self.known_for(stream)
+        if labels_needed and stream.rows is None:
+            self._opened = (stream, known)
+        return stream.open(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing, warn=warn)
+
+    def known_for(self, stream: Stream) -> Reading | None:
+        """How to read a stream: as the learner's files, or if it is the last of them as it was read then."""
+        known, opened = self.known_reading(), self._opened
+        return known if known is None or opened is None or opened[0] is not stream else opened[1]
+
+    @property
+    def labels_settled(self) -> bool:
+        """Whether both labels are known."""
+        return self._the_labels().settled
 
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
-    ) -> tuple[Ledger, str]:
+    ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them.
 
         ``y`` are the labels of its rows, if they are not those of the file.
         """
         last = part.rows if last is None else min(last, part.rows)
-        life = self._start_with(part.chunk)
         labels = self._the_labels().copy()
         known = (
             labels.encode_ids(part.labels, part.label_ids[first:last]) if y is None else labels.encode(y[first:last])
         )
-        codes = bytes(known)
+        codes, pair = bytes(known), labels.pair
+        life = self._start_with(part.chunk)
         played = life.play_part(part, codes, first)
         if played.row > 0:
             self._labels, self._reading = labels, part.reading
-        ledger = life.ledger(labels.pair, played.before, played.after, played.positive, codes[: played.row])
+        ledger = life.ledger(pair, played.before, played.after, played.positive, codes[: played.row])
         if played.row < len(codes):
             row, unknown = first + played.row, codes[played.row] == 0
             label = part.label(row) if y is None else y[row]
-            wrong = played.fault.words if played.fault else ""
-            words = wrong if not unknown else part.no_label(row) if label is None else labels.objection(label)
-            return ledger, f"{part.where(row)}: {words}"
-        return ledger, part.error if last == part.rows else ""
+            if unknown and label is None:
+                return ledger, part.no_label(row)
+            fault = None if unknown else played.fault
+            return ledger, part.error_at(row, fault.error() if fault else labels.objection(label))
+        return ledger, part.error if last == part.rows else None
 
-    def score_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray]]:
+    def score_parts(self, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
         """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
-        return ((scores, labels) for scores, labels, _ in self.scored_parts(source))
+        reader = self.open_stream(stream, labels_needed=False)
+        return ((scores, labels) for scores, labels, _ in self.scored_parts(reader))
 
-    def scored_parts(self, source: Source) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+    def scored_parts(self, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
         """Like ``score_parts``; also how many of the examples have features with names, none of which is known."""
         rounds = 0
-        self.read_as_before(source, labels_needed=False)
-        for part in source.parts():
+        for part in reader:
             life = self._start_with(part.chunk)
             scores, positive, fault = life.score_part(part)
             unknown = life.engine.unknown_rows(part.chunk, len(scores)) if life.named else 0
             yield scores, self._the_labels().decode_all(positive), unknown
             rounds += len(scores)
-            if fault:
-                message = f"{part.where(len(scores))}: {fault.words}"
-                raise StreamError(message, round=rounds)
-            if part.error:
-                raise StreamError(part.error, round=rounds)
+            if error := part.error_at(len(scores), fault.error()) if fault else part.error:
+                raise error.at_round(rounds)
 
     def _run_rows(self, rows: Positional, y: Any) -> Ledger:
         labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
@@ -220,7 +306,7 @@ class Learner:
         try:
             life = self._start(rows.width)
         except StreamError as error:
-            raise StreamError(str(error), round=0, ledger=self._no_rounds()) from None
+            raise error.at_round(0, self._no_rounds()) from None
         trial = self._the_labels().copy()
         codes = trial.encode(labels[: len(rows)])
         played = life.play(rows, codes)
@@ -231,8 +317,8 @@ class Learner:
             if played.row == 0:
                 self._forget(begun)
             unknown = played.row < len(codes) and codes[played.row] == 0
-            words = trial.copy().objection(labels[played.row]) if unknown else played.fault.words
-            raise StreamError(words, round=played.row, ledger=ledger)
+            bad = trial.copy().objection(labels[played.row]) if unknown else played.fault.error()
+            raise bad.at_round(played.row, ledger)
         return ledger
 
     def _run_named(self, examples: Iterable[Any], y: Any) -> Ledger:
@@ -250,7 +336,7 @@ class Learner:
                 if not positive and self._forget(begun):
                     self._labels = settled
                 ledger = self._own_ledger(before, positive, told)
-                raise StreamError(str(error), round=len(positive), ledger=ledger) from None
+                raise as_stream_error(error, len(positive), ledger) from None
         return self._own_ledger(before, positive, told)
 
     def _named_round(self, x: Any, label: Any, told: list[int]) -> bool:
@@ -307,9 +393,15 @@ class Learner:
     # ------------------------------------------------------------------ what is known
 
     @property
+    def has_learned(self) -> bool:
+        """Whether it has learned from anything."""
+        return self._life is not None and self._life.counts.rounds > 0
+
+    @property
     def ledger_(self) -> Ledger:
         """What happened in the learner's whole life."""
-        return self._begun().ledger(self._the_labels().pair)
+        labels = self._the_labels()
+        return self._begun().ledger((labels.negative, labels.positive))
 
     @property
     def weights_(self) -> FloatArray | dict[str, float]:
@@ -328,27 +420,40 @@ class Learner:
 
     # ------------------------------------------------------------------ files
 
-    def source_of(self, X: Any) -> Source | None:
-        """X as a source: if it is one, or is a frame and the learner reads columns as those of its files."""
+    def stream_of(self, X: Any) -> Stream | StreamReader | None:
+        """X as a stream: if it is one, or is a frame and the learner reads columns as those of its files."""
+        from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+        from mistakebound.data.source import Source, Stream  # noqa: PLC0415
+
+        if isinstance(X, Source):
+            return X
         refuse_path(X)
-        if hasattr(X, "parts"):
-            source: Source = X
-            return source
-        if is_frame(X) and self._reads_columns():
+        if is_frame(X):
+            if not self._reads_columns():
+                return None
             from mistakebound.data.frame import FrameSource  # noqa: PLC0415 - few need it
 
             return FrameSource(X)
-        return None
+        return X if isinstance(X, (Stream, StreamReader)) else None
 
-    def _row(self, x: Any) -> Source | None:
-        """A frame of one row, or a pandas Series, as a source, if the learner reads it so."""
+    def _row(self, x: Any) -> Stream | StreamReader | None:
+        """A frame of one row, or a pandas Series, as a stream, if the learner reads it so."""
         if not (is_frame(x) or hasattr(x, "to_frame")) or not self._reads_columns():
             return None
         frame = x if is_frame(x) else x.to_frame().T
         if len(frame) != 1:
             message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
             raise ValueError(message)
-        return self.source_of(frame)
+        return self.stream_of(frame)
+
+    def _example_of(self, row: Stream | StreamReader) -> dict[str, float]:
+        """A row of a frame as the learner reads it."""
+        (part,) = self.open_stream(row, labels_needed=False)
+        chunk, example = part.chunk, dict[str, float]()
+        for k in range(chunk.indptr[0], chunk.indptr[1]):
+            name = chunk.name(k).decode()
+            example[name] = example.get(name, 0.0) + float(chunk.value[k])
+        return example
 
     def known_reading(self) -> Reading | None:
         """How its files were read, once something was learned."""
@@ -357,13 +462,6 @@ class Learner:
     def _reads_columns(self) -> bool:
         known = self.known_reading()
         return known is not None and known.has_columns and self._begun().named
-
-    def read_as_before(self, source: Source, *, labels_needed: bool = True) -> None:
-        """Make a source read its files as those before, as far as nothing else was passed to it."""
-        known = self.known_reading()
-        if known is None or source.reading != known:  # otherwise it is the one that the learner knows it from
-            source.inherit(known)
-        source.labels_needed = labels_needed
 
     # ------------------------------------------------------------------ inside
 
@@ -385,11 +483,12 @@ class Learner:
 
     def _start_with(self, chunk: Chunk) -> Life:
         """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None and not chunk.named:
+        if self._life is None:
             with _STARTING:
-                self._life = self._life or self._new_life(None, growing=True)
-        known = None if self._life is None else self._life.width
-        return self._start(None if chunk.named else known or 0)
+                self._life = self._life or self._new_life(None, growing=not chunk.named)
+        life = self._life
+        life.require(None if chunk.named else life.width or 0, type(self).__name__)
+        return life
 
     def _forget(self, before: Life | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
@@ -425,6 +524,15 @@ def labels_of_rows(y: Any, rows: int, *, more: bool = False) -> AnyArray:
         message = f"X has {rows} rounds but y has {len(labels)} labels: inconsistent numbers of samples"
         raise ValueError(message)
     return labels
+
+
+def own_labels(stream: Stream | StreamReader, y: Any) -> AnyArray | None:
+    """The labels for a stream that does not have its own; None for files, which have them."""
+    from mistakebound.data.reader import StreamReader  # noqa: PLC0415
+
+    if y is None or isinstance(stream, StreamReader) or stream.rows is None:
+        return None
+    return labels_of_rows(y, stream.rows)
 
 
 NOTHING = object()

@@ -1,4 +1,4 @@
-"""The public linear learners: parameters are checked here; ``learner`` and ``estimator`` do the work."""
+"""The public linear learners: parameters are checked here; ``learner`` and ``sklearn`` do the work."""
 
 from __future__ import annotations
 
@@ -6,22 +6,61 @@ import math
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound import rules
 from mistakebound.data.labels import plain
+from mistakebound.errors import Option, OptionError
 from mistakebound.learners.learner import KEEP_BYTES
 from mistakebound.learners.sklearn import Estimator
 from mistakebound.play.engine import Reduction
+from mistakebound.rules.registry import DECLARATIONS, rule_class
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.rules import Range, Rule
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.rules.base import Range, Rule
+
+__all__ = [
+    "Arow",
+    "BalancedWinnow",
+    "Elimination",
+    "NormalizedWinnow",
+    "PNormPerceptron",
+    "Perceptron",
+    "Winnow",
+    "load",
+]
+"""What ``import mistakebound`` has of this module."""
 
 
 class LinearLearner(Estimator):
-    """What every public linear learner is: an estimator that can certify what it did."""
+    """What every public linear learner is: an estimator that can certify what it did.
+
+    A subclass names its rule and has the rule's parameters, which are checked by the rule's own ranges.
+    """
+
+    def _make_rule(self, n: int | None) -> Rule:
+        kind = rule_class(self.rule_id)
+        own = self._own_parameters(kind.ranges, n)
+        shared = {name: getattr(self, name) for name in kind.ranges if name not in own and hasattr(self, name)}
+        checked: dict[str, Any] = {name: _number(name, value, kind.ranges[name]) for name, value in shared.items()}
+        return kind(**own, **checked)
+
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        """Parameters of the rule that are not simply the learner's, for n features (None: they have names)."""
+        return {}
+
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """The bound that is known while a stream goes on, without a comparator found in hindsight; None if none is.
+
+        It is a function of a ledger and of the positives missed so far. ``relevant`` is the number of features of
+        which the label is an OR, if the caller knows it; OptionError if no theorem of this learner speaks of it.
+        """
+        if relevant is not None:
+            reason = " is for winnow without a bias: no other theorem speaks of an OR of so many features"
+            raise OptionError(Option("relevant", "relevant"), reason)
+        return None
 
     def certify(
         self,
@@ -117,6 +156,8 @@ class Perceptron(LinearLearner):
     [-1.0, 0.0]
     """
 
+    rule_id: ClassVar[str] = "perceptron"
+
     def __init__(
         self,
         *,
@@ -129,9 +170,6 @@ class Perceptron(LinearLearner):
         self.bias = bias
         self.classes = classes
         self.keep_bytes = keep_bytes
-
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.PerceptronRule(**_options(self))
 
 
 class Winnow(LinearLearner):
@@ -166,6 +204,8 @@ class Winnow(LinearLearner):
     True
     """
 
+    rule_id: ClassVar[str] = "winnow"
+
     default_labels: ClassVar[tuple[int, int]] = (0, 1)
     _binary_inputs: ClassVar[bool] = True
 
@@ -190,9 +230,7 @@ class Winnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:
-        ranges = rules.WinnowRule.ranges
-        alpha = _number("alpha", self.alpha, ranges["alpha"])
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:
         bias = _number("bias", self.bias, ranges["bias"])
         theta = self.threshold
         if theta is None:
@@ -203,8 +241,25 @@ class Winnow(LinearLearner):
                 )
                 raise ValueError(message)
             theta = float(max(n + bias, 1))
-        theta = _number("threshold", theta, ranges["theta"])
-        return rules.WinnowRule(alpha=alpha, theta=theta, strict=bool(self.strict), bias=bias)
+        alpha = _number("alpha", self.alpha, ranges["alpha"])
+        return {"alpha": alpha, "theta": _number("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
+
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """Littlestone's bound, if the label is an OR of ``relevant`` features.
+
+        It holds with n the number of features so far: the weights of features that never came neither rose nor fell.
+        """
+        if relevant is None or self.bias:
+            return super().known_bound(relevant)
+
+        def bound(ledger: Ledger, _: int) -> float | None:
+            from mistakebound.bounds import littlestone  # noqa: PLC0415 - most runs do without
+
+            rule: Any = ledger.rule
+            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            return littlestone(seen, min(relevant, seen), rule.alpha, rule.theta, rule.strict) if seen else None
+
+        return bound
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -230,6 +285,8 @@ class Elimination(LinearLearner):
     [0.0, 0.0, 1.0]
     """
 
+    rule_id: ClassVar[str] = "elimination"
+
     default_labels: ClassVar[tuple[int, int]] = (0, 1)
     _binary_inputs: ClassVar[bool] = True
 
@@ -246,8 +303,22 @@ class Elimination(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.EliminationRule()
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """At most n mistakes on negative examples, and no others as long as no positive example was missed.
+
+        A mistake on a negative example strikes out at least one of the n features seen so far. This has no premise. A
+        missed positive shows that the label is not an OR of the features: then there is no bound.
+        """
+        if relevant is not None:
+            return super().known_bound(relevant)
+
+        def bound(ledger: Ledger, missed: int) -> float | None:
+            from mistakebound.bounds import elimination  # noqa: PLC0415 - most runs do without
+
+            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            return elimination(seen) if seen and not missed else None
+
+        return bound
 
     def _reduction(self) -> Reduction:
         return _reduction(self.target, self.complements)
@@ -276,6 +347,8 @@ class NormalizedWinnow(LinearLearner):
     1
     """
 
+    rule_id: ClassVar[str] = "normalized-winnow"
+
     _poor_score: ClassVar[bool] = True
 
     def __init__(
@@ -297,8 +370,8 @@ class NormalizedWinnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.NormalizedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        return {"eta": _rate(self.eta, self.margin, self.radius, ranges["eta"])}
 
 
 class BalancedWinnow(LinearLearner):
@@ -320,6 +393,8 @@ class BalancedWinnow(LinearLearner):
     True
     """
 
+    rule_id: ClassVar[str] = "balanced-winnow"
+
     def __init__(
         self,
         eta: float | str = 0.1,
@@ -339,8 +414,8 @@ class BalancedWinnow(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return rules.BalancedWinnowRule(eta=_rate(self.eta, self.margin, self.radius), **_options(self))
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        return {"eta": _rate(self.eta, self.margin, self.radius, ranges["eta"])}
 
 
 class PNormPerceptron(LinearLearner):
@@ -362,6 +437,8 @@ class PNormPerceptron(LinearLearner):
     1
     """
 
+    rule_id: ClassVar[str] = "pnorm"
+
     def __init__(
         self,
         p: float | str = 4.0,
@@ -377,21 +454,58 @@ class PNormPerceptron(LinearLearner):
         self.classes = classes
         self.keep_bytes = keep_bytes
 
-    def _make_rule(self, n: int | None) -> Rule:
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:
         p = self.p
         if isinstance(p, str) and p == "best":
             if n is None:
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        p = _number("p", p, rules.PNormRule.ranges["p"])
-        return rules.PNormRule(p=p, **_options(self))
+        return {"p": _number("p", p, ranges["p"])}
 
 
-KINDS: dict[str, type[LinearLearner]] = {
-    kind.__name__: kind for kind in (Perceptron, Winnow, Elimination, NormalizedWinnow, BalancedWinnow, PNormPerceptron)
-}
-"""What a file may name: no other class is ever looked up."""
+class Arow(LinearLearner):
+    """AROW with a diagonal covariance: weights that move less, the more often their features were learned.
+
+    It learns whenever ``y·score < 1``, also without a mistake. No mistake bound is implemented for it, so that
+    ``certify`` raises ValueError; use it beside a learner that has one.
+
+    Parameters
+    ----------
+    r : float
+        r > 0: the larger, the smaller the steps.
+    bias, classes, keep_bytes
+        As for ``Perceptron``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Arow()
+    >>> ledger = learner.run([[1, 0], [0, 1], [1, 1]], [-1, 1, -1])
+    >>> ledger.mistakes, ledger.updates, ledger.predictions.tolist()
+    (2, 3, [1, 1, 1])
+    >>> learner.weights_.tolist()
+    [-0.75, 0.25]
+    """
+
+    rule_id: ClassVar[str] = "arow"
+
+    def __init__(
+        self,
+        r: float = 1.0,
+        *,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.r = r
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+
+KINDS: dict[str, type[LinearLearner]] = {each.learner: globals()[each.learner] for each in DECLARATIONS.values()}
+"""The public learners by name. A file may name these: no other class is ever looked up."""
 
 
 def load(path: str | os.PathLike[str]) -> LinearLearner:
@@ -414,7 +528,7 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
 
 def _number(name: str, value: Any, allowed: Range) -> float:
     """Return a parameter as a float if it is allowed, otherwise say what is needed."""
-    number = plain(value)
+    number = value if type(value) in (bool, int, float) else plain(value)
     with suppress(OverflowError):  # a whole number that no float can be
         if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
             return float(number)
@@ -422,23 +536,18 @@ def _number(name: str, value: Any, allowed: Range) -> float:
     raise ValueError(message)
 
 
-def _options(learner: Any) -> dict[str, float]:
-    """Return the update margin and the constant feature, checked."""
-    ranges = rules.Rule.ranges
-    return {name: _number(name, getattr(learner, name), ranges[name]) for name in ("update_margin", "bias")}
-
-
-def _rate(eta: float | str, margin: float | None, radius: float) -> float:
+def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range) -> float:
     """Return η as given, or the one that the theorem prefers."""
     if isinstance(eta, str) and eta == "best":
         if margin is None:
             message = 'eta="best" needs the margin γ that you expect: pass margin=...'
             raise ValueError(message)
-        from mistakebound.bounds.mistakes import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.bounds.winnow import winnow_rate  # noqa: PLC0415 - the formula's one place; rarely needed
+        from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
 
-        number = rules.Range(lambda _: True, "a number")  # the formula says which ones
+        number = Range(lambda _: True, "a number")  # the formula says which ones
         return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
-    return _number("eta", eta, rules.NormalizedWinnowRule.ranges["eta"])
+    return _number("eta", eta, allowed)
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from copy import copy
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.data.source import Source
+from mistakebound.errors import InputError, StreamError
 from mistakebound.learners.learner import Learner
+from mistakebound.learners.stream_loop import steps
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
 from mistakebound.theorems.evidence import Evidence
 
 if TYPE_CHECKING:
-    from mistakebound.data.reading_options import Reading
-    from mistakebound.data.source import Source
+    from collections.abc import Callable, Iterable
+
+    from mistakebound._support.arrays import AnyArray
+    from mistakebound.data.labels import Labels
+    from mistakebound.data.options import Reading
+    from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.report import ReadReport
     from mistakebound.play.engine import Reduction
+    from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
 STREAM_BYTES = 4 << 30
@@ -34,11 +45,11 @@ OTHER = "certify needs the stream that this learner learned from, in the same or
 class Replica(Learner):
     """A fresh learner with a rule as given, for the features and labels of another learner."""
 
-    def __init__(self, original: Learner, rule: Rule, keep_bytes: int) -> None:
+    def __init__(self, original: Learner, rule: Rule, keep_bytes: int, labels: Labels | None = None) -> None:
         self.classes = original.classes
         self.keep_bytes = keep_bytes
         self._rule, self._original = rule, original
-        self._labels = original._the_labels().copy()  # noqa: SLF001 - the same kind of object
+        self._labels = original._the_labels().copy() if labels is None else labels  # noqa: SLF001 - the same kind
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
         return self._rule
@@ -65,7 +76,9 @@ class Replica(Learner):
     def agrees(self) -> bool:
         """Whether the original made the same predictions and mistakes, and has the same weights."""
         mine, other = self._begun(), self._original._begun()  # noqa: SLF001
-        if not np.array_equal(*_common(mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT))):
+        predicted, before = mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT)
+        common = min(len(predicted), len(before))  # a learner keeps so many of its predictions
+        if not np.array_equal(predicted[:common], before[:common]):
             return False
         (z, bias_z), (other_z, other_bias_z) = mine.engine.z(), other.engine.z()
         return (
@@ -74,12 +87,6 @@ class Replica(Learner):
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
             and mine.engine.names() == other.engine.names()
         )
-
-
-def _common(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two arrays, each as far as the shorter one reaches: a learner keeps so many of its predictions."""
-    length = min(len(a), len(b))
-    return a[:length], b[:length]
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
@@ -94,35 +101,44 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         of several passes has learned it as often.
     """
     ledger = learner.ledger_
-    if ledger.rounds == 0:
+    rounds = ledger.rounds
+    if rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
-    replica = Replica(learner, ledger.rule, KEPT)
-    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
+    if ledger.late:
+        message = (
+            f"the outcomes of {ledger.late} predictions came late, which a second pass over a stream does not repeat: "
+            "call certify without X and y"
+        )
+        raise ValueError(message)
+    labels = learner._the_labels()  # noqa: SLF001 - the same kind of object
+    own, others = labels.copy(), labels.copy()
+    replica = Replica(learner, ledger.rule, KEPT, own)
+    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES, others)
     try:
-        source = learner.source_of(X)
-        if source is not None and source is X:
-            replay_files(replica, _copy_of(source, replica), ledger.rounds, recorder)
-        elif source is not None and y is None:  # a frame with its own labels
-            replay_files(replica, source, ledger.rounds, recorder)
+        stream = learner.stream_of(X)
+        if isinstance(stream, Source):
+            known = None if replica.known_reading() is None else learner.known_for(stream)
+            replay_files(replica, partial(once_more(stream, known).open, known), rounds, recorder)
+        elif stream is not None and y is None:  # a frame with its own labels
+            replay_files(replica, partial(replica.open_stream, stream), rounds, recorder)
         else:
-            _replay_rows(replica, recorder, X, y, ledger.rounds)
+            _replay_rows(replica, recorder, X, y, rounds)
     except StreamError as error:
         message = f"{OTHER}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
-        message = f"{OTHER}: a replay of {ledger.rounds} rounds gives different predictions, mistakes or weights"
+        message = f"{OTHER}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return Evidence.of(ledger, recorder.ledger_)
 
 
-def _copy_of(source: Source, replica: Replica) -> Source:
-    """The same files, for a replica to read; what it inherits and remarks stays in the copy."""
-    own = copy(source)
-    own.skipped, own.remarks = [], []
-    if replica.known_reading() is not None:
-        own.cache = None  # a cache holds the options of one reading, and would be replaced
-    return own
+def once_more(source: Source, known: Reading | None) -> Source:
+    """The same files as they are now, without a cache that this reading would make or replace."""
+    keeps = source.cache is None or (known is None and os.path.isfile(source.cache))
+    if keeps and not source.follow:
+        return source
+    return replace(source, follow=False, cache=source.cache if keeps else None)
 
 
 def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:
@@ -144,26 +160,61 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
         raise ValueError(message) from None
 
 
-def replay_files(learner: Learner, source: Source, rounds: int, *recorders: Learner, passes: int | None = None) -> None:
-    """Learn at most ``rounds`` examples, reading the files repeatedly; recorders learn the first pass only."""
-    left = rounds
+class Recorded:
+    """A learner whose rounds others learn, too.
+
+    Parameters
+    ----------
+    learner : Learner
+        Decides how far a part is learned.
+    recorders : iterable of Learner
+        Learn the same rows, or InputError is raised.
+    """
+
+    def __init__(self, learner: Learner, recorders: Iterable[Learner]) -> None:
+        self._learner, self._recorders = learner, recorders
+        self.labels_settled = learner.labels_settled
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Ledger, InputError | None]:
+        """Learn rows of a part; return the learner's ledger, and what is wrong with the row after them."""
+        learned, error = self._learner.run_part(part, first, last, y)
+        for recorder in self._recorders:
+            recorded, fault = recorder.run_part(part, first, first + learned.rounds, y)
+            if recorded.rounds != learned.rounds:
+                message = f"{UNLEARNABLE}: {fault}"
+                raise InputError(message)
+        return learned, error
+
+
+def replay_files(
+    learner: Learner,
+    open_stream: Callable[[], StreamReader],
+    rounds: int,
+    *recorders: Learner,
+    passes: int | None = None,
+) -> ReadReport | None:
+    """Learn at most ``rounds`` examples, reading the stream repeatedly; recorders learn the first pass only.
+
+    Returns the report of the last pass.
+    """
+    left, report = rounds, None
     for number in count() if passes is None else range(passes):
-        before = left
-        for part in learner.parts_of(source):
-            learned, wrong = learner.run_part(part, 0, left)
-            for recorder in recorders if number == 0 else ():
-                recorded, fault = recorder.run_part(part, 0, learned.rounds)
-                if recorded.rounds != learned.rounds:
-                    message = f"{UNLEARNABLE}: {fault}"
-                    raise ValueError(message)
-            left -= learned.rounds
-            if left <= 0:
-                return
-            if wrong:
-                raise StreamError(wrong)
+        before, reader = left, open_stream()
+        report = reader.report
+        played = Recorded(learner, recorders if number == 0 else ())
+        try:
+            for step in steps(played, reader, limit=lambda: left):  # noqa: B023 - called in this loop only
+                left -= step.last - step.first
+                if left <= 0:
+                    return report
+        except StreamError as error:
+            raise error.at_round(None) from None
         rows = before - left
         if rows == 0:
-            return
+            return report
         if passes is not None and rows * passes not in (rounds, rounds - 1):
             message = f"{passes} passes over {rows} examples are not the number of rounds"
             raise StreamError(message)
+    return report

@@ -45,10 +45,10 @@ class Estimator(Learner):
         A Source has its own labels. A DataFrame has names for columns, unless the learner learned from files with
         columns: then it is read as those.
         """
-        if (source := self.source_of(X)) is not None:
+        if (stream := self.stream_of(X)) is not None:
             if classes is not None:
                 self._take_classes(classes)
-            self.run(source, y)
+            self.run(stream, y)
             return self
         if self._life is None:
             names = frame_names(X)
@@ -159,15 +159,15 @@ class Estimator(Learner):
     # ------------------------------------------------------------------ inside
 
     def _reset(self) -> None:
-        self._life = None
+        self._life = self._tickets = None
         self._labels = Labels(self.default_labels, self.classes)
         self._reading = None
         vars(self).pop("feature_names_in_", None)
 
     def _score_many(self, X: Any) -> tuple[FloatArray, BoolArray]:
         self._check_fitted("predict")
-        if (source := self.source_of(X)) is not None:
-            parts = list(self.score_parts(source))
+        if (stream := self.stream_of(X)) is not None:
+            parts = list(self.score_parts(stream))
             labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
             scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
             return scores, np.asarray(labels == self._the_labels().positive, np.bool_)

@@ -115,6 +115,16 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def asleep(forecasts: Any) -> BoolArray:
+    """Who gave no label: NaN; among objects None and pandas' NA, too."""
+    if np.issubdtype(forecasts.dtype, np.floating):
+        return np.asarray(np.isnan(forecasts), bool)
+    if forecasts.dtype != object:
+        return np.zeros(forecasts.shape, bool)
+    missing = [is_missing(each) for each in forecasts.ravel()]
+    return np.array(missing, bool).reshape(forecasts.shape)
+
+
 def _is_numeric(row: Any) -> bool:
     try:
         floats(row)

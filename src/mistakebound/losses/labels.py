@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mistakebound._support.lazy import np
 from mistakebound.errors import StreamError
-from mistakebound.losses.base import Loss, floats, is_missing, refuse
+from mistakebound.losses.base import Loss, asleep, floats, refuse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from mistakebound._support.arrays import BoolArray, FloatArray
+    from mistakebound._support.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -110,13 +110,3 @@ def _zero_times(factor: FloatArray, values: FloatArray, forecast: FloatArray) ->
     with np.errstate(invalid="ignore"):
         product = factor * values
     return np.where((factor == 0) & ~np.isnan(forecast), 0.0, product)
-
-
-def asleep(forecasts: Any) -> BoolArray:
-    """Who gave no label: NaN; among objects None and pandas' NA, too."""
-    if np.issubdtype(forecasts.dtype, np.floating):
-        return np.asarray(np.isnan(forecasts), bool)
-    if forecasts.dtype != object:
-        return np.zeros(forecasts.shape, bool)
-    missing = [is_missing(each) for each in forecasts.ravel()]
-    return np.array(missing, bool).reshape(forecasts.shape)

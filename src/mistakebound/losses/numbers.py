@@ -203,4 +203,4 @@ class Custom(Loss):
 
 
 def _difference(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-    return np.asarray(floats(forecast) - floats(outcome))
+    return np.asarray(np.asarray(forecast, np.float64) - np.asarray(outcome, np.float64))

@@ -18,7 +18,7 @@ from mistakebound._support.schema import fields, is_list_of, need, parse
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
 
-FORMAT = 3
+FORMAT = 4
 
 # By hand, not by the package safetensors: that one takes a key that comes twice, and gives a digest no fixed place.
 MAGIC = b'{"__metadata__":{"sha256":"'

@@ -3,13 +3,13 @@
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
 core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
 run left it there, ``progress``: where in its files that was; format 3 has ``reading``, too: how those files were read.
+Format 4 has what late outcomes need (``late`` of a life, and ``tickets``), and files of experts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 from collections.abc import Collection
 from dataclasses import asdict
@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mistakebound._core import Engine
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.lazy import np
-from mistakebound._support.schema import fields, from_json, is_list_of, need, shown
+from mistakebound._support.schema import fields, from_json, is_list_of, need, shown, to_json
 from mistakebound.data.labels import Labels, check_classes
-from mistakebound.data.reading_options import Reading
+from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 from mistakebound.models.container import DTYPES, pack, unpack
 from mistakebound.play.ledger import Counts
-from mistakebound.play.ledger_schema import compare
+from mistakebound.play.ledger_schema import LATE, compare, read_late
+from mistakebound.play.tickets import Tickets
 from mistakebound.rules.base import LARGEST
+from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -68,7 +70,12 @@ def save(
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
         said, tensors = _describe(learner)
         known = learner.known_reading()
-        notes = {"progress": progress, "reading": None if known is None else known.to_json()}
+        tickets = vars(learner).get("_tickets")
+        notes = {
+            "progress": progress,
+            "reading": None if known is None else known.to_json(),
+            "tickets": None if tickets is None else tickets.to_json(),
+        }
         parts = pack({**said, **{name: note for name, note in notes.items() if note is not None}}, tensors)
     except ModelError as error:
         message = f"cannot save {os.fspath(path)}: {error}"
@@ -88,11 +95,14 @@ def load_with_progress(
     data = Path(path).read_bytes()
     try:
         said, tensors = unpack(data, TENSORS)
-        notes = [said.pop(name, None) for name in ("progress", "reading")]
-        need(all(note is None or isinstance(note, dict) for note in notes), "its progress or reading is not an object")
+        notes = [said.pop(name, None) for name in ("progress", "reading", "tickets")]
+        objects = all(note is None or isinstance(note, dict) for note in notes)
+        need(objects, "its progress, reading or tickets are not an object")
         learner = _revive(said, tensors, kinds)
         if notes[1] is not None:
             vars(learner)["_reading"] = Reading.from_json(notes[1])
+        if notes[2] is not None:
+            vars(learner)["_tickets"] = Tickets.from_json(notes[2])
         return learner, notes[0]
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
@@ -140,7 +150,7 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
 
 
 def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping = life.engine.__getstate__()
+    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
         "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
@@ -158,9 +168,11 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
         "width": width_now if life.growing else life.width,
         "growing": life.growing,
         "counts": list(counts),
-        "sums": {name: _encode(value) for name, value in zip(SUMS, sums, strict=True)},
+        "sums": {name: _encode(value) for name, value in zip(_sums(life.rule.start), sums, strict=True)},
         "keeping": keeping,
     }
+    if len(late[0]):
+        said["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
     return said, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
 
 
@@ -187,7 +199,7 @@ def _encode_one(value: Any) -> Any:
     value = value.tolist() if hasattr(value, "tolist") else value
     words = f"{value!r} is of type {type(value).__name__}; a file holds None, bool, int, float, str, and lists of them"
     need(value is None or type(value) in LABEL_TYPES, words)
-    return {"float": repr(value)} if type(value) is float and not math.isfinite(value) else value
+    return to_json(value)
 
 
 # ---------------------------------------------------------------------- out of the file
@@ -240,6 +252,7 @@ def _revive_labels(said: Any) -> Labels:
 
 
 def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray]) -> Life:
+    late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
     )
@@ -247,15 +260,19 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(width is None or (type(width) is int and width >= 0), "its width is not a whole number")
     need(is_list_of(int, counts) and len(counts) == 5, "its counts are not five whole numbers")
     need(type(keeping) is bool, "whether it keeps mistakes is neither true nor false")
-    # But for the first, any of them may overflow.
-    numbers = [from_json(number, "sums") for number in fields(sums, *SUMS, path="sums")]
+    start = rule_class(kind.rule_id).start
+    # But for those of the constant feature, any of them may overflow.
+    numbers = [from_json(number, "sums") for number in fields(sums, *_sums(start), path="sums")]
     need(all(type(number) is float for number in numbers), "its sums are not real numbers")
-    need(abs(numbers[0]) <= float(np.finfo(np.float32).max), "the sum of its constant feature is not a finite float32")
+    of_bias = np.array([numbers[0], *numbers[len(SUMS) :]])
+    finite = (np.abs(of_bias) <= np.finfo(np.float32).max).all()
+    need(finite, "the sum of its constant feature is not a finite float32")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
     like = construct(kind, parameters)
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
-        need(len(z) == slots, "the number of its weights is not that of its features")  # before so many are made
+        # Before so many are made.
+        need(len(z) == slots * len(start), "the number of its weights is not that of its features")
         life = like._new_life(None, growing=True) if growing else like._new_life(width)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(str(error)) from None
@@ -264,18 +281,26 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
         set(parameters) <= set(_at_work(life, 0)),
         "its life has a parameter (such as classes) that is not one of the rule or of keeping examples",
     )
-    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
+    totals = numbers[1 : len(SUMS)]
+    need(life.rule.normalised or totals == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
+    need(life.rule.allows(of_bias[None]), "the state of its constant feature is out of range")
     *rule, first_width, limit, grows = life.engine.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
-    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping)
+    delays = read_late(late, tensors["kept_rounds"])
+    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
     life.engine = Engine.__new__(Engine)
     try:
         life.engine.__setstate__((settings, names, z, *numbers, *history))
     except ValueError as error:
         raise ModelError(str(error)) from None
     return life
+
+
+def _sums(start: tuple[float, ...]) -> tuple[str, ...]:
+    """Names of the numbers that a rule has once; a rule that keeps S floats has S of its constant feature."""
+    return (*SUMS, *(f"bias_{k}" for k in range(1, len(start))))
 
 
 def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
@@ -298,6 +323,7 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     learned = counts.to_keep if life.rule.learns_from_positives else counts.false_positives
     need(counts.updates == learned, "counts disagree")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite")
+    need(life.rule.allows(has["z"].reshape(-1, len(life.rule.start))), "the state of a feature is out of range")
 
     predictions, mistake_rounds = has["predictions"], has["mistake_rounds"]
     need(len(predictions) == min(rounds, limit) and (predictions <= 1).all(), "its predictions do not fit its rounds")
@@ -318,7 +344,7 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     need(np.array_equal(found[:common], mistake_rounds[:common]), "it keeps other mistakes than it made")
     need(len(found) == mistakes or (len(found) < mistakes and not keeping), "it keeps other mistakes than it made")
     need(len(index) == len(value) and _cuts(indptr, len(value)), "the examples that it keeps do not fit together")
-    features = len(has["name_offsets"]) - 1 if life.named else len(has["z"])
+    features = len(has["name_offsets"]) - 1 if life.named else len(has["z"]) // len(life.rule.start)
     need((index < features).all(), "it keeps a feature that it does not have")
     need(np.isfinite(value).all(), "it keeps a value that is not finite")
     need((np.abs(value) <= LARGEST).all(), "it keeps a value that is too large to learn from")

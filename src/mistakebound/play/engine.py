@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
 from mistakebound.errors import StreamError
 from mistakebound.play.faults import OF_A_FEATURE, RowFault, row_fault
-from mistakebound.play.inputs import Csr, Dense, complemented, densified
+from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse_row
 from mistakebound.play.ledger import Counts, Kept, Ledger
 
 if TYPE_CHECKING:
@@ -62,6 +63,17 @@ class PlayedPart(NamedTuple):
     after: Counts
 
 
+class ServedExample(NamedTuple):
+    """A prediction, its example, and what decides whether its outcome is learned from, in the terms of the rule."""
+
+    example: Any
+    """A dict, set or list of names, or a `Csr` of one row as the rule sees it."""
+    positive: bool
+    score: float
+    updates: int
+    """How many updates it had seen."""
+
+
 class Life:
     """What begins with a learner's first input and ends when it is fitted anew.
 
@@ -83,6 +95,7 @@ class Life:
         self.width = width
         self.named = width is None
         self.reduction = reduction
+        slots = 0 if width is None else reduction.slots(width)
         self.engine = Engine(
             rule.id,
             rule.parameter,
@@ -91,7 +104,7 @@ class Life:
             rule.update_margin,
             rule.bias,
             width is None,
-            0 if width is None else reduction.slots(width),
+            slots,
             keep_bytes,
             growing,
         )
@@ -154,7 +167,7 @@ class Life:
         """Score and prediction of each row, without learning."""
         out, positive, fault = self._scores(rows)
         if fault:
-            raise StreamError(fault.words, round=len(out))
+            raise fault.error().at_round(len(out))
         return out, positive
 
     def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
@@ -180,6 +193,34 @@ class Life:
             return self.engine.score_named(x)
         except NamedFault as fault:
             raise _stream_error(fault) from None
+
+    def serve(self, x: Any) -> ServedExample:
+        """Predict a named example, or one row, whose outcome comes later; the caller may change x meanwhile."""
+        example = copy(x) if self.named else sparse_row(self.reduction.rows(x))
+        while True:
+            updates = self.counts.updates
+            score, positive = self.score_named(example) if self.named else self._score_row(x)
+            if self.counts.updates == updates:  # no other thread has learned in between
+                break
+        return ServedExample(example, positive, score, updates)
+
+    def _score_row(self, x: Positional) -> tuple[float, bool]:
+        scores, positive = self.scores(x)
+        return float(scores[0]), bool(positive[0]) ^ self.reduction.conjunction
+
+    def tell(self, served: ServedExample, sign: int) -> None:
+        """Learn from the outcome of a prediction: it counts as a mistake if what was served then was wrong."""
+        x, positive, score, updates = served
+        if self.named:
+            try:
+                self.engine.tell_named(x, sign, positive, score, updates)
+            except NamedFault as fault:
+                raise _stream_error(fault) from None
+            return
+        sign = -sign if self.reduction.conjunction else sign
+        played = self.engine.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
+        if wrong := self._fault(x, x, played[1]):
+            raise StreamError(wrong.words)
 
     def weights(self) -> FloatArray:
         """Normalised weights of every slot, and last that of the constant feature if there is one."""
@@ -209,6 +250,8 @@ class Life:
         """
         now = now or self.counts
         slots = self.engine.slots()
+        kept = now._replace(to_keep=before.to_keep) if mixed else now
+        source = EngineSource(self, slots, before, kept, own, mistakes)
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
@@ -216,9 +259,7 @@ class Life:
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=EngineSource(
-                self, slots, before, now._replace(to_keep=before.to_keep) if mixed else now, own, mistakes
-            ),
+            source=source,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
@@ -269,7 +310,7 @@ def _too_large(part: Part) -> str:
 
 def _stream_error(fault: NamedFault) -> StreamError:
     kind, name, of_sum = fault.args
-    return StreamError(row_fault(kind, repr(name), of_sum=of_sum).words)
+    return row_fault(kind, repr(name), of_sum=of_sum).error()
 
 
 def flipped(counts: Counts) -> Counts:
@@ -322,6 +363,12 @@ class EngineSource:
         return Kept(
             rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
         )
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        rounds, delays = self._life.engine.late()
+        own = (rounds >= self._before.rounds) & (rounds < self._now.rounds)
+        return rounds[own] - self._before.rounds, delays[own]
 
     def names(self) -> list[str]:
         """Names of the features by index; empty for a positional learner. Those that came later are left out."""

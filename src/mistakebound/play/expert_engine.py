@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._core import Mixture as CoreMixture
-from mistakebound.aggregation.exponential import AdaHedge, Anytime, ExpConcave, Exponential, FixedShare, MLEwa
-from mistakebound.aggregation.gradient import OGD
-from mistakebound.aggregation.mixture import (
+from mistakebound.aggregation.reference import (
     LARGEST,
     LEAST_LOSS,
+    SUMS,
+    Engine,
     Mixture,
     Served,
     infinite_loss,
@@ -20,9 +20,7 @@ from mistakebound.aggregation.mixture import (
     too_small,
     without_rounding,
 )
-from mistakebound.aggregation.polynomial import MLPoly
-from mistakebound.aggregation.reference import SUMS, Engine
-from mistakebound.aggregation.second_order import BOA, FixedBOA, MLProd, ObservedBOA, ObservedMLProd, Squint
+from mistakebound.aggregation.registry import BY_RULE, VARIANTS
 from mistakebound.errors import StreamError
 from mistakebound.losses import Pinball
 
@@ -31,28 +29,8 @@ if TYPE_CHECKING:
 
     from mistakebound._core import Complaint
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.aggregation.base import Rule
     from mistakebound.losses import Loss
 
-RULES: dict[str, type[Rule]] = {
-    "hedge": Exponential,
-    "anytime": Anytime,
-    "adahedge": AdaHedge,
-    "fixed-share": FixedShare,
-    "ml-ewa": MLEwa,
-    "ml-poly": MLPoly,
-    "boa": FixedBOA,
-    "boa-adaptive": BOA,
-    "ml-prod": MLProd,
-    "boa-observed": ObservedBOA,
-    "ml-prod-observed": ObservedMLProd,
-    "ogd": OGD,
-    "squint": Squint,
-}
-"""Rules on regrets, by the names that `engine_for` takes."""
-COMPILED = frozenset(RULES) - {"squint"}
-NAMES = {rule: name for name, rule in RULES.items()} | {ExpConcave: "hedge"}
-PARAMETERS = {"hedge": ("eta",), "fixed-share": ("eta", "alpha"), "boa": ("eta",)}
 COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log", "given"})
 
 
@@ -181,7 +159,7 @@ def engine_for(
     gradient: bool,  # noqa: FBT001 - in the order of the core
     prior: FloatArray,
 ) -> CompiledEngine | LossEngine:
-    """The core's engine for a rule of `RULES` if it has one, otherwise the specification. Forecasts are numbers.
+    """The core's engine for a rule of the registry if it has one, otherwise the specification. Forecasts are numbers.
 
     Examples
     --------
@@ -191,9 +169,10 @@ def engine_for(
     >>> [float(value) for value in forecasts], [float(value) for value in losses]
     ([0.5, 1.0], [0.25, 0.0])
     """
-    if rule in COMPILED and loss.id.partition(":")[0] in COMPILED_LOSSES:
+    variant = VARIANTS[rule]
+    if variant.compiled and loss.id.partition(":")[0] in COMPILED_LOSSES:
         return CompiledEngine(rule, parameters, loss, prior, gradient=gradient)
-    made: Any = RULES[rule]
+    made: Any = variant.rule
     return LossEngine(Mixture(made(prior, **parameters), loss, gradient=gradient), loss, prior)
 
 
@@ -202,11 +181,13 @@ def quickest(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
     mixture, loss = specified.forecaster, specified.loss
     if not isinstance(mixture, Mixture) or loss.id.partition(":")[0] not in COMPILED_LOSSES:
         return specified
-    name = NAMES.get(type(mixture.rule))
-    if name not in COMPILED or getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may be below float64
+    variant = BY_RULE.get(type(mixture.rule))
+    if variant is None or not variant.compiled:
         return specified
-    parameters = {each: float(getattr(mixture.rule, each)) for each in PARAMETERS.get(name, ())}
-    return CompiledEngine(name, parameters, loss, prior, gradient=mixture.gradient)
+    if getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may be below float64
+        return specified
+    parameters = {each: float(getattr(mixture.rule, each)) for each in variant.needs}
+    return CompiledEngine(variant.name, parameters, loss, prior, gradient=mixture.gradient)
 
 
 def run_keeping_weights(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mistakebound._core import FaultKind
+from mistakebound.errors import StreamError
 
 OF_A_VALUE = frozenset((FaultKind.NOT_FINITE, FaultKind.NOT_BINARY, FaultKind.TOO_LARGE, FaultKind.TOO_SMALL))
 """Kinds that one value is to blame for."""
@@ -19,6 +20,10 @@ class RowFault(NamedTuple):
     words: str
     feature: str | None = None
     value: float | None = None
+
+    def error(self) -> StreamError:
+        """The error to raise."""
+        return StreamError(self.words, kind=self.kind, feature=self.feature, value=self.value)
 
 
 def row_fault(kind: FaultKind, feature: str = "", value: float | None = None, *, of_sum: bool = False) -> RowFault:

@@ -64,6 +64,19 @@ class Csr:
         return -1, None
 
 
+def sparse_row(rows: Dense | Csr) -> Csr:
+    """The first row without its zeros, in memory of its own."""
+    if isinstance(rows, Dense):
+        (columns,) = rows.x[0].nonzero()
+        values = rows.x[0][columns]
+    else:
+        begin, end = rows.indptr[:2]
+        columns, values = rows.index[begin:end], rows.value[begin:end]
+    index = np.array(columns, np.int64)
+    first = rows.first if isinstance(rows, Csr) else 0
+    return Csr(np.array([0, len(index)], np.int64), index, np.array(values, np.float64), rows.width, first=first)
+
+
 class Named(NamedTuple):
     """Examples whose features have names: dicts, or sets, lists and tuples of str."""
 

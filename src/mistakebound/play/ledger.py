@@ -12,6 +12,7 @@ from mistakebound.data.labels import label_array
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.data.report import ReadReport
     from mistakebound.play.ledger_schema import Said
     from mistakebound.rules import Rule
 
@@ -49,6 +50,9 @@ class Source(Protocol):
     def kept(self) -> Kept:
         """As many of the updated or mistaken rounds as were kept."""
 
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+
     def names(self) -> list[str]:
         """Names of the features by index; empty for a positional learner."""
 
@@ -82,7 +86,11 @@ class Ledger:
         (negative, positive) label.
     from_start : bool
         Whether the learner was fresh in the first round; theorems speak of a life from its start.
+    reading : ReadReport or None
+        What was read, of a ledger that ``run`` returns for a Source: skipped lines, remarks, columns, bytes.
     """
+
+    reading: ReadReport | None = None
 
     def __init__(
         self,
@@ -172,6 +180,19 @@ class Ledger:
         """The updated or mistaken rounds with their examples."""
         return self._source.kept()
 
+    @cached_property
+    def delays(self) -> IntArray:
+        """Of each kept round, the updates between its prediction and its outcome: 0 unless the outcome came late."""
+        rounds, delays = self._source.late()
+        found = np.zeros(len(self.kept), np.int64)
+        found[np.searchsorted(self.kept.rounds, rounds)] = delays
+        return found
+
+    @property
+    def late(self) -> int:
+        """Kept rounds whose outcome came late: after an update that their prediction had not seen."""
+        return len(self._source.late()[0])
+
     @property
     def complete(self) -> bool:
         """Whether every updated or mistaken round was kept, as a certificate needs."""
@@ -190,10 +211,11 @@ class Ledger:
         import json  # noqa: PLC0415 - not needed to learn, and importing it takes a while
 
         from mistakebound._support.schema import to_json  # noqa: PLC0415
-        from mistakebound.play.ledger_schema import KEPT  # noqa: PLC0415
+        from mistakebound.play.ledger_schema import KEPT, LATE  # noqa: PLC0415
 
         kept = self.kept
         positive, mistakes = self._source.predictions(), self._source.mistake_rounds()
+        late = dict(zip(LATE, (each.tolist() for each in self._source.late()), strict=True))
         return json.dumps(
             {
                 "counts": self._counts,
@@ -207,6 +229,7 @@ class Ledger:
                 "mistake_rounds": None if mistakes is None else mistakes.tolist(),
                 "kept": {k: np.asarray(v).astype(KEPT[k]).tolist() for k, v in vars(kept).items()},
             }
+            | ({"late": late} if late["rounds"] else {})
         )
 
     @classmethod
@@ -255,6 +278,10 @@ class Stored:
     def kept(self) -> Kept:
         """As stored."""
         return Kept(**self._said.kept)
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """As stored."""
+        return self._said.late
 
     def names(self) -> list[str]:
         """As stored."""

@@ -34,6 +34,8 @@ KEPT = {
     "value": "float64",
 }
 """What is kept, and as what type of numpy."""
+LATE = ("rounds", "delays")
+"""Of the rounds that are kept, those whose outcome came late. A ledger without any has no such field."""
 MOST_FEATURES = 2**27
 """By position: so many need no more than this number in the file, and a certificate takes some 10 bytes for each."""
 
@@ -51,11 +53,13 @@ class Said(NamedTuple):
     predictions: AnyArray | None
     mistake_rounds: AnyArray | None
     kept: dict[str, AnyArray]
+    late: tuple[AnyArray, AnyArray]
 
 
 def read(text: Any) -> Said:
     """The fields of a ledger; ModelError for one that is missing, unknown, out of range or in contradiction."""
     data = schema.parse(text, "the ledger")
+    late = data.pop("late", None)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
     counts = read_counts(counts)
     rounds, mistaken = counts[0], counts[1] + counts[2]
@@ -64,6 +68,7 @@ def read(text: Any) -> Said:
     names = schema.texts(names, "names", distinct=True)
     need(named or not names, "names should be empty, because named is false", "names")
     n = schema.whole(n, "n", 0, MOST_FEATURES) if not named else schema.whole(n, "n", len(names) + 1, len(names) + 1)
+    found = read_kept(kept, rounds, len(names) if named else n, binary=rule.binary)
     said = Said(
         counts,
         rule,
@@ -74,7 +79,8 @@ def read(text: Any) -> Said:
         names,
         _array(schema.optional(schema.wholes, predictions, "predictions", 0, 1, rounds), "bool"),
         _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
-        read_kept(kept, rounds, len(names) if named else n, binary=rule.binary),
+        found,
+        read_late(late, found["rounds"]),
     )
     # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
     # learn conjunctions.
@@ -138,6 +144,19 @@ def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[s
     need(not binary or set(values) <= {0, 1}, "kept.value should be 0 and 1 only, because of this rule", "kept.value")
     given = (its_rounds, labels, mistaken, indptr, index, values)
     return {name: np.array(each, kind) for (name, kind), each in zip(KEPT.items(), given, strict=True)}
+
+
+def read_late(value: Any, kept: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The kept rounds whose outcome came late, and how many updates their predictions had not seen."""
+    if value is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    rounds, delays = schema.fields(value, *LATE, path="late")
+    size = len(schema.rising(rounds, "late.rounds", schema.MOST - 1))
+    schema.wholes(delays, "late.delays", 1, schema.MOST - 1, size)
+    late, by = np.array(rounds, np.int64), np.array(delays, np.int64)
+    need(np.isin(late, kept).all(), "late.rounds should be among kept.rounds", "late.rounds")
+    need((by <= np.searchsorted(kept, late)).all(), "late.delays should be below the updates so far", "late.delays")
+    return late, by
 
 
 def _array(values: list[int] | None, kind: str) -> AnyArray | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from mistakebound._support import schema
 from mistakebound.errors import TicketError
 
 
@@ -52,9 +51,6 @@ class Tickets:
         self._whose = ""  # tells them apart from those of other learners, and of copies made before anything was asked
         self._waiting: set[str] = set()
 
-    def __len__(self) -> int:
-        return len(self._waiting)
-
     def add(self, asked: Asked) -> Asked:
         """Let it wait."""
         self._whose = self._whose or os.urandom(8).hex()
@@ -81,6 +77,11 @@ class Tickets:
         if asked.key is not None:
             self._waiting.discard(asked.key[1])
 
+    def reopen(self, asked: Asked) -> None:
+        """Let it wait again: its outcome was refused."""
+        if asked.key is not None:
+            self._waiting.add(asked.key[1])
+
     def to_json(self) -> dict[str, Any] | None:
         """The keys that wait, for a model file; None if nothing was ever asked."""
         return {"whose": self._whose, "waiting": sorted(self._waiting)} if self._whose else None
@@ -88,17 +89,18 @@ class Tickets:
     @classmethod
     def from_json(cls, said: Any) -> Tickets:
         """The inverse; ModelError for anything else."""
+        from mistakebound._support import schema  # noqa: PLC0415 - learning needs no JSON
+
+        def checked(value: Any, path: str) -> str:
+            text = schema.text(value, path)
+            if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
+                schema.refuse(path, "16 hexadecimal digits", value)
+            return text
+
         tickets = cls()
         if said is not None:
             whose, waiting = schema.fields(said, "whose", "waiting", path="tickets")
-            tickets._whose = _key(whose, "tickets.whose")
+            tickets._whose = checked(whose, "tickets.whose")
             keys = schema.texts(waiting, "tickets.waiting", distinct=True)
-            tickets._waiting = {_key(key, "tickets.waiting") for key in keys}
+            tickets._waiting = {checked(key, "tickets.waiting") for key in keys}
         return tickets
-
-
-def _key(value: Any, path: str) -> str:
-    text = schema.text(value, path)
-    if len(text) != 16 or not set(text) <= set("0123456789abcdef"):
-        schema.refuse(path, "16 hexadecimal digits", value)
-    return text

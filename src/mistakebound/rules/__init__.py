@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mistakebound.rules.registry import DECLARATIONS
+
 if TYPE_CHECKING:
     from mistakebound.rules.balanced_winnow import BalancedWinnowRule
     from mistakebound.rules.base import Range, Rule
@@ -28,21 +30,12 @@ __all__ = [
     "WinnowRule",
 ]
 
-_MODULES = {
-    "PerceptronRule": "perceptron",
-    "WinnowRule": "winnow",
-    "NormalizedWinnowRule": "normalized_winnow",
-    "BalancedWinnowRule": "balanced_winnow",
-    "PNormRule": "pnorm",
-    "EliminationRule": "elimination",
-    "Range": "base",
-    "Rule": "base",
-}
+_MODULES = {"Range": "base", "Rule": "base"} | {each.rule: each.module for each in DECLARATIONS.values()}
 
 
 def __getattr__(name: str) -> Any:
     if name == "RULES":
-        found: Any = {rule.id: rule for rule in map(__getattr__, _MODULES) if hasattr(rule, "id")}
+        found: Any = {each.id: each.load() for each in DECLARATIONS.values()}
     elif name in _MODULES:
         found = getattr(import_module(f"mistakebound.rules.{_MODULES[name]}"), name)
     else:

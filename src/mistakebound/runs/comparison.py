@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.signals import uninterrupted
-from mistakebound.data.first_labels import both_labels_first
-from mistakebound.errors import StreamError
+from mistakebound.data.report import Remark
+from mistakebound.errors import as_stream_error
 from mistakebound.learners.linear import KINDS
+from mistakebound.learners.stream_loop import steps
+from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
 from mistakebound.runs.runner import certified
-from mistakebound.runs.tally import running_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
+    from mistakebound.data.report import BadLine
     from mistakebound.data.source import Source
+    from mistakebound.errors import InputError
     from mistakebound.learners.linear import LinearLearner
 
-MARGIN = 0.0003
-"""An update margin serves Balanced Winnow better on real data than the textbook's 0."""
-
-VARIANTS: tuple[tuple[str, dict[str, float]], ...] = (
-    ("Perceptron", {}),
-    ("Perceptron", {"bias": 1}),
-    ("BalancedWinnow", {"update_margin": MARGIN}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "bias": 1}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.02}),
-    ("BalancedWinnow", {"update_margin": MARGIN, "eta": 0.5}),
-    ("BalancedWinnow", {"update_margin": 0}),
-    ("PNormPerceptron", {"p": 4}),
-    ("PNormPerceptron", {"p": 10}),
-    ("NormalizedWinnow", {"eta": 0.1}),
-    ("Winnow", {"alpha": 2}),
-    ("Winnow", {"alpha": 1.2}),
-    ("Elimination", {}),
+VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
+    (declared, {**declared.defaults, **parameters})
+    for declared in DECLARATIONS.values()
+    for parameters in declared.variants
 )
 """What is compared by default."""
 
@@ -51,7 +43,7 @@ class Contender:
         self.learner = learner
         self.curve = Curve()
         self.seconds, self.positives = 0.0, 0
-        self.error: ValueError | None = None
+        self.error: InputError | None = None
         """Why it cannot take this stream."""
         self.certificate: Certificate | None = None
 
@@ -60,7 +52,7 @@ class Contender:
         """What a theorem allows: by the certificate, or as far as it is known without a search."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
-        ledger, known = self.learner.ledger_, running_bound(self.learner, None)
+        ledger, known = self.learner.ledger_, self.learner.known_bound(None)
         return None if known is None else known(ledger, ledger.false_negatives)
 
     @property
@@ -70,20 +62,61 @@ class Contender:
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
 
-    def learn(self, part: Part) -> None:
-        """Predict, then learn, the rows of a part."""
+    def learn(self, part: Part, first: int, last: int, y: AnyArray | None) -> None:
+        """Predict, then learn, rows of a part."""
         if self.error is not None:
             return
         start = time.perf_counter()
         try:
-            ledger, wrong = self.learner.run_part(part)
+            ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
             self.curve.add(ledger)
             self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
-            if wrong:
-                self.error = StreamError(wrong)
         except ValueError as error:
-            self.error = error
+            self.error = as_stream_error(error, None)
         self.seconds += time.perf_counter() - start
+
+
+class Rows(NamedTuple):
+    """How many rows all have seen."""
+
+    rounds: int
+
+
+class Contenders:
+    """All learners on one reading, as one: each goes on until something comes that it cannot take.
+
+    Parameters
+    ----------
+    learners : sequence of LinearLearner or None
+        None: the ``VARIANTS``, made when the first rows are there.
+    classes : sequence of two labels or None
+        Of the variants.
+    keep : bool
+        Whether the variants keep their mistaken examples, to be certified.
+    """
+
+    def __init__(self, learners: Sequence[LinearLearner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
+        self.each = [] if learners is None else [Contender(each) for each in learners]
+        self.classes, self.keep = classes, keep
+
+    @property
+    def labels_settled(self) -> bool:
+        """Whether both labels are known."""
+        return self.classes is not None
+
+    def run_part(
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+    ) -> tuple[Rows, InputError | None]:
+        """Let all learn the rows of a part; return how many, and what is wrong with the stream."""
+        if part.rows and not self.each:
+            self.each = [Contender(each) for each in default_learners(part, self.classes, keep=self.keep)]
+        rows = part.rows if last is None else min(last, part.rows)
+        for each in self.each:
+            each.learn(part, first, rows, y)
+        error = part.error
+        if error is None and self.each and all(each.error for each in self.each):  # then the stream is to blame
+            error = self.each[0].error
+        return Rows(rows - first), error
 
 
 @dataclass(frozen=True)
@@ -100,7 +133,7 @@ class Comparison:
         For reading and learning.
     bytes : int
         Read.
-    skipped, remarks : tuple of str
+    skipped, remarks : tuple
         Bad lines that were skipped, and what should be known of the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         What ended the comparison before the end of the files.
@@ -110,8 +143,8 @@ class Comparison:
     refused: tuple[Contender, ...]
     seconds: float
     bytes: int
-    skipped: tuple[str, ...]
-    remarks: tuple[str, ...]
+    skipped: tuple[BadLine, ...]
+    remarks: tuple[Remark, ...]
     stopped: ValueError | KeyboardInterrupt | None
 
 
@@ -137,57 +170,37 @@ def compare(
         Whether to certify each learner.
     """
     start = time.perf_counter()
-    contenders = [] if learners is None else [Contender(each) for each in learners]
-
-    def begin(part: Part) -> None:
-        contenders.extend(Contender(each) for each in default_learners(part, classes, keep=certify))
-
-    stopped = learn_all(source, contenders, begin if learners is None else None, settled=classes is not None)
+    all_of_them = Contenders(learners, classes, keep=certify)
+    reader, stopped = source.open(warn=False), None
+    try:
+        with nullcontext() if uninterrupted.asked else uninterrupted.listening():
+            for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
+                pass
+    except (KeyboardInterrupt, ValueError) as reason:
+        stopped = reason
     seconds = time.perf_counter() - start
-    taken = [each for each in contenders if each.error is None]
+    taken = [each for each in all_of_them.each if each.error is None]
     ranked = sorted(taken, key=lambda each: each.curve.mistakes)
-    remarks = dict.fromkeys(source.remarks)
-    for each in ranked if certify else ():
-        each.certificate, reason = certified(each.learner, source)
-        if reason:
-            remarks[reason] = None
-    refused = tuple(each for each in contenders if each.error is not None)
-    return Comparison(tuple(ranked), refused, seconds, source.bytes, tuple(source.skipped), tuple(remarks), stopped)
+    report = reader.report
+    remarks = dict.fromkeys(report.remarks)
+    with_theorem = [each for each in ranked if DECLARATIONS[each.learner.rule_id].has_theorem]
+    for each in with_theorem if certify else ():
+        each.certificate, why = certified(each.learner, source)
+        if why:
+            remarks[Remark("certificate", (why,))] = None
+    refused = tuple(each for each in all_of_them.each if each.error is not None)
+    return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
 
 
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[LinearLearner]:
     """The ``VARIANTS``; their mistaken examples are kept if they are to be certified."""
     made = []
-    for kind, parameters in VARIANTS:
-        own = {"threshold": threshold(part)} if kind == "Winnow" else {}
+    for declared, parameters in VARIANTS:
+        own = {"threshold": threshold(part)} if "threshold" in declared.options else {}
         kept = {} if keep else {"keep_bytes": 0}
-        make: Any = KINDS[kind]
+        make: Any = KINDS[declared.learner]
         made.append(make(classes=classes, **parameters, **own, **kept))
     return made
-
-
-def learn_all(
-    source: Source, contenders: list[Contender], begin: Callable[[Part], None] | None, *, settled: bool
-) -> ValueError | KeyboardInterrupt | None:
-    """Read the source once, for all; return what ended it before its end, if anything did.
-
-    ``begin`` is called with the first part that has rows, to make the contenders. ``settled``: the labels are known.
-    """
-    try:
-        for part in source.parts() if settled else both_labels_first(source.parts()):
-            if begin is not None and part.rows and not contenders:
-                begin(part)
-            with uninterrupted:  # all have seen the same rounds, also after Ctrl-C
-                for each in contenders:
-                    each.learn(part._replace(error=""))
-            if part.error:
-                return StreamError(part.error)
-            errors = [each.error for each in contenders]
-            if errors and all(errors):  # then the stream is to blame
-                return errors[0]
-    except (KeyboardInterrupt, ValueError) as reason:
-        return reason
-    return None
 
 
 def threshold(part: Part) -> float:

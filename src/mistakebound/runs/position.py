@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.signals import uninterrupted
 from mistakebound.data.blocks import opened
 from mistakebound.data.parts import START, Place
+from mistakebound.learners.stream_loop import parts_of, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from mistakebound.data.parts import Part
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.report import ReadReport, Remark
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.stream_loop import Step
+    from mistakebound.play.ledger import Ledger
 
 
 @dataclass
@@ -74,12 +79,20 @@ class Position:
         self.source = source
         self.passes = passes
         self.hashing = hashing
-        self.read: list[FileRead] = []
-        """Of the files that the first pass has reached; later passes read the same again."""
         self.at: tuple[int, Place, int] = (0, START, 0)
         """Pass, beginning of a part, and how many of its rows are learned: in one tuple, so that they always agree."""
+        self.report: ReadReport | None = None
+        """What was read in the present pass, or before the place where an earlier run stopped."""
+        self.reader: StreamReader | None = None
         self.replaced = False
         """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
+        self._read: list[FileRead] = []
+        self._part: Part | None = None
+        self.remarks: tuple[Remark, ...] = ()
+        """What the reader has remarked in the present pass."""
+        self.bytes_before = 0
+        """Bytes of text that were parsed in the passes before, by this process."""
+        self._stopped = False
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
             message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
             raise ValueError(message)
@@ -95,55 +108,77 @@ class Position:
         """Whether nothing is left to read. A followed file may always grow."""
         return self.at[0] == self.passes
 
-    def parts(self, learner: LinearLearner) -> Iterator[tuple[Part, int]]:
-        """The parts that are still ahead, each with its first row that is not learned yet.
+    @property
+    def files_read(self) -> list[FileRead]:
+        """Of the files that the first pass has reached; later passes read the same again."""
+        if self.at[0] > 0:
+            self._reach(len(self.source.files))
+        return self._read
 
-        The caller calls ``arrive`` with both before it learns from a part, protected from signals.
+    @property
+    def done(self) -> int:
+        """Bytes of the files that were read, of all passes together."""
+        done = 0 if self.report is None else self.report.done
+        return self.at[0] * (self.source.total or 0) + done if self.at[0] else done
+
+    def restore(self, at: tuple[int, Place, int], read: list[FileRead], report: ReadReport, *, replaced: bool) -> None:
+        """Stand where an earlier process stopped."""
+        self.at, self._read, self.report, self.replaced = at, read, report, replaced
+
+    def stop(self) -> None:
+        """End a file that is followed, after the lines that are there now."""
+        self._stopped = True
+        if self.reader is not None:
+            self.reader.stop()
+
+    def steps(self, learner: LinearLearner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
+        """Learn what is still ahead, and yield after each step; signals wait until the next one is asked for.
+
+        ``limit`` returns how many examples the next step may learn.
         """
         begun, start, skip = self.at
+        known = learner.known_for(self.source)
         for number in range(begun, self.passes):
-            self.source.needs_text = self.hashing and number == 0  # a cache has it no more
-            for part in learner.parts_of(self.source, start):
-                first = min(skip, part.rows)
-                skip -= first
-                if skip:
-                    with uninterrupted:
-                        self.arrive(part, None)
-                    if part.error:
-                        raise ValueError(part.error)
-                else:
-                    yield part, first
+            before = self.report if number == begun else None
+            if self.report is not None:
+                self.bytes_before += self.report.bytes
+            keep_text = self.hashing and number == 0  # a cache does not have it
+            reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
+            self.report, self.reader = reader.report, reader
+            if self._stopped:
+                reader.stop()
+            parts = self._past(skip, parts_of(learner, reader)) if skip else None
+            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
+                if step.part is not self._part:
+                    self._arrive(step.part)
+                self.at, self.remarks = (number, step.part.begin, step.last), reader.report.remarks
+                yield step
             if self.source.follow:
                 return
+            self.at, start, skip = (number + 1, START, 0), START, 0
+
+    def _past(self, skip: int, parts: Iterator[Part]) -> Iterator[Part]:
+        """The parts, of which the first ``skip`` rows are learned already: no step comes of a part that ends there."""
+        for part in parts:
+            skip = max(0, skip - part.rows)
             if skip:
-                message = f"there are {skip} examples less than were learned"
-                raise ValueError(message)
-            with uninterrupted:
-                if number == 0:
-                    self._reach(len(self.source.files))
-                self.at, start = (number + 1, START, 0), START
+                with uninterrupted:
+                    self._arrive(part)
+            yield part
+        if skip and not self.source.follow:
+            message = f"there are {skip} examples less than were learned"
+            raise ValueError(message)
 
-    def arrive(self, part: Part, first: int | None) -> None:
-        """Count what was read for a part, and stand at its row ``first``; None if all its rows are learned already."""
-        if self.at[0] == 0:
-            self._read(part)
-        if first is not None:
-            self.at = (self.at[0], part.begin, first)
-
-    def done(self) -> int:
-        """Bytes that were read, of all passes together."""
-        return self.at[0] * (self.source.total or 0) + self.source.done if self.at[0] else self.source.done
-
-    def learned(self, row: int) -> None:
-        """Rows of the present part before this one are learned."""
-        self.at = (*self.at[:2], row)
-
-    def _read(self, part: Part) -> None:
+    def _arrive(self, part: Part) -> None:
+        """Count what was read for a part."""
+        self._part = part
+        if self.at[0] > 0:
+            return
         self._reach(part.begin.file)
-        read = self.read[-1]
+        read = self._read[-1]
         if self.source.follow and part.begin.byte == 0 < read.bytes and part.begin.file == len(self.source.files) - 1:
             self.replaced = True
-            self.read[-1] = read = self._unread(part.file)
+            self._read[-1] = read = self._unread(part.file)
         if part.in_rows and self.hashing and read.size is None:
             message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not through a pipe"
             raise ValueError(message)
@@ -151,12 +186,12 @@ class Position:
 
     def _reach(self, file: int) -> None:
         """All files before this one are read."""
-        while len(self.read) <= file:
-            if self.read:
-                self.read[-1].whole = True
-            if len(self.read) == len(self.source.files):
+        while len(self._read) <= file:
+            if self._read:
+                self._read[-1].whole = True
+            if len(self._read) == len(self.source.files):
                 return
-            self.read.append(self._unread(self.source.files[len(self.read)]))
+            self._read.append(self._unread(self.source.files[len(self._read)]))
 
     def _unread(self, file: str) -> FileRead:
         return FileRead(size_of(file), sha=sha256() if self.hashing else None)
@@ -196,3 +231,10 @@ def hashes(file: str, *ends: int) -> list[Any]:
             sha.update(bytes(block[done:]))
             at += len(block)
     return found if ends else [sha]
+
+
+def cannot_be_read_again(source: Source) -> str:
+    """Which file cannot be read a second time, if any, in words."""
+    files = [*source.files, *([] if source.labels is None else [os.fspath(source.labels)])]
+    once = next((file for file in files if size_of(file) is None), None)
+    return "" if once is None else f"{'standard input' if once == '-' else once} cannot be read a second time"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
+    from mistakebound.data.report import Remark
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
     from mistakebound.play.ledger import Ledger
@@ -58,11 +59,9 @@ class PredictionsFile:
 
 
 @contextmanager
-def predictions_file(to: str | PathLike[str] | IO[str] | None, at: int = 0) -> Iterator[PredictionsFile | None]:
-    """A file to write predictions to, if one is wanted; it goes on after byte ``at`` of what it holds already."""
-    if to is None:
-        yield None
-    elif not isinstance(to, str | os.PathLike):
+def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator[PredictionsFile]:
+    """A file to write predictions to; it goes on after byte ``at`` of what it holds already."""
+    if not isinstance(to, str | os.PathLike):
         yield PredictionsFile(to, named=False)
     elif at:
         with open(to, "r+", encoding="utf-8") as file:
@@ -87,7 +86,7 @@ class Predicted:
 
     rounds: int
     unknown: int
-    remarks: tuple[str, ...]
+    remarks: tuple[Remark, ...]
     """On how the files were read."""
 
 
@@ -106,10 +105,11 @@ def predict(source: Source, learner: LinearLearner, to: IO[str], *, scores: bool
         Whether to write the score after each label, separated by a tab.
     """
     rounds = unknown = 0
-    for numbers, labels, unknown_here in learner.scored_parts(source):
+    reader = learner.open_stream(source, labels_needed=False, warn=False)
+    for numbers, labels, unknown_here in learner.scored_parts(reader):
         rounds += len(numbers)
         unknown += unknown_here
         pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)
         to.write("".join(f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs))
         to.flush()
-    return Predicted(rounds, unknown, tuple(source.remarks))
+    return Predicted(rounds, unknown, reader.report.remarks)

@@ -34,7 +34,7 @@ def write_report(
     """
     import mistakebound as mb  # noqa: PLC0415 - which imports this room
 
-    found, ledger = result.certificate, result.learner.ledger_
+    found, ledger = result.certificate, result.ledger
     facts = {
         "files": result.source.files,
         "stopped": str(result.stopped or "") if stopped is None else stopped,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.certificates.portable import TEXT_OPTIONS
 from mistakebound.data.parts import START, Place
+from mistakebound.data.report import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.errors import ResumeError
 from mistakebound.models.model_file import describe_parameters
@@ -29,7 +30,7 @@ FREE = ("files", "skip_bad", "threads", "cache")
 def described(position: Position) -> dict[str, Any]:
     """A position, for JSON."""
     number, place, rows = position.at
-    source = position.source
+    source, report = position.source, position.report
     return {
         "files": list(source.files),
         "passes": position.passes,
@@ -39,8 +40,8 @@ def described(position: Position) -> dict[str, Any]:
         "pass": number,
         "place": place._asdict(),
         "rows": rows,
-        "skipped": list(source.skipped),
-        "remarks": list(source.remarks),
+        "skipped": [] if report is None else [str(line) for line in report.skipped],
+        "remarks": [] if report is None else [str(remark) for remark in report.remarks],
         "replaced": position.replaced,
     }
 
@@ -49,7 +50,7 @@ def files_read(position: Position) -> list[dict[str, Any]]:
     """What was read of each file so far, for JSON."""
     return [
         {**{name: getattr(read, name) for name in FILE_FIELDS[:-1]}, "sha256": read.digest(file)}
-        for file, read in zip(position.source.files, position.read, strict=False)
+        for file, read in zip(position.source.files, position.files_read, strict=False)
     ]
 
 
@@ -70,7 +71,7 @@ def restore(position: Position, stored: Any) -> None:
     """Go on where another run stopped; ModelError if that was another one, or its files have changed."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(stored, *FIELDS)
     source = position.source
-    need(files == source.files, f"its files were {listed(files)}, not {listed(source.files)}")
+    need(files == list(source.files), f"its files were {listed(files)}, not {listed(list(source.files))}")
     same_option("passes", passes, position.passes)
     now = reading_of(source)
     need(isinstance(reading, dict) and set(reading) == set(now), "how it read its files is not valid")
@@ -94,9 +95,8 @@ def restore(position: Position, stored: Any) -> None:
     need(isinstance(texts, list) and len(texts) in read, "what it read is not valid")
     ends = [start.byte if first_pass and index == start.file else 0 for index in range(len(texts))]
     growing = [source.follow and index == len(files) - 1 for index in range(len(texts))]
-    position.read = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
-    source.skipped[:], source.remarks[:] = skipped, remarks
-    position.at, position.replaced = (number, start, rows), replaced
+    again = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
+    position.restore((number, start, rows), again, ReadReport.of_words(skipped, remarks), replaced=replaced)
 
 
 def same_option(name: str, before: Any, now: Any) -> None:

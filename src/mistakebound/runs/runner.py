@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
-from mistakebound.errors import OptionError, StreamError
-from mistakebound.runs.position import Position, size_of
-from mistakebound.runs.predictions import predictions_file
-from mistakebound.runs.tally import Tally, running_bound
+from mistakebound.data.report import Remark
+from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.rules.registry import DECLARATIONS
+from mistakebound.runs.position import Position, cannot_be_read_again
+from mistakebound.runs.tally import Tally
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.parts import Part
+    from mistakebound.data.report import BadLine, ReadReport
     from mistakebound.data.source import Source
     from mistakebound.learners.linear import LinearLearner
+    from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
     from mistakebound.runs.predictions import PredictionsFile
 
     Path = str | PathLike[str]
+
+
+POSITIVE = Option("positive", "positive")
 
 
 class Progress:
@@ -36,10 +42,10 @@ class Progress:
     def begin(self, rounds: int | None) -> None:
         """A run is resumed after so many rounds; None if there is no checkpoint yet, and it begins at the start."""
 
-    def learned(self, tally: Tally) -> None:
+    def learned(self, tally: Tally, position: Position) -> None:
         """A part of the files was learned."""
 
-    def remark(self, text: str) -> None:
+    def remark(self, remark: Remark) -> None:
         """Something about the files or the run should be known."""
 
     def end(self, tally: Tally) -> None:
@@ -54,18 +60,26 @@ class RunResult:
     ----------
     learner : LinearLearner
         It has learned; of a resumed run, the one that was read from the checkpoint.
+    ledger : Ledger
+        What happened in the whole life of the learner.
     source : Source
         The files.
-    rounds, false_positives, false_negatives, positives : int
-        Counts of the whole run: rounds, both kinds of mistakes, and examples with the positive label.
+    rounds, mistakes, false_positives, false_negatives, positives : int
+        Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
+    majority, majority_mistakes
+        The more frequent label, and how many mistakes it would be to predict it always.
     bound : float or None
         What a theorem allows, if that is known without a search.
     seconds : float
         Of this process, for reading and learning.
     bytes : int
         Read in this process.
-    skipped, remarks : tuple of str
-        Bad lines that were skipped, and what should be known of the files and the run.
+    report : ReadReport or None
+        What was read in the last pass.
+    columns, table
+        Of tables: their columns, and the options in use.
+    skipped, remarks : tuple
+        Bad lines that were skipped in it, and what should be known of the files and the run.
     curve : Curve or None
         Mistakes against rounds, if wanted.
     certificate : Certificate or None
@@ -77,36 +91,27 @@ class RunResult:
     """
 
     learner: LinearLearner
+    ledger: Ledger
     source: Source
     rounds: int
+    mistakes: int
     false_positives: int
     false_negatives: int
     positives: int
+    majority: Any
+    majority_mistakes: int
     bound: float | None
     seconds: float
     bytes: int
-    skipped: tuple[str, ...]
-    remarks: tuple[str, ...]
+    report: ReadReport | None
+    columns: tuple[str, ...]
+    table: dict[str, Any]
+    skipped: tuple[BadLine, ...]
+    remarks: tuple[Remark, ...]
     curve: Curve | None
     certificate: Certificate | None
     stopped: ValueError | KeyboardInterrupt | None
     saved: str | None
-
-    @property
-    def mistakes(self) -> int:
-        """Wrong predictions."""
-        return self.false_positives + self.false_negatives
-
-    @property
-    def majority_mistakes(self) -> int:
-        """Mistakes of always predicting the more frequent label."""
-        return min(self.positives, self.rounds - self.positives)
-
-    @property
-    def majority(self) -> Any:
-        """The more frequent label."""
-        negative, positive = self.learner.ledger_.classes
-        return positive if self.positives >= self.rounds - self.positives else negative
 
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
         """Write an HTML page with everything about the run; see ``mistakebound.runs.report``."""
@@ -140,7 +145,7 @@ def run(
     Parameters
     ----------
     source : Source
-        The files. One that is followed ends with Ctrl-C or ``source.stop()``.
+        The files. One that is followed ends with Ctrl-C.
     learner : LinearLearner
         A fresh learner, or one that goes on.
     passes : int
@@ -166,15 +171,19 @@ def run(
     progress : Progress
         Its methods are called during the run.
     """
-    progress = Progress() if progress is None else progress
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
-    before = learner.ledger_
-    if certificate is not None and before.rounds:
-        template = "{certificate} covers the whole life of a learner, and this one has learned something before"
-        raise OptionError(template)
+    continued = learner.has_learned
+    if certificate is not None and continued:
+        reason = " covers the whole life of a learner, and this one has learned something before"
+        raise OptionError(Option("certificate", "certificate"), reason)
+    if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
+        asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
+        raise OptionError(asked, f" needs a theorem, and no mistake bound is known for {learner.rule_id}")
+    progress = Progress() if progress is None else progress
+    missed = learner.ledger_.false_negatives if continued else 0
+    tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
-    tally = Tally(running_bound(learner, relevant, missed=before.false_negatives), lines=progress.lines)
-    job = Job(source, learner, position, tally, progress)
+    job = Job(source, learner, position, tally, progress, continued=continued)
     if curve:
         from mistakebound.runs.curve import Curve  # noqa: PLC0415 - here and below, what most commands do without
 
@@ -184,25 +193,15 @@ def run(
 
         resumable = bool(checkpoint_every or resume)
         job.checkpoint = Checkpoint(os.fspath(checkpoint), position, tally, checkpoint_every, resumable)
-    at = job.resume(predictions=predictions is not None) if resume else 0
-    with predictions_file(predictions, at) as out, stopping(source.stop if source.follow else None):
-        stopped = job.learn(out)
-        if checkpoint is not None and not tally.rounds and not (stopped or before.rounds or source.follow):
-            files = ", ".join(source.files)
-            stopped = ValueError(f"{files}: there are no examples: nothing was learned, and nothing is saved")
-        saved = job.save(stopped, out)
-    found: Certificate | None = None
+    job.play(predictions, resume=resume)
     if (certify or certificate is not None) and tally.rounds:
-        try:
-            found, reason = certified(job.learner, source, continued=bool(before.rounds))
-        except KeyboardInterrupt as interrupt:
-            stopped, reason = stopped or interrupt, "no certificate: the second pass was interrupted"
-        job.remark(*([reason] if reason else []))
+        job.certify()
     if certificate is not None:
-        stopped = write_certificate(job.learner, found, position, certificate, stopped)
+        job.write_certificate(certificate)
     if source.positive is not None and tally.rounds and not tally.positives:
-        job.remark(f"no line has the label {source.positive!r}: the positive label must be spelled as in the files")
-    return job.result(found, stopped, saved)
+        words = (f"no line has the label {source.positive!r}: ", POSITIVE, " takes it as it is written there")
+        job.remark(Remark("positive", words))
+    return job.result()
 
 
 def refuse_conflicts(
@@ -210,14 +209,15 @@ def refuse_conflicts(
 ) -> None:
     """Refuse options that do not go together."""
     if checkpoint is None and (checkpoint_every or resume):
-        option = "{resume}" if resume else "{checkpoint_every}"
-        raise OptionError(option + " needs {checkpoint}: the file that holds the checkpoint")
+        name = "resume" if resume else "checkpoint_every"
+        needed = Option("checkpoint", "checkpoint")
+        raise OptionError(Option(name, name), " needs ", needed, ": the file that holds the checkpoint")
     if passes > 1 and "-" in source.files:
-        template = "standard input can be read only once: {passes} needs files"
-        raise OptionError(template)
+        reason = "standard input can be read only once: "
+        raise OptionError(reason, Option("passes", "passes"), " needs files")
     if passes > 1 and source.follow:
-        template = "a file that is followed has no end, and so no second pass: leave out {passes}"
-        raise OptionError(template)
+        reason = "a file that is followed has no end, and so no second pass: leave out "
+        raise OptionError(reason, Option("passes", "passes"))
 
 
 @dataclass
@@ -229,10 +229,32 @@ class Job:
     position: Position
     tally: Tally
     progress: Progress
+    continued: bool
+    """Whether the learner had learned something before."""
     curve: Curve | None = None
     checkpoint: Checkpoint | None = None
-    remarks: dict[str, None] = field(default_factory=dict)
+    certificate: Certificate | None = None
+    stopped: ValueError | KeyboardInterrupt | None = None
+    saved: str | None = None
+    remarks: dict[Remark, None] = field(default_factory=dict)
     """Each once, in their order."""
+
+    def play(self, predictions: Path | IO[str] | None, *, resume: bool) -> None:
+        """Learn the files, and write the model."""
+        at = self.resume(predictions=predictions is not None) if resume else 0
+        with ExitStack() as during:
+            out = None
+            if not uninterrupted.asked:  # a command listens to signals already, and for good
+                during.enter_context(uninterrupted.listening())
+            if self.source.follow:
+                during.enter_context(stopping(self.position.stop))
+            if predictions is not None:
+                from mistakebound.runs.predictions import predictions_file  # noqa: PLC0415 - most runs do without
+
+                out = during.enter_context(predictions_file(predictions, at))
+            self.learn(out)
+            if self.checkpoint is not None:
+                self.save(self.checkpoint, out)
 
     def resume(self, *, predictions: bool) -> int:
         """Go on with the learner of the checkpoint, if there is one; returns where its predictions go on."""
@@ -244,90 +266,102 @@ class Job:
         self.progress.begin(self.tally.rounds)
         return at
 
-    def learn(self, out: PredictionsFile | None) -> ValueError | KeyboardInterrupt | None:
-        """Learn what is still ahead, and return what ended it before its end, if anything did."""
+    def learn(self, out: PredictionsFile | None) -> None:
+        """Learn what is still ahead, until the end or until something stops it."""
+        position, tally, checkpoint = self.position, self.tally, self.checkpoint
         try:
-            for part, first in self.position.parts(self.learner):
-                if wrong := self.learn_part(part, first, out):
-                    return wrong
-        except (KeyboardInterrupt, ValueError) as reason:
-            return reason
-        finally:
-            self.tally.end()
-            self.progress.end(self.tally)
-            self.remark(*self.source.remarks)
-        return None
-
-    def learn_part(self, part: Part, first: int, out: PredictionsFile | None) -> StreamError | None:
-        """Learn the rows of a part from its row ``first`` on, up to one checkpoint after the other."""
-        begin = first
-        while True:
-            with uninterrupted:  # what is learned is also counted, written and known to be behind
-                left = None if self.checkpoint is None else self.checkpoint.left()
-                if first == begin:
-                    self.position.arrive(part, first)
-                ledger, wrong = self.learner.run_part(part, first, None if left is None else first + left)
-                first += ledger.rounds
-                self.position.learned(first)
-                self.tally.add(ledger)
+            for step in position.steps(self.learner, None if checkpoint is None else checkpoint.left):
+                tally.add(step.ledger)
                 if self.curve is not None:
-                    self.curve.add(ledger)
-                self.tally.done = self.position.done()
-                self.progress.learned(self.tally)
-                self.remark(*self.source.remarks)
+                    self.curve.add(step.ledger)
+                self.progress.learned(tally, position)
+                if position.remarks:
+                    self.remark(*position.remarks)
                 if out is not None:
-                    out.write(ledger)
-                if self.checkpoint is not None:
-                    self.checkpoint.learned(self.learner, ledger.rounds, out)
-            if wrong:
-                del self.source.skipped[part.skipped_before(first) :]  # lines after it were not reached
-                error = StreamError(wrong, round=self.tally.rounds)
-                error.skippable = wrong == part.error and wrong.startswith(f"{part.file}:")
-                return error
-            if first >= part.rows:
-                return None
+                    out.write(step.ledger)
+                if checkpoint is not None:
+                    checkpoint.learned(self.learner, step.ledger.rounds, out)
+        except (KeyboardInterrupt, ValueError) as reason:
+            if isinstance(reason, StreamError):
+                reason.round = tally.rounds
+            self.stopped = reason
+        finally:
+            tally.end()
+            self.progress.end(tally)
+            if position.report is not None:
+                self.remark(*position.report.remarks)
 
-    def save(self, stopped: BaseException | None, out: PredictionsFile | None) -> str | None:
+    def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
         """Write the model, unless nothing was learned, or an earlier model would be lost after an error."""
-        if self.checkpoint is None:
-            return None
-        if self.tally.rounds and not (isinstance(stopped, ValueError) and self.checkpoint.would_replace()):
+        rounds = self.tally.rounds
+        if not rounds and not (self.stopped or self.continued or self.source.follow):
+            files = ", ".join(self.source.files)
+            self.stopped = ValueError(f"{files}: there are no examples: nothing was learned, and nothing is saved")
+        elif rounds and not (isinstance(self.stopped, ValueError) and checkpoint.would_replace()):
             with uninterrupted:
-                self.checkpoint.save(self.learner, out)
-            return self.checkpoint.path
-        if self.tally.rounds or not stopped:
-            what = "the run was stopped by an error" if self.tally.rounds else "nothing was learned"
-            self.remark(f"{what}: {self.checkpoint.path} is not written")
-        return None
+                checkpoint.save(self.learner, out)
+            self.saved = checkpoint.path
+        elif rounds or not self.stopped:
+            what = "the run was stopped by an error" if rounds else "nothing was learned"
+            self.remark(Remark("not saved", (f"{what}: {checkpoint.path} is not written",)))
 
-    def remark(self, *texts: str) -> None:
-        """Pass on what was not remarked yet."""
-        for text in texts:
-            if text not in self.remarks:
-                self.remarks[text] = None
-                self.progress.remark(text)
+    def certify(self) -> None:
+        """Certify what was learned; over the whole stream if that can be read again."""
+        try:
+            self.certificate, reason = certified(self.learner, self.source, continued=self.continued)
+        except KeyboardInterrupt as interrupt:
+            self.stopped, reason = self.stopped or interrupt, "no certificate: the second pass was interrupted"
+        if reason:
+            self.remark(Remark("certificate", (reason,)))
 
-    def result(
-        self, certificate: Certificate | None, stopped: ValueError | KeyboardInterrupt | None, saved: str | None
-    ) -> RunResult:
+    def write_certificate(self, path: Path) -> None:
+        """Write the certificate with all that it takes to check it; without one, that is what stopped the run."""
+        if self.certificate is None:
+            self.stopped = self.stopped or ValueError("no certificate: there are no examples")
+        elif self.position.replaced:
+            file = self.source.files[-1]
+            self.stopped = ValueError(f"no certificate: {file} was replaced, so it could not be checked")
+        else:
+            from mistakebound.runs.portable import write  # noqa: PLC0415 - most runs do without
+
+            write(self.learner, self.certificate, self.position, path)
+
+    def remark(self, *remarks: Remark) -> None:
+        """Pass on each remark once."""
+        for remark in remarks:
+            if remark not in self.remarks:
+                self.remarks[remark] = None
+                self.progress.remark(remark)
+
+    def result(self) -> RunResult:
         """What happened."""
-        tally, source = self.tally, self.source
+        tally, position, ledger = self.tally, self.position, self.learner.ledger_
+        report, reader = position.report, position.reader
+        negative, positive = ledger.classes
+        negatives = tally.rounds - tally.positives
         return RunResult(
             learner=self.learner,
-            source=source,
+            ledger=ledger,
+            source=self.source,
             rounds=tally.rounds,
+            mistakes=tally.false_positives + tally.false_negatives,
             false_positives=tally.false_positives,
             false_negatives=tally.false_negatives,
             positives=tally.positives,
+            majority=positive if tally.positives >= negatives else negative,
+            majority_mistakes=min(tally.positives, negatives),
             bound=tally.bound,
             seconds=tally.seconds,
-            bytes=source.bytes,
-            skipped=tuple(source.skipped),
+            bytes=position.bytes_before + (0 if report is None else report.bytes),
+            report=report,
+            columns=() if report is None else report.columns,
+            table={} if reader is None else dict(reader.settings.how.table),
+            skipped=() if report is None else report.skipped,
             remarks=tuple(self.remarks),
             curve=self.curve,
-            certificate=certificate,
-            stopped=stopped,
-            saved=saved,
+            certificate=self.certificate,
+            stopped=self.stopped,
+            saved=self.saved,
         )
 
 
@@ -339,7 +373,7 @@ def certified(model: LinearLearner, source: Source, *, continued: bool = False) 
     model : LinearLearner
         It has learned from the source.
     source : Source
-        As it was read; its files are read again.
+        Its files are read again.
     continued : bool
         Whether the learner had learned something else before.
     """
@@ -347,64 +381,7 @@ def certified(model: LinearLearner, source: Source, *, continued: bool = False) 
     reason = earlier if continued else cannot_be_read_again(source)
     if not reason:
         try:
-            return model.certify(X=again(source)), ""
+            return model.certify(X=source), ""
         except (OSError, ValueError) as error:
             reason = f"the second pass failed ({error})"
     return model.certify(), f"the certificate covers the mistaken rounds only: {reason}"
-
-
-def again(source: Source) -> Source:
-    """The same files, to be read in the same way once more."""
-    from mistakebound.runs.resume import text_options  # noqa: PLC0415
-
-    return type(source)(
-        source.files,
-        labels=source.labels,
-        skip_bad=source.skip_bad,
-        threads=source.threads,
-        cache=source.cache if source.cache and os.path.isfile(source.cache) else None,
-        **text_options(source),
-    )
-
-
-def cannot_be_read_again(source: Source) -> str:
-    """Which file cannot be read a second time, if any."""
-    files = [*source.files, *([] if source.labels is None else [os.fspath(source.labels)])]
-    once = next((file for file in files if size_of(file) is None), None)
-    return "" if once is None else f"{'standard input' if once == '-' else once} cannot be read a second time"
-
-
-def write_certificate(
-    model: LinearLearner,
-    certificate: Certificate | None,
-    position: Position,
-    path: Path,
-    stopped: ValueError | KeyboardInterrupt | None,
-) -> ValueError | KeyboardInterrupt | None:
-    """Write the certificate with all that it takes to check it; return why the run stopped, or why none is written."""
-    if certificate is None:
-        return stopped or ValueError("no certificate: there are no examples")
-    if position.replaced:
-        return ValueError(f"no certificate: {position.source.files[-1]} was replaced, so it could not be checked")
-    from mistakebound.certificates import portable  # noqa: PLC0415
-    from mistakebound.models.model_file import describe_parameters, fingerprint  # noqa: PLC0415
-    from mistakebound.runs.resume import files_read, text_options  # noqa: PLC0415
-
-    source, ledger = position.source, model.ledger_
-    stream = zip(source.files, files_read(position), strict=False)
-    document = portable.document(
-        certificate,
-        learner=type(model).__name__,
-        parameters=describe_parameters(model),
-        reading=text_options(source),
-        skip_bad=source.skip_bad,
-        passes=position.passes,
-        stream=[{"file": file, **read} for file, read in stream],
-        labels=position.labels_digest,
-        ended=position.ended,
-        skipped=len(source.skipped) if position.ended else None,
-        counts={name: getattr(ledger, name) for name in portable.COUNTS},
-        model=fingerprint(model),
-    )
-    portable.write(document, path)
-    return stopped

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from mistakebound.errors import OptionError
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound._support.arrays import IntArray
     from mistakebound.play.ledger import Ledger
 
     RunningBound = Callable[[Ledger, int], float | None]
@@ -35,14 +33,17 @@ class Tally:
     Parameters
     ----------
     bound : callable or None
-        See ``running_bound``.
+        The bound that is known while a run goes on, as a function of a part's ledger and of the positives missed so
+        far; see ``LinearLearner.known_bound``.
+    missed : int
+        Positives that the learner missed before this run.
     lines : bool
         Whether to make the lines at rounds 1, 2, 4, 8, …; they need numpy.
     """
 
-    def __init__(self, bound: RunningBound | None, *, lines: bool) -> None:
-        self.bound_of, self.with_lines = bound, lines
-        self.rounds = self.false_positives = self.false_negatives = self.positives = 0
+    def __init__(self, bound: RunningBound | None, missed: int = 0, *, lines: bool) -> None:
+        self.bound_of, self.missed, self.with_lines = bound, missed, lines
+        self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.bound: float | None = None
         self.lines: list[Line] = []
         """Those of the last part."""
@@ -51,35 +52,31 @@ class Tally:
         """Rounds of an earlier process, which do not count for the speed."""
         self.last = (0, 0)
         """Rounds and mistakes of the last line."""
-        self.done = 0
-        """Bytes that were read, of all passes together."""
         self._next = 1
-
-    @property
-    def mistakes(self) -> int:
-        """Wrong predictions."""
-        return self.false_positives + self.false_negatives
 
     def resume(self, life: Ledger, counts: list[int], last: tuple[int, int]) -> None:
         """Begin with the counts of an earlier process; ``life`` is the ledger of the learner so far."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
+        self.mistakes = self.false_positives + self.false_negatives
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         if self.bound_of is not None and self.rounds:
-            self.bound = self.bound_of(life, self.false_negatives)
+            self.bound = self.bound_of(life, self.missed + self.false_negatives)
 
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and make the lines that fall into it."""
         self.seconds = time.perf_counter() - self.start
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
+        positives = part.said_positive - wrong_positives + wrong_negatives
         if self.with_lines and self._next <= self.rounds + rounds:
-            self._add_lines(part, self.rounds + rounds)
+            self._add_lines(part, part.mistake_rounds, self.rounds + rounds)
         self.rounds += rounds
+        self.mistakes += wrong_positives + wrong_negatives
         self.false_positives += wrong_positives
         self.false_negatives += wrong_negatives
-        self.positives += part.said_positive - wrong_positives + wrong_negatives
+        self.positives += positives
         if self.bound_of is not None:
-            self.bound = self.bound_of(part, self.false_negatives)
+            self.bound = self.bound_of(part, self.missed + self.false_negatives)
 
     def end(self) -> None:
         """Make the last line."""
@@ -88,13 +85,12 @@ class Tally:
         if self.rounds > self.last[0]:
             self._add_line(self.rounds, self.mistakes, self.rounds)
 
-    def _add_lines(self, part: Ledger, done: int) -> None:
-        mistaken = part.mistake_rounds
+    def _add_lines(self, part: Ledger, mistaken: IntArray, done: int) -> None:
         while self._next <= done:
             before = mistaken[mistaken < self._next - self.rounds]
             if self.bound_of is not None:
                 missed = len(before) - int(part.positive[before].sum())
-                self.bound = self.bound_of(part, self.false_negatives + missed)
+                self.bound = self.bound_of(part, self.missed + self.false_negatives + missed)
             self._add_line(self._next, self.mistakes + len(before), done)
             self._next *= 2
 
@@ -103,53 +99,3 @@ class Tally:
         self.last = (rounds, mistakes)
         speed = (done - self.earlier) / max(self.seconds, 1e-9)
         self.lines.append(Line(rounds, mistakes, since, self.bound, speed))
-
-
-def running_bound(model: LinearLearner, relevant: int | None, *, missed: int = 0) -> RunningBound | None:
-    """The bound that is known while a run goes on, as a function of a part's ledger and of the positives missed so far.
-
-    It costs nothing and needs no comparator in hindsight. A theorem about the best comparator (a margin, a
-    distribution, hinge losses) needs all mistaken rounds and a search; those are left to the certificate. What is left:
-
-    Elimination
-        A mistake on a negative example strikes out at least one of the n features seen so far, so there are at most n
-        such mistakes; and as long as no positive example was missed, there are no others. This has no premise. A
-        missed positive shows that the label is not an OR of the features: then there is no bound.
-    Winnow with ``relevant``
-        The caller states that the label is an OR of so many features: Littlestone's bound. It holds with n the number
-        of features so far, since the weights of features that never came neither rose nor fell.
-
-    Parameters
-    ----------
-    model : LinearLearner
-        The learner.
-    relevant : int or None
-        See above.
-    missed : int
-        Positives that the learner missed before this run.
-    """
-    kind = type(model).__name__
-
-    def of_elimination(part: Ledger, missed_here: int) -> float | None:
-        from mistakebound import bounds  # noqa: PLC0415 - most runs do without
-
-        seen = part.n - part.named  # there, one slot stands for all names that are not known yet
-        return None if missed + missed_here or not seen else bounds.elimination(seen)
-
-    def of_winnow(part: Ledger, _: int) -> float | None:
-        from mistakebound import bounds  # noqa: PLC0415
-
-        rule: Any = part.rule
-        seen = part.n - part.named
-        return (
-            None
-            if not seen
-            else bounds.littlestone(seen, min(relevant or 0, seen), rule.alpha, rule.theta, rule.strict)
-        )
-
-    if relevant is not None and (kind != "Winnow" or getattr(model, "bias", False)):
-        template = "{relevant} is for winnow without a bias: no other theorem speaks of an OR of so many features"
-        raise OptionError(template)
-    if kind == "Elimination":
-        return of_elimination
-    return of_winnow if relevant is not None else None

@@ -17,7 +17,7 @@ from mistakebound.certificates import portable
 from mistakebound.certificates.certificate import Certificate
 from mistakebound.data.blocks import opened
 from mistakebound.data.source import Source
-from mistakebound.errors import CertificateError, ModelError, OptionError
+from mistakebound.errors import CertificateError, ModelError, Option, OptionError
 from mistakebound.learners.linear import KINDS, load
 from mistakebound.models.model_file import construct, fingerprint
 from mistakebound.runs.position import hashes, size_of
@@ -255,7 +255,8 @@ class Checker:
         if expected is None and self.labels is None:
             return
         if expected is None or self.labels is None:
-            raise OptionError("there were no {labels}" if expected is None else "give the file of labels too: {labels}")
+            reason = "there were no " if expected is None else "give the file of labels too: "
+            raise OptionError(reason, Option("labels", "labels"))
         self.compare("labels", expected, hashes(self.labels)[0].hexdigest())
 
     def source(self, files: list[str]) -> Source:
@@ -279,8 +280,9 @@ class Checker:
             source = self.source(files)
             # One round more than there should be shows that there are more.
             rounds = said["counts"]["rounds"] + said["ended"]
-            replay_files(learner, source, rounds, *([recorder] if whole else []), passes=said["passes"])
-        return learner, recorder.ledger_, len(source.skipped)
+            recorders = [recorder] if whole else []
+            report = replay_files(learner, source.open, rounds, *recorders, passes=said["passes"])
+        return learner, recorder.ledger_, len(report.skipped) if report else 0
 
     def check_certificate(self, ledger: Ledger, stream: Ledger) -> str:
         """Check the theorem with its comparator on what happened in the replay; returns the status that was found."""

@@ -1,6 +1,7 @@
 """One small class per row of THEORY §2, by id."""
 
 from mistakebound.theorems.base import NEARLY, Theorem
+from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
 from mistakebound.theorems.evidence import Premise, Witness
 from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
 from mistakebound.theorems.normalized_winnow import (
@@ -30,6 +31,10 @@ THEOREMS: dict[str, Theorem] = {
         BalancedWinnow(),
         PNorm(),
         Elimination(),
+        Delayed(),
+        DelayedPNorm(),
+        DelayedWinnow(),
+        DelayedBalancedWinnow(),
     )
 }
 
@@ -38,6 +43,10 @@ __all__ = [
     "NEARLY",
     "THEOREMS",
     "BalancedWinnow",
+    "Delayed",
+    "DelayedBalancedWinnow",
+    "DelayedPNorm",
+    "DelayedWinnow",
     "Elimination",
     "InfiniteWinnow",
     "Littlestone",

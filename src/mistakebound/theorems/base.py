@@ -37,11 +37,13 @@ class Theorem:
     """What a comparator must do, for a stream that has none."""
     norm_is: ClassVar[str]
     """What ``norm`` is, in the letters of the theorem."""
+    delayed: ClassVar[bool] = False
+    """Whether outcomes may come late; otherwise every prediction must be made with the weights of now."""
     in_hindsight: ClassVar[bool] = True
     """Whether a comparator can be found without the user's help."""
 
-    def search(self, evidence: Evidence) -> Measured | None:
-        """A good comparator over these rounds, or None if there is none. Any valid one makes a true bound."""
+    def search(self, evidence: Evidence) -> list[Measured]:
+        """Find good comparators over these rounds, if there are any. The one with the smallest bound is used."""
         raise NotImplementedError
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002

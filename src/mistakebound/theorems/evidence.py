@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,11 @@ from mistakebound.play.inputs import Csr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.play.ledger import Kept, Ledger
     from mistakebound.rules import Rule
 
+PROMPT = "no outcome came late"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
 """The two scopes of a certificate: the rounds over which radius, margins and losses are taken."""
 
@@ -44,6 +46,13 @@ class Step:
     mistaken: bool
     first_seen: int
     """How many of the active features were in no earlier update."""
+    older: FloatArray | None = None
+    """The z that the prediction was made with, if its outcome came late."""
+
+    @property
+    def z_seen(self) -> FloatArray:
+        """The z that the prediction was made with."""
+        return self.z if self.older is None else self.older
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +80,8 @@ class Measured:
     """The margin at which it is used."""
     loss: float = 0.0
     """What it loses over these rounds and the bound pays for; 0 where it must separate them."""
+    gain: float = 0.0
+    """What each mistake gains on it, in relative entropy, where the proof is of that kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +99,6 @@ class Evidence:
     rule: Rule
     parameter: float
     """The one number that the rule's link depends on: η, p, …"""
-    from_start: bool
     named: bool
     rounds: int
     """Number of rounds of the learner's life."""
@@ -102,14 +112,24 @@ class Evidence:
     """Number of features, the constant one included."""
     complete: bool
     """Whether every round is here; otherwise there is no row."""
-    replayed: Premise
-    """Every round is here, and a fresh learner does the same in them; or which of the two is not so."""
+    premises: tuple[Premise, ...]
+    """What every theorem asks for: a learner that was fresh, and rounds that are all here and replay to the same."""
+    prompt: tuple[Premise, ...]
+    """That no outcome came late, which most theorems ask for; it is mentioned only where it fails."""
     X: csr_matrix
     """One row per round; repeated features are summed."""
     y: FloatArray
     """+1 or −1 a row."""
+    largest_value: float
+    """L: the largest absolute value of a feature."""
     mistaken: BoolArray
     """Of mistaken rounds, whether a row was a mistake; the others were updated inside the update margin only."""
+    delays: IntArray
+    """Of mistaken rounds, the updates between a prediction and its outcome: 0 unless the outcome came late."""
+    late: int
+    """How many predictions had not seen all updates before them."""
+    mean_delay: float
+    """τ̄: the mean number of updates between a prediction and its outcome, over the rounds that updated."""
     times: FloatArray | float = 1.0
     """How many rounds each row stands for."""
     radii: dict[float, float] = field(default_factory=dict)
@@ -131,33 +151,43 @@ class Evidence:
             with a mistake.
         """
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
-        rounds, n, kept, complete = ledger.rounds, max(ledger.n, source.n), source.kept, source.complete
-        rows = len(kept) if complete else 0
+        kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
+        rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
+        mistakes, updates, parameter, delays = ledger.mistakes, ledger.updates, rule.parameter, ledger.delays
+        late = int(np.count_nonzero(delays))
+        if complete:
+            X, y = _matrix(kept, n, rule.bias, copy=not whole), kept.labels.astype(np.float64)
+        else:
+            X, y = csr_matrix((0, n + bool(rule.bias))), np.zeros(0)
         return cls(
             scope=WHOLE_STREAM if whole else MISTAKEN_ROUNDS,
             every_round="every round" if whole else "every mistaken round",
             rule=rule,
-            parameter=rule.parameter,
-            from_start=ledger.from_start,
+            parameter=parameter,
             named=ledger.named,
             rounds=rounds,
-            mistakes=ledger.mistakes,
-            updates=ledger.updates,
-            names=source.names if ledger.named else [],
+            mistakes=mistakes,
+            updates=updates,
+            names=names,
             features=n,
             n=n + bool(rule.bias),
             complete=complete,
-            replayed=_replayed(source, whole=whole),
-            X=_matrix(kept, n, rule.bias) if complete else csr_matrix((0, n + bool(rule.bias))),
-            y=kept.labels[:rows].astype(np.float64),
+            premises=(
+                Premise("the learner was fresh in the first round", ledger.from_start),
+                _replayed(ledger, whole=whole) if complete else _missing(len(kept.labels), examples, whole=whole),
+            ),
+            prompt=(Premise(PROMPT, False, f"{late} predictions had not seen all updates before them"),)
+            if late
+            else (),
+            X=X,
+            y=y,
+            largest_value=float(max(X.data.max(initial=0.0), -X.data.min(initial=0.0))),
             mistaken=kept.mistaken,
-            times=_times(rounds, rows) if whole else 1.0,
+            delays=delays,
+            late=late,
+            mean_delay=float(delays.sum()) / max(updates, 1),
+            times=_times(rounds, len(y)) if whole else 1.0,
         )
-
-    @cached_property
-    def largest_value(self) -> float:
-        """L: the largest absolute value of a feature."""
-        return float(max(self.X.data.max(initial=0.0), -self.X.data.min(initial=0.0)))
 
     @cached_property
     def positive(self) -> BoolArray:
@@ -236,23 +266,28 @@ class Evidence:
         """Every update in turn, z recomputed from the rounds themselves."""
         z = np.zeros(self.n)
         seen = np.zeros(self.n, bool)
+        past = [z]
         for t in range(self.X.shape[0]):
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
             moves = y < 0 or self.rule.learns_from_positives
             z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
-            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)))
+            older = past[-1 - self.delays[t]] if self.late else None
+            yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)
+            if self.late and moves:
+                past.append(z_next)
             z = z_next
             seen |= x != 0
 
 
-def _matrix(kept: Kept, features: int, bias: float) -> csr_matrix:
-    """The examples with the constant feature."""
-    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(len(kept), features))
+def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:
+    """The examples with the constant feature. Without a copy, for which a stream may be too large, `kept` is sorted."""
+    rows = len(kept.labels)
+    x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features), copy=copy)
     x.sum_duplicates()
     if not bias:
         return x
-    constant = csr_matrix(np.full((len(kept), 1), bias))
+    constant = csr_matrix(np.full((rows, 1), bias))
     return csr_matrix(hstack([x, constant], format="csr"))
 
 
@@ -262,15 +297,15 @@ def _times(rounds: int, rows: int) -> FloatArray | float:
     return float(passes) if left == 0 else passes + (np.arange(rows) < left).astype(np.float64)
 
 
-def _replayed(source: Ledger, *, whole: bool) -> Premise:
-    """Whether every round was kept, and gives the same when it is learned again."""
-    kept = len(source.kept)
-    if whole and source.complete:  # a second pass did it, or there would be no such evidence
+def _replayed(ledger: Ledger, *, whole: bool) -> Premise:
+    if whole:  # a second pass did it, or there would be no such evidence
         return Premise("learning the stream again gives the same mistakes and weights", True)
-    if source.complete:
-        return Premise("the mistaken rounds replay to the same mistakes", _replays(source))
+    return Premise("the mistaken rounds replay to the same mistakes", _replays(ledger))
+
+
+def _missing(kept: int, rounds: int, *, whole: bool) -> Premise:
     if whole:
-        return Premise("every example of the stream was kept in memory", False, f"{kept} of {source.rounds} were")
+        return Premise("every example of the stream was kept in memory", False, f"{kept} of {rounds} were")
     few = f"only {kept} were: set a larger keep_bytes, or certify over the whole stream"
     return Premise("every mistaken example was kept", False, few)
 
@@ -282,20 +317,46 @@ def _replays(ledger: Ledger) -> bool:
     """
     kept = ledger.kept
     life = Life(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
-    if ledger.named:
+    if ledger.late:
+        wrong = _replayed_late(ledger, life)
+    elif ledger.named:
         wrong = [
             life.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
         ]
     else:
         rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
         played = life.play(rows, kept.labels)
-        wrong = [] if played.fault else played.positive != (kept.labels > 0)
+        wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
     return bool(
         len(wrong) == len(kept)
         and np.array_equal(wrong, kept.mistaken)
         and life.counts.updates == ledger.updates
         and int(kept.mistaken.sum()) == ledger.mistakes
     )
+
+
+def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
+    """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
+    kept = ledger.kept
+    moves = (kept.labels < 0) | ledger.rule.learns_from_positives
+    asked_at = np.cumsum(moves) - moves - ledger.delays  # so many updates had each prediction seen
+    waiting = deque(np.argsort(asked_at, kind="stable").tolist())
+    served: dict[int, Any] = {}
+    wrong: list[bool] = []
+    for t in range(len(kept)):
+        while waiting and asked_at[waiting[0]] <= life.counts.updates:
+            place = waiting.popleft()
+            served[place] = life.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
+        if t not in served:
+            break  # a delay that cannot be
+        life.tell(served[t], int(kept.labels[t]))
+        wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
+    return wrong
+
+
+def _row(kept: Kept, t: int, n: int) -> Csr:
+    own = slice(kept.indptr[t], kept.indptr[t + 1])
+    return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], n)
 
 
 def _example(kept: Kept, t: int) -> dict[str, float]:

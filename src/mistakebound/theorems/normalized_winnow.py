@@ -30,34 +30,39 @@ class WinnowFixedRate(Theorem):
     doubled: ClassVar[bool] = False
     """Whether the rule sees (x, −x), so that u may have either sign."""
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Maximum L1/L∞ margin, by linear programming."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         if "l1" not in evidence.searched:
             evidence.searched["l1"] = max_l1_margin(evidence.X, evidence.y, nonnegative=True)
         u = evidence.searched["l1"]
-        return None if u is None else self.measure(evidence, Witness(u))
+        return [] if u is None else [self.measure(evidence, Witness(u))]
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
         """Scale u to ‖u‖₁ = 1."""
         return replace(witness, u=unit_l1(witness.u))
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """RE(u‖uniform), over 2n features if doubled, and γ = min y(u·x)."""
+        """RE(u‖uniform), over 2n features if doubled; γ, C at this γ, and H = Σ max(0, γ − y u·x)."""
         u = unit_l1(witness.u)
         scores = evidence.X @ u
+        margins = evidence.y * scores
         norm = relative_entropy(np.abs(u), 2 * evidence.n if self.doubled else evidence.n)
-        gamma = float(np.min(evidence.y * scores, initial=np.inf))
-        return Measured(replace(witness, u=u), scores, evidence.errors(scores), norm, gamma)
+        gamma, gain = self.margin(evidence, witness.margin, float(np.min(margins, initial=np.inf)))
+        loss = evidence.total(np.maximum(0.0, gamma - margins))
+        return Measured(replace(witness, u=u), scores, evidence.errors(scores), norm, gamma, loss, gain)
+
+    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:  # noqa: ARG002
+        """Return γ = min y(u·x), and C at this γ."""
+        return own, self.gain(evidence, own)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A distribution that separates with a margin large enough for the rate that was used."""
-        gamma = measured.gamma
-        gain = self.gain(evidence, gamma) if gamma > 0 else -math.inf
+        gain = measured.gain
         return (
             *self.well_scaled(evidence, measured),
-            separates(evidence, gamma),
+            separates(evidence, measured.gamma),
             Premise("C = ηγ − ln cosh(ηL) > 0", gain > 0, f"C = {gain:.6g}, η = {evidence.parameter:g}"),
         )
 
@@ -74,8 +79,10 @@ class WinnowFixedRate(Theorem):
         )
 
     def gain(self, evidence: Evidence, gamma: float) -> float:
-        """C at this γ, never above the radius (a margin cannot be)."""
+        """Return C at this γ, never above the radius (a margin cannot be); −∞ without a margin."""
         radius, rule = evidence.largest_value, evidence.rule
+        if gamma <= 0:
+            return -math.inf
         if radius == 0:
             return math.inf
         return bounds.winnow_gain(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
@@ -123,13 +130,13 @@ class WinnowAgnostic(WinnowFixedRate):
     id: ClassVar[str] = "winnow-agnostic"
     agnostic: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Minimise the bound, a convex problem for each γ; not over the mistaken rounds, where it would say nothing."""
         from mistakebound.hindsight.winnow import agnostic_winnow, even_weights  # noqa: PLC0415
 
         rule, radius = evidence.rule, evidence.largest_value
         if math.isinf(evidence.parameter):
-            return None
+            return []
         if evidence.scope == MISTAKEN_ROUNDS or rule.update_margin >= radius:
             u, gamma = even_weights(evidence.X, evidence.y, evidence.n, doubled=self.doubled), radius
         else:
@@ -143,22 +150,20 @@ class WinnowAgnostic(WinnowFixedRate):
                 update_margin=rule.update_margin,
                 weight=evidence.times,
             )
-        return self.measure(evidence, Witness(u, margin=gamma))
+        return [self.measure(evidence, Witness(u, margin=gamma))]
 
-    def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """RE and H. γ is as given, or the margin of u if the rate allows it, or the largest there is."""
-        separable = super().measure(evidence, witness)
-        witness, own, radius = separable.witness, separable.gamma, evidence.largest_value
-        gamma = witness.margin
-        if gamma is None:
-            gamma = own if 0 < own <= radius and self.gain(evidence, own) > 0 else radius
-        loss = evidence.total(np.maximum(0.0, gamma - evidence.y * separable.scores))
-        return replace(separable, gamma=gamma, loss=loss)
+    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
+        """Return γ as given, or the margin of u if the rate allows it, or the largest there is; and C at this γ."""
+        if given is not None:
+            return given, self.gain(evidence, given)
+        gain = self.gain(evidence, own)
+        if own <= evidence.largest_value and gain > 0:
+            return own, gain
+        return evidence.largest_value, self.gain(evidence, evidence.largest_value)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """γ large enough for the rate that was used."""
-        gamma, radius = measured.gamma, evidence.largest_value
-        gain = self.gain(evidence, gamma) if gamma > 0 else -math.inf
+        gamma, gain, radius = measured.gamma, measured.gain, evidence.largest_value
         return (
             *self.well_scaled(evidence, measured),
             Premise("0 < γ ≤ L", 0 < gamma <= radius, f"γ = {gamma:.6g}, L = {radius:.6g}"),
@@ -188,13 +193,13 @@ class BalancedWinnow(WinnowAgnostic):
     agnostic: ClassVar[bool] = False
     doubled: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Measured | None:
-        """Maximum L1/L∞ margin if it is large enough for the rate, or the agnostic form: the smaller bound."""
+    def search(self, evidence: Evidence) -> list[Measured]:
+        """The agnostic form, and the maximum L1/L∞ margin if it is large enough for the rate."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         agnostic, whole = super().search(evidence), evidence.scope != MISTAKEN_ROUNDS
         hopeless = evidence.rule.update_margin >= evidence.largest_value  # then C ≤ 0, whatever the margin
-        if agnostic is not None and (hopeless or (whole and agnostic.mistakes > NEARLY * evidence.rounds)):
+        if agnostic and (hopeless or (whole and agnostic[0].mistakes > NEARLY * evidence.rounds)):
             return agnostic
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
         if u is None:
@@ -202,9 +207,7 @@ class BalancedWinnow(WinnowAgnostic):
         separating = self.measure(evidence, Witness(u))
         if separating.loss > 0:  # its own margin is too small for the rate
             return agnostic
-        if agnostic is None or not whole:
-            return separating
-        return min(separating, agnostic, key=lambda each: self.bound(evidence, each))
+        return [separating, *agnostic] if whole else [separating]
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """The same on (x, −x)."""

@@ -25,12 +25,12 @@ class Novikoff(Theorem):
     rule: ClassVar[str] = "perceptron"
     norm_is: ClassVar[str] = "‖u‖₂"
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Maximum L2 margin."""
         from mistakebound.hindsight.pnorm import max_l2_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         u = max_l2_margin(evidence.X, evidence.y)
-        return None if u is None else self.measure(evidence, Witness(u))
+        return [] if u is None else [self.measure(evidence, Witness(u))]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """γ = min y(u·x), and ‖u‖₂."""
@@ -98,10 +98,10 @@ class PerceptronAgnostic(Theorem):
     agnostic: ClassVar[bool] = True
     norm_is: ClassVar[str] = "‖u‖₂"
 
-    def search(self, evidence: Evidence) -> Measured | None:
-        """Smaller of the two convex problems' solutions; u = 0 over the mistaken rounds, where nothing is better."""
+    def search(self, evidence: Evidence) -> list[Measured]:
+        """The solutions of two convex problems; u = 0 over the mistaken rounds, where nothing is better."""
         if evidence.scope == MISTAKEN_ROUNDS:
-            return self.measure(evidence, Witness(np.zeros(evidence.n), margin=1.0))
+            return [self.measure(evidence, Witness(np.zeros(evidence.n), margin=1.0))]
         from mistakebound.hindsight.pnorm import LARGE, agnostic_pnorm, agnostic_squared  # noqa: PLC0415
 
         radius = math.hypot(evidence.radius(2), math.sqrt(2 * evidence.rule.update_margin))
@@ -109,8 +109,7 @@ class PerceptronAgnostic(Theorem):
         found = [agnostic_pnorm(*data, 2.0, radius, weight=evidence.times)]
         if evidence.X.nnz <= LARGE:  # otherwise the time is better spent on one of them
             found.append(agnostic_squared(*data, radius, weight=evidence.times))
-        measured = [self.measure(evidence, Witness(u, margin=1.0)) for u in found]
-        return min(measured, key=lambda each: self.bound(evidence, each))
+        return [self.measure(evidence, Witness(u, margin=1.0)) for u in found]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """‖u‖₂ and L₁ = Σ max(0, 1 − y u·x/γ); γ as given, or the margin if u separates, or the median margin or 1."""

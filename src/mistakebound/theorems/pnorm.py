@@ -26,8 +26,8 @@ class PNorm(Theorem):
     rule: ClassVar[str] = "pnorm"
     norm_is: ClassVar[str] = "‖u‖_q"
 
-    def search(self, evidence: Evidence) -> Measured | None:
-        """Greatest margin in the dual norm, or the agnostic form: the smaller bound. Mistaken rounds: the former."""
+    def search(self, evidence: Evidence) -> list[Measured]:
+        """Greatest margin in the dual norm, and the agnostic form. Mistaken rounds: the former, if there is one."""
         from mistakebound.hindsight.pnorm import agnostic_pnorm, max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
         p, whole = evidence.parameter, evidence.scope != MISTAKEN_ROUNDS
@@ -37,14 +37,12 @@ class PNorm(Theorem):
             u = agnostic_pnorm(evidence.X, evidence.y, p, radius, weight=evidence.times)
         agnostic = self.measure(evidence, Witness(u, margin=1.0))
         if whole and agnostic.mistakes > NEARLY * evidence.rounds:
-            return agnostic
+            return [agnostic]
         widest = max_pnorm_margin(evidence.X, evidence.y, p)
         if widest is None:
-            return agnostic
+            return [agnostic]
         separating = self.measure(evidence, Witness(widest))
-        if not whole:
-            return separating
-        return min(separating, agnostic, key=lambda each: self.bound(evidence, each))
+        return [separating, agnostic] if whole else [separating]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """‖u‖_q and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 for a u that separates and is measured at its own margin."""

@@ -45,12 +45,12 @@ class Littlestone(OnDisjunctions):
     rule: ClassVar[str] = "winnow"
     strictly_below: ClassVar[bool] = True
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Smallest disjunction that a greedy cover finds (not promised to be the smallest there is)."""
         from mistakebound.hindsight.disjunctions import smallest_disjunction  # noqa: PLC0415 - scipy loads slowly
 
         found = smallest_disjunction(evidence.X, evidence.positive)
-        return None if found is None else self.measure(evidence, Witness(variables=found))
+        return [] if found is None else [self.measure(evidence, Witness(variables=found))]
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A known number of variables, and labels that are their OR."""
@@ -108,7 +108,7 @@ class LittlestoneSeparable(Theorem):
     asks: ClassVar[str] = "some μ ≥ 0 separates the labels: μ·x ≥ 1 or ≤ 1−δ"
     norm_is: ClassVar[str] = "Σμ"
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Smallest Σμ by linear programming, for a few values of δ that this α allows."""
         from mistakebound.hindsight.disjunctions import separating_weights  # noqa: PLC0415
 
@@ -124,7 +124,7 @@ class LittlestoneSeparable(Theorem):
             if mu is None:
                 break  # a larger δ asks for more
             found.append(self.measure(evidence, Witness(mu, margin=delta)))
-        return min(found, key=lambda each: self.bound(evidence, each), default=None)
+        return found
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:
         """μ as given, for μ·x is compared with 1; δ as given, otherwise what μ reaches on the negatives."""
@@ -173,14 +173,14 @@ class Elimination(OnDisjunctions):
     id: ClassVar[str] = "elimination"
     rule: ClassVar[str] = "elimination"
 
-    def search(self, evidence: Evidence) -> Measured | None:
+    def search(self, evidence: Evidence) -> list[Measured]:
         """Largest consistent disjunction: it leaves the fewest variables to remove."""
         from mistakebound.hindsight.disjunctions import largest_disjunction  # noqa: PLC0415
 
         mask = largest_disjunction(evidence.X, evidence.positive, evidence.n)
         if mask is None:
-            return None
-        return self.measure(evidence, Witness(variables=tuple(np.flatnonzero(mask).tolist())))
+            return []
+        return [self.measure(evidence, Witness(variables=tuple(np.flatnonzero(mask).tolist())))]
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """A known number of variables, and labels that are their OR."""

@@ -3,9 +3,18 @@
 Each comes with its gap: a proof, by a lower bound computed beside it, of how far from the best it can be at most.
 """
 
-from mistakebound.hindsight.oracles.base import Oracle, expert_losses
+from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts, expert_losses
 from mistakebound.hindsight.oracles.convex import best_convex, best_expert
 from mistakebound.hindsight.oracles.linear import best_linear
 from mistakebound.hindsight.oracles.switching import best_switching
 
-__all__ = ["Oracle", "best_convex", "best_expert", "best_linear", "best_switching", "expert_losses"]
+__all__ = [
+    "CheckedForecasts",
+    "Oracle",
+    "best_convex",
+    "best_expert",
+    "best_linear",
+    "best_switching",
+    "checked_forecasts",
+    "expert_losses",
+]

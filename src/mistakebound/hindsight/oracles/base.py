@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.losses import Log, Loss, loss_named
-from mistakebound.losses.base import by_name
-from mistakebound.losses.labels import asleep
+from mistakebound.losses import Absolute, Log, Loss, Percentage, Pinball, loss_named
+from mistakebound.losses.base import asleep, by_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -60,13 +59,15 @@ class Oracle:
 
 
 @dataclass(frozen=True, eq=False)
-class Advice:
+class CheckedForecasts:
     """Forecasts, outcomes and the loss, checked: who is awake gave numbers in the loss's domain."""
 
     forecasts: FloatArray
     outcomes: FloatArray
     loss: Loss
     awake: BoolArray
+    losses: FloatArray
+    """Rounds × experts, NaN where the expert sleeps."""
     names: tuple[str, ...] = ()
 
     @property
@@ -85,7 +86,7 @@ class Advice:
 
     def judge(self, combined: FloatArray) -> float:
         """Return the loss of a forecast per round."""
-        return float(self._losses(combined, self.outcomes).sum())
+        return float(_losses(self.loss, combined, self.outcomes, of_classes=self.outcomes.ndim == 2).sum())
 
     def slopes(self, combined: FloatArray) -> FloatArray:
         """Return the derivatives by the forecasts, rounds times classes."""
@@ -93,18 +94,45 @@ class Advice:
             return self.loss.vector_gradient(combined, self.outcomes).ravel()
         return self.loss.gradient(combined, self.outcomes)
 
-    def expert_losses(self) -> FloatArray:
-        """Return rounds × experts, NaN where the expert sleeps."""
-        return self._losses(self.forecasts, self.outcomes[:, None])
+    def two_slopes(self) -> tuple[float, float, FloatArray] | None:
+        """Return the slopes below and above the outcome, and a factor for each outcome; None for other losses."""
+        ones = np.ones(self.outcomes.size)
+        if isinstance(self.loss, Pinball):
+            return self.loss.tau, 1 - self.loss.tau, ones
+        if isinstance(self.loss, Absolute):
+            return 1.0, 1.0, ones
+        return (1.0, 1.0, 1 / np.abs(self.outcomes.ravel())) if isinstance(self.loss, Percentage) else None
 
-    def _losses(self, forecasts: FloatArray, outcomes: FloatArray) -> FloatArray:
-        value = self.loss.vector_value if self.forecasts.ndim == 3 else self.loss.value
-        with np.errstate(over="ignore"):
-            return value(forecasts, outcomes)
+    def in_rounds(self, counted: BoolArray) -> CheckedForecasts:
+        """Return the same for some rounds only."""
+        of = counted
+        return CheckedForecasts(
+            self.forecasts[of], self.outcomes[of], self.loss, self.awake[of], self.losses[of], self.names
+        )
 
 
-def advice(A: Any, y: ArrayLike, loss: LossLike) -> Advice:
-    """Check forecasts and outcomes; a StreamError names the round and the expert."""
+def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> CheckedForecasts:
+    """Check forecasts and outcomes; a StreamError names the round and the expert.
+
+    Every oracle accepts the result in place of the three, so that several oracles need one check only.
+
+    Parameters
+    ----------
+    A, y, loss
+        As for `best_expert`; or the result of an earlier call alone, which is returned.
+
+    Examples
+    --------
+    >>> from mistakebound.hindsight.oracles import best_convex, best_linear
+    >>> checked = checked_forecasts([[0.0, 4.0], [4.0, 0.0]], [1, 2])
+    >>> round(best_convex(checked).total, 6), round(best_linear(checked).total, 6)
+    (0.5, 0.0)
+    """
+    if isinstance(A, CheckedForecasts):
+        return A
+    if y is None:
+        message = "the outcomes are missing"
+        raise ValueError(message)
     table, names = _table(A)
     try:
         return _checked(table, y, loss_named(loss), names)
@@ -113,7 +141,7 @@ def advice(A: Any, y: ArrayLike, loss: LossLike) -> Advice:
         raise StreamError(by_name(words, names), round=error.round) from None
 
 
-def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> Advice:
+def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> CheckedForecasts:
     loss.check(A, y)
     numeric = loss.id != "zero-one"
     forecasts, outcomes = (np.asarray(x, np.float64 if numeric else None) for x in (A, y))
@@ -126,12 +154,17 @@ def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> 
     if not forecasts.size:
         message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
         raise StreamError(message)
-    given = Advice(forecasts, outcomes, loss, _awake(forecasts), names)
-    losses = given.expert_losses()
-    _refuse(np.isnan(losses) & given.awake, "the loss is not a number")
+    awake = _awake(forecasts)
+    losses = _losses(loss, forecasts, outcomes[:, None], of_classes=outcomes.ndim == 2)
+    _refuse(np.isnan(losses) & awake, "the loss is not a number")
     if not isinstance(loss, Log):  # whose infinite loss is meant
         _refuse(np.isinf(losses), "the loss overflows; scale the values down")
-    return given
+    return CheckedForecasts(forecasts, outcomes, loss, awake, losses, names)
+
+
+def _losses(loss: Loss, forecasts: FloatArray, outcomes: FloatArray, *, of_classes: bool) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return loss.vector_value(forecasts, outcomes) if of_classes else loss.value(forecasts, outcomes)
 
 
 def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
@@ -142,7 +175,7 @@ def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
     >>> expert_losses([[1, 2], [3, float("nan")]], [2, 2], "square").tolist()
     [[1.0, 0.0], [1.0, nan]]
     """
-    return advice(A, y, loss).expert_losses()
+    return checked_forecasts(A, y, loss).losses
 
 
 def _table(A: Any) -> tuple[Any, tuple[str, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mistakebound.errors import StreamError
 from mistakebound.hindsight.oracles import programmes, simplex
-from mistakebound.hindsight.oracles.base import Advice, Oracle, advice
+from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts
 from mistakebound.losses import Custom, Log, Square
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAR = 40.0  # e^40 to 1: where experts sleep the best weights may differ without limit
 
 
-def best_expert(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_expert(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
     """Return the expert with the least mean loss over the rounds in which it was awake; of equals the first.
 
     Who sleeps through hard rounds looks good: ``awake`` tells in how many each was awake, ``totals`` what it lost.
@@ -28,7 +28,8 @@ def best_expert(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     Parameters
     ----------
     A : array, DataFrame, dict of columns, or sequence of dicts
-        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept.
+        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept. What
+        `checked_forecasts` returned will do in place of all three.
     y : array
         The outcomes: rounds, or rounds × classes.
     loss : str, Loss or pair of functions
@@ -42,9 +43,9 @@ def best_expert(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     >>> best_expert({"Ann": [1, 3], "Bob": [2, 5]}, [2, 5]).name
     'best expert (Bob)'
     """
-    given = advice(A, y, loss)
+    given = checked_forecasts(A, y, loss)
     awake = given.awake.sum(axis=0)
-    totals = np.where(given.awake, given.expert_losses(), 0.0).sum(axis=0)
+    totals = np.where(given.awake, given.losses, 0.0).sum(axis=0)
     ever = np.flatnonzero(awake)
     if not ever.size:
         message = "no expert was ever awake"
@@ -59,7 +60,7 @@ def best_expert(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     return Oracle(name, total, total / rounds, rounds, weights, totals=totals, awake=awake, names=given.names)
 
 
-def best_convex(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
     """Return the best weights ``w ≥ 0, Σ w = 1``, fixed for all rounds.
 
     Square loss: an active-set method; absolute, pinball and percentage loss: a linear programme; log loss: Newton's
@@ -80,12 +81,14 @@ def best_convex(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     >>> best.weights.round(6).tolist(), round(best.total, 6)
     ([0.666667, 0.333333], 0.666667)
     """
-    given = advice(A, y, loss)
-    _require_convex(given)
+    given = checked_forecasts(A, y, loss)
+    if not given.loss.convex:
+        message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
+        raise ValueError(message)
     if not given.awake.all():
         return _renormalised(given)
     E, rounds = given.errors, len(given.outcomes)
-    slopes = programmes.two_slopes(given.loss, given.outcomes)
+    slopes = given.two_slopes()
     name = "best convex combination"
     if slopes is not None:
         below, above, factor = slopes
@@ -107,19 +110,13 @@ def best_convex(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0), names=given.names)
 
 
-def _require_convex(given: Advice) -> None:
-    if not given.loss.convex:
-        message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
-        raise ValueError(message)
-
-
-def _combined(given: Advice, w: FloatArray) -> FloatArray:
+def _combined(given: CheckedForecasts, w: FloatArray) -> FloatArray:
     """Return the combination's forecasts; rounding must not take them beyond those of the experts."""
     A = given.forecasts
     return np.asarray(np.clip(np.einsum("tn...,n->t...", A, w), A.min(axis=1), A.max(axis=1)))
 
 
-def _given_to_outcomes(given: Advice) -> FloatArray:
+def _given_to_outcomes(given: CheckedForecasts) -> FloatArray:
     """Return the probabilities that the experts gave to what came true, a row per outcome that is 1."""
     if given.forecasts.ndim == 3:
         return np.asarray(given.rows[given.outcomes.ravel() == 1])
@@ -138,7 +135,7 @@ def _likeliest(P: FloatArray) -> tuple[FloatArray, float, float]:
     return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # convexity, as below
 
 
-def _descend(given: Advice, E: FloatArray) -> FloatArray:
+def _descend(given: CheckedForecasts, E: FloatArray) -> FloatArray:
     """Return the best weights for a loss of which nothing is known but that it is convex."""
     n = E.shape[1]
 
@@ -146,13 +143,13 @@ def _descend(given: Advice, E: FloatArray) -> FloatArray:
         combined = _combined(given, w)
         return given.judge(combined), E.T @ given.slopes(combined)
 
-    corners = given.expert_losses().sum(axis=0)
+    corners = given.losses.sum(axis=0)
     corner = (np.arange(n) == np.argmin(corners)).astype(float)
     found = [corner, *(simplex.smooth(objective, start) for start in (np.full(n, 1 / n), (corner + 1 / n) / 2))]
     return min(found, key=lambda w: objective(w)[0])
 
 
-def _renormalised(given: Advice) -> Oracle:
+def _renormalised(given: CheckedForecasts) -> Oracle:
     """Descend in ``θ = ln w``, from the uniform weights, from the best expert, and from the best if sleepers were 0."""
     from scipy.optimize import minimize  # noqa: PLC0415 - importing the package must not need scipy
 
@@ -177,7 +174,7 @@ def _renormalised(given: Advice) -> Oracle:
         pull = np.einsum("tnc,tc->tn", away, given.slopes(combined).reshape(rounds, -1))
         return given.judge(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
 
-    losses = np.where(awake, given.expert_losses(), 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
+    losses = np.where(awake, given.losses, 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
     losses[~awake.any(axis=0)] = np.inf
     scale = 1.0
     scale = objective(np.zeros(awake.shape[1]))[0] or 1.0

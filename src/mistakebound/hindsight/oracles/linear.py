@@ -8,7 +8,7 @@ import numpy as np
 
 from mistakebound.errors import StreamError
 from mistakebound.hindsight.oracles import programmes
-from mistakebound.hindsight.oracles.base import Advice, Oracle, advice
+from mistakebound.hindsight.oracles.base import Oracle, checked_forecasts
 from mistakebound.losses import Square
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mistakebound.losses import LossLike
 
 
-def best_linear(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
+def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
     """Return the best weights, of any sign and sum, fixed for all rounds; of several the shortest for square loss.
 
     Square loss: least squares; absolute, pinball and percentage loss: a linear programme. Where experts sleep, only
@@ -37,17 +37,17 @@ def best_linear(A: Any, y: ArrayLike, loss: LossLike = "square") -> Oracle:
     >>> best.weights.round(6).tolist(), bool(best.total < 1e-24)
     ([1.5, 1.5], True)
     """
-    given = advice(A, y, loss)
+    given = checked_forecasts(A, y, loss)
     name = "best linear combination"
-    full = given.awake.all(axis=1)
+    full = np.asarray(given.awake.all(axis=1))
     if not full.any():
         message = "in no round are all experts awake"
         raise StreamError(message)
     if not full.all():
-        given = Advice(given.forecasts[full], given.outcomes[full], given.loss, given.awake[full], given.names)
+        given = given.in_rounds(full)
         name += ", over the rounds in which all experts are awake"
     rows, target, rounds = given.rows, given.outcomes.ravel(), len(given.outcomes)
-    slopes = programmes.two_slopes(given.loss, given.outcomes)
+    slopes = given.two_slopes()
     if slopes is not None:
         below, above, factor = slopes
         rows, target = rows * factor[:, None], target * factor

@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.losses import Absolute, Percentage, Pinball
-
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.losses import Loss
-
-
-def two_slopes(loss: Loss, outcomes: FloatArray) -> tuple[float, float, FloatArray] | None:
-    """Return the slopes below and above the outcome, and a factor for each outcome; None for other losses."""
-    if isinstance(loss, Pinball):
-        return loss.tau, 1 - loss.tau, np.ones(outcomes.size)
-    if isinstance(loss, Absolute):
-        return 1.0, 1.0, np.ones(outcomes.size)
-    if isinstance(loss, Percentage):
-        return 1.0, 1.0, 1 / np.abs(outcomes.ravel())
-    return None
 
 
 def lost(e: FloatArray, below: float, above: float) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import mistakebound as mb
 from mistakebound.data.table_header import is_number
+from mistakebound.errors import StreamError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,25 +44,24 @@ def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[
         notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
         if not names:
             message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
-            raise ValueError(message)
+            raise StreamError(message, kind="no expert", feature=outcome)
     return Said(names, np.column_stack([numbers(frame, name) for name in names]), notes=notes)
 
 
 def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> Said:
     """Columns of words, for an outcome of words: each is a place in the sorted list of them."""
-    told = texts_of(frame, outcome)
+    told = frame.texts(outcome)
     names = list(experts) or labelled(frame, told, others)
     if not names:
         few, first = some(told), next(text for text in told if text)
-        message = (
-            f"column {outcome!r} holds words ({', '.join(few)}), and no other column says such: for probabilities of "
-            f"all (columns such as Alice_{first}) say --classes {','.join(few)}; for those of one, --positive {first}"
-        )
-        raise ValueError(message)
+        told_of = f"column {outcome!r} holds words ({', '.join(few)}), and no other column says such: for probabilities"
+        of_all = (f" of all (columns such as Alice_{first}) say ", setting("classes", few))
+        of_one = ("; for those of one, ", setting("positive", first))
+        raise StreamError(told_of, *of_all, *of_one, kind="no expert", feature=outcome)
     chosen = {*names}
     left = [] if experts else [name for name in others if name not in chosen]
     notes = [f"not experts, since they do not say what {outcome!r} may be: {', '.join(left)}"] if left else []
-    said = [texts_of(frame, name) for name in names]
+    said = [frame.texts(name) for name in names]
     labels = sorted({*told, *(word for words in said for word in words)} - {""})
     return Said(names, np.column_stack([places(words, labels) for words in said]), labels, notes)
 
@@ -74,12 +74,12 @@ def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes:
             lacking = next((f"{name}_{each}" for each in classes if f"{name}_{each}" not in others), name)
             there = f"; with all classes there are: {', '.join(groups)}" if groups else ""
             message = f"expert {name!r} has no column {lacking!r}{there}"
-            raise ValueError(message)
+            raise StreamError(message, kind="unknown column", feature=lacking, value=name)
     names = list(experts) or list(groups)
     if not names:
         wanted = ", ".join(f"Alice_{each}" for each in classes)
         message = f"no expert has a column for each class, such as {wanted}; there are: {', '.join(others)}"
-        raise ValueError(message)
+        raise StreamError(message, kind="no expert")
     table = np.stack([np.column_stack([numbers(frame, each) for each in groups[name]]) for name in names], axis=1)
     refuse_no_distributions(frame, table, [groups[name] for name in names])
     used = {*partly, *(each for group in groups.values() for each in group)}
@@ -98,12 +98,13 @@ def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list
     return [name for name in names if kind[name]], [name for name in names if not kind[name]]
 
 
-def texts_of(frame: Frame, name: str) -> list[str]:
-    """A column as words, "" where a field was empty."""
-    words = frame.words.get(name)
-    if words is not None:
-        return words
-    return ["" if value != value else f"{value:.17g}" for value in frame.numbers[name].tolist()]  # noqa: PLR0124 - NaN
+def distinct(names: Sequence[str]) -> list[str]:
+    """The names, none of which comes twice."""
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        message = f"{twice!r} is named twice"
+        raise StreamError(message, kind="named twice", value=twice)
+    return list(names)
 
 
 def labelled(frame: Frame, told: Sequence[str], columns: Sequence[str]) -> list[str]:
@@ -161,17 +162,16 @@ def refuse_no_distributions(frame: Frame, said: FloatArray, columns: list[list[s
         if bad.any():
             row, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
             given = ", ".join("–" if np.isnan(value) else f"{value:g}" for value in said[row, expert])
-            message = f"{frame.where(int(row))}: columns {', '.join(columns[expert])} say {given}: {why}"
-            raise mb.StreamError(message)
+            message = f"columns {', '.join(columns[expert])} say {given}: {why}"
+            raise frame.error_at(int(row), message, kind="no distribution", feature=columns[expert][0])
 
 
 def numbers(frame: Frame, name: str) -> FloatArray:
     """A column of numbers; if it is none, the error says what may be done."""
-    try:
-        return frame.column(name)
-    except mb.StreamError as error:
-        message = f"{error}; leave the field empty for an expert who sleeps, or leave the column out: --ignore {name}"
-        raise mb.StreamError(message) from None
+    if name in frame.numbers:
+        return frame.numbers[name]
+    remedy = "; leave the field empty for an expert who sleeps, or leave the column out: "
+    return frame.column(name, remedy, setting("ignore", name))
 
 
 def refuse_a_slip(frame: Frame, name: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.data.reading_options import Reading
+from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 
 ODD = "k\udcff"

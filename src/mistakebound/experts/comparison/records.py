@@ -1,4 +1,4 @@
-"""What experts and rules did, as JSON and as a file of predictions."""
+"""A comparison of experts as JSON, and its predictions as a table."""
 
 from __future__ import annotations
 
@@ -9,62 +9,62 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.cli.output import json_of
+from mistakebound.errors import InputError, in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
-    from mistakebound.cli.advice import Advice
-    from mistakebound.cli.hindsight import Hindsight
-    from mistakebound.cli.mixing import Played
-    from mistakebound.cli.standings import Standings
+    from mistakebound.errors import Option
+    from mistakebound.experts.comparison.advice import Advice
+    from mistakebound.experts.comparison.compare import Comparison
+    from mistakebound.experts.comparison.hindsight import Hindsight
+    from mistakebound.experts.comparison.mixes import Mix
 
 
-def as_json(found: Standings) -> str:
-    """One object. JSON has no infinity: what is infinite or not a number is null."""
-    return json_of(as_object(found))
-
-
-def as_object(found: Standings) -> dict[str, Any]:
-    """Experts in the order of the file, rules by their losses."""
+def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, Any]:
+    """Experts in the order of the table, rules by their losses."""
     advice = found.advice
-    loss = "mistakes" if found.of_labels else found.loss.id
-    each_expert = zip(advice.names, advice.awake.sum(axis=0).tolist(), found.means.tolist(), strict=True)
+    each_expert = zip(advice.names, found.expert_rounds.tolist(), found.expert_means.tolist(), strict=True)
     return {
         "outcome": advice.outcome,
         "rounds": advice.rounds,
-        "loss": loss,
+        "loss": "mistakes" if found.of_labels else found.loss.id,
         "labels": advice.labels,
         "experts": [{"name": name, "rounds": awake, "mean_loss": mean} for name, awake, mean in each_expert],
-        "rules": [rule_as_object(each, found) for each in found.played],
-        "not_played": [{"rule": each.rule, "reason": each.reason} for each in found.refused],
+        "rules": [rule_as_object(each, found) for each in found.mixes],
+        "not_played": [{"rule": each.rule, "reason": words_of(each.error, written)} for each in found.refused],
         "plain": {"mean_loss": float(found.plain.mean())},
         "hindsight": [hindsight_as_object(each, advice) for each in found.hindsight],
         "ahead": [found.best.predictions[t] for t in range(advice.rounds, len(advice.said))],
-        "notes": advice.notes,
-        "skipped": advice.frame.skipped,
+        "notes": [in_words(note, written) for note in advice.notes],
+        "skipped": [str(each) for each in advice.frame.skipped],
     }
 
 
-def rule_as_object(played: Played, found: Standings) -> dict[str, Any]:
+def words_of(error: ValueError, written: Callable[[Option], str]) -> str:
+    """What an error says."""
+    return error.text(written) if isinstance(error, InputError) else str(error)
+
+
+def rule_as_object(mix: Mix, found: Comparison) -> dict[str, Any]:
     """One rule: its losses, its weights in the end, its regrets and its certificate."""
-    weights = zip(found.advice.names, np.asarray(played.learner.weights_).tolist(), strict=True)
-    told = played.certificate
+    names = found.advice.names
     return {
-        "rule": played.rule,
-        "mean_loss": played.mean,
-        "drawn_mistakes": played.drawn,
-        "total_loss": float(played.losses.sum()),
-        "rmse": math.sqrt(played.mean) if found.rooted else None,
-        "regrets": {each.kind: found.regret(each, played.losses) for each in found.hindsight},
-        "against": found.against(played.losses),
-        "expert_regrets": dict(zip(found.advice.names, found.regrets(played.losses).tolist(), strict=True)),
-        "linear_regret": played.linear_regret,
-        "bound": played.bound,
-        "status": played.status,
-        "seconds": played.seconds,
-        "weights": dict(weights),
-        "certificate": None if told is None else json.loads(told.to_json()),
+        "rule": mix.rule,
+        "mean_loss": mix.mean,
+        "drawn_mistakes": mix.drawn,
+        "total_loss": mix.total,
+        "rmse": math.sqrt(mix.mean) if found.rooted else None,
+        "regrets": mix.regrets,
+        "against": mix.against,
+        "expert_regrets": dict(zip(names, mix.expert_regrets.tolist(), strict=True)),
+        "linear_regret": mix.linear_regret,
+        "bound": mix.bound,
+        "status": mix.status,
+        "seconds": mix.seconds,
+        "weights": dict(zip(names, mix.weights.tolist(), strict=True)),
+        "certificate": None if mix.certificate is None else json.loads(mix.certificate.to_json()),
     }
 
 
@@ -83,21 +83,21 @@ def hindsight_as_object(known: Hindsight, advice: Advice) -> dict[str, Any]:
     return {"kind": known.kind, "name": known.name, **told, **more}
 
 
-def write_predictions(found: Standings, file: TextIO) -> None:
+def write_predictions(found: Comparison, file: TextIO) -> None:
     """The outcome and a column for each rule (and class): what `forecasters` and `experts` read again."""
     advice, classes = found.advice, found.advice.labels if found.advice.said.ndim == 3 else [""]
     writer = csv.writer(file, lineterminator="\n")
-    rules = [each.rule + (f"_{label}" if label else "") for each in found.played for label in classes]
+    rules = [each.rule + (f"_{label}" if label else "") for each in found.mixes for label in classes]
     writer.writerow([advice.outcome, *rules])
     outcomes = outcomes_as_written(advice)
     for t in range(len(advice.said)):
-        made = (each.predictions[t] for each in found.played)
+        made = (each.predictions[t] for each in found.mixes)
         cells = [cell for each in made for cell in (each if isinstance(each, list) else [each] * len(classes))]
         writer.writerow([outcomes[t] if t < len(outcomes) else "", *cells])
 
 
 def outcomes_as_written(advice: Advice) -> list[Any]:
-    """Words or numbers, as in the file."""
+    """Words or numbers, as in the table."""
     if advice.said.ndim == 3:
         return [advice.labels[int(np.argmax(row))] for row in advice.outcomes]
     if advice.labels:

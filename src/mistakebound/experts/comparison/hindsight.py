@@ -7,23 +7,37 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound.cli.advice import LABELS
+from mistakebound.experts.comparison.advice import LABELS
 from mistakebound.hindsight.oracles import Oracle, best_convex, best_linear, best_switching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound._support.arrays import BoolArray, FloatArray
-    from mistakebound.cli.advice import Advice
-    from mistakebound.losses import Loss
+    from mistakebound.experts.comparison.advice import Advice
+    from mistakebound.hindsight.oracles import CheckedForecasts
 
 MOST_CELLS = 2_000_000
 """Numbers for which a programme is solved to find the best combination."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Hindsight:
-    """What would have been best, and over which rounds; or why that is not known."""
+    """What would have been best, and over which rounds; or why that is not known.
+
+    Attributes
+    ----------
+    kind : str
+        ``expert``, ``convex``, ``linear`` or ``switching``.
+    name : str
+        In words.
+    oracle : Oracle or None
+        None if it is not known.
+    counted : array
+        The rounds that it is of.
+    reason : str
+        Why it is not known.
+    """
 
     kind: str
     name: str
@@ -31,16 +45,12 @@ class Hindsight:
     counted: BoolArray
     reason: str = ""
 
-    def regret(self, losses: FloatArray) -> float | None:
-        """The losses over the same rounds, less those of the oracle."""
-        return None if self.oracle is None else float(losses[self.counted].sum()) - self.oracle.total
-
 
 def in_hindsight(
-    advice: Advice, loss: Loss, switches: int, losses: FloatArray, learner_losses: FloatArray
+    advice: Advice, checked: CheckedForecasts, switches: int, learner_losses: FloatArray
 ) -> list[Hindsight]:
-    """The best expert (first), combinations, and sequence; ``losses`` are those of the experts."""
-    A, y, awake = advice.known, advice.outcomes, advice.awake
+    """The best expert (first), combinations, and sequence; the learner is the one that regrets are of."""
+    awake, losses = advice.awake, checked.losses
     leader = int(np.argmax(regrets_to_each(awake, losses, learner_losses)))
     total, rounds = float(losses[awake[:, leader], leader].sum()), int(awake[:, leader].sum())
     alone = (np.arange(len(advice.names)) == leader).astype(float)
@@ -48,10 +58,10 @@ def in_hindsight(
     found = [Hindsight("expert", f"best expert: {advice.names[leader]}", best, awake[:, leader])]
     everywhere, all_awake = np.ones(advice.rounds, bool), np.asarray(awake.all(axis=1))
     if advice.kind != LABELS:
-        few = A.size <= MOST_CELLS
+        few = advice.known.size <= MOST_CELLS
         found += [
-            tried("convex", "best convex combination", everywhere, lambda: best_convex(A, y, loss), few=few),
-            tried("linear", "best linear combination", all_awake, lambda: best_linear(A, y, loss), few=few),
+            tried("convex", "best convex combination", everywhere, lambda: best_convex(checked), few=few),
+            tried("linear", "best linear combination", all_awake, lambda: best_linear(checked), few=few),
         ]
     if switches:
         times = "1 switch" if switches == 1 else f"{switches} switches"

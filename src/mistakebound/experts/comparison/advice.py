@@ -1,16 +1,23 @@
-"""A file as advice and outcomes, a round a row. What is wrong with a row is said of its line, with a way out."""
+"""A table as advice and outcomes, a round a row."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import mistakebound as mb
-from mistakebound.cli.advisers import by_classes, by_labels, by_numbers, labelled, places, some, texts_of
+from mistakebound.errors import StreamError, setting
+from mistakebound.experts.comparison.expert_columns import (
+    by_classes,
+    by_labels,
+    by_numbers,
+    distinct,
+    labelled,
+    places,
+    some,
+)
 from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
@@ -18,15 +25,22 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.data.columns import Frame
-    from mistakebound.losses import Loss
+    from mistakebound.errors import Option
 
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+NO_OUTCOME = "there is no outcome"
+ALL_TAKEN = (
+    *("every column of numbers is taken for an expert: ", setting("experts", ["A", "B"]), " chooses, "),
+    *(setting("ignore", ["A", "B"]), " leaves out"),
+)
+ANOTHER_OUTCOME = ("choose another ", setting("outcome"))
+LEFT_OUT = ("leave the column out: ", setting("ignore"))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was asked for: the experts' columns (none: those that fit), and how outcomes are read."""
+    """Which columns are experts (none: those that fit), and how outcomes are read."""
 
     experts: Sequence[str] = ()
     ignore: Sequence[str] = ()
@@ -52,8 +66,10 @@ class Advice:
         Rounds (× classes); there are fewer than of what was said if the last ones are to come.
     labels : list of str
         The words that were said, sorted; or the classes.
-    notes : list of str
-        What was not used, and why.
+    notes : list of tuples
+        What was not used, and why: parts of a sentence, as of an `InputError`.
+    rounds, known, awake
+        The rounds that have an outcome, what was said in them, and who gave a forecast in them.
     """
 
     frame: Frame
@@ -63,22 +79,17 @@ class Advice:
     said: FloatArray
     outcomes: FloatArray
     labels: list[str]
-    notes: list[str]
+    notes: list[tuple[str | Option, ...]]
+    rounds: int = field(init=False)
+    known: FloatArray = field(init=False)
+    awake: BoolArray = field(init=False)
 
-    @property
-    def rounds(self) -> int:
-        """Those that have an outcome."""
-        return len(self.outcomes)
-
-    @property
-    def known(self) -> FloatArray:
-        """What was said in them."""
-        return self.said[: self.rounds]
-
-    @property
-    def awake(self) -> BoolArray:
-        """Who gave a forecast in them."""
-        return np.asarray(~np.isnan(self.known if self.known.ndim == 2 else self.known[:, :, 0]))
+    def __post_init__(self) -> None:
+        rounds = len(self.outcomes)
+        known = self.said[:rounds]
+        awake = np.asarray(~np.isnan(known if known.ndim == 2 else known[:, :, 0]))
+        for name, value in (("rounds", rounds), ("known", known), ("awake", awake)):
+            object.__setattr__(self, name, value)  # derived once, of a frozen record
 
     @property
     def only_zeros_and_ones(self) -> bool:
@@ -90,15 +101,16 @@ class Advice:
         """Whole numbers as labels, for a rule that follows experts."""
         if self.kind == LABELS:
             return self
+        mixer = setting("rules", "ml-poly")
         if self.kind == CLASSES:
-            message = f"{rule} follows labels, and these are probabilities: --rule ml-poly mixes them"
-            raise ValueError(message)
+            told = f"{rule} follows labels, and these are probabilities: "
+            raise StreamError(told, mixer, " mixes them", kind="probabilities, not labels")
         broken = ~np.isnan(self.said) & (self.said % 1 != 0)
         if broken.any():
             row, expert = (int(place[0]) for place in np.nonzero(broken))
-            told = f"{rule} follows labels, and {self.names[expert]!r} said {self.said[row, expert]:g}"
-            message = f"{self.frame.where(row)}: {told}: --rule ml-poly mixes numbers"
-            raise mb.StreamError(message)
+            name, value = self.names[expert], float(self.said[row, expert])
+            told = f"{rule} follows labels, and {name!r} said {value:g}: "
+            raise self.frame.error_at(row, told, mixer, " mixes numbers", kind="not a label", feature=name, value=value)
         values = np.unique(np.concatenate([self.said[~np.isnan(self.said)], self.outcomes]))
         said = np.where(np.isnan(self.said), np.nan, np.searchsorted(values, self.said))
         told_at = np.searchsorted(values, self.outcomes).astype(np.float64)
@@ -112,25 +124,16 @@ class Advice:
         """One round of advice."""
         return dict(zip(self.names, self.said[number], strict=True))
 
-    def placed(self, error: ValueError) -> ValueError:
-        """What is wrong with a round, said of its line and of the expert's name."""
+    def placed(self, error: ValueError, *remedy: str | Option) -> ValueError:
+        """An error of a round with the place of its row in the table, and the names of experts and classes."""
         number = getattr(error, "round", None)
-        if number is None:
+        if number is None or not isinstance(error, StreamError):
             return error
-        words = str(error).removeprefix(f"round {number}: ")
+        words = error.text(with_round=False)
         if not re.search(r"\bexpert ['\"]", words):  # a learner has not named it yet
             words = by_name(words, self.names)
         words = re.sub(r"\bfor class (\d+)\b", lambda found: f"for class {self.labels[int(found[1])]!r}", words)
-        return mb.StreamError(f"{self.frame.where(number)}: {words}")
-
-    def check(self, loss: Loss) -> None:
-        """Refuse what the loss is not defined for."""
-        try:
-            loss.check(self.known, self.outcomes)
-        except mb.StreamError as error:
-            hint = {"log": "--loss square takes any number", "percentage": "try --loss absolute"}.get(loss.id)
-            words = str(self.placed(error))
-            raise mb.StreamError(f"{words}: {hint}" if hint else words) from None
+        return self.frame.error_at(number, words, *remedy, kind="bad round", value=error.value)
 
 
 class Named:
@@ -149,18 +152,20 @@ class Named:
 
 
 def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
-    """The columns that are meant, as advice."""
+    """Read the experts and the outcomes from the columns of a table."""
     outcome = frame.name(outcome)
     ignored = {frame.name(each) for given in wanted.ignore for each in columns_in(given, frame)}
     others = [name for name in frame.names if name != outcome and name not in ignored]
-    experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
+    experts = list(wanted.experts)
+    if experts and not wanted.classes:
+        experts = chosen(frame, outcome, experts)
     used = others if wanted.classes or not experts else experts
-    frame.refuse_decimal_commas([outcome], "choose another --outcome")
-    frame.refuse_decimal_commas(used, "leave the column out: --ignore")
-    texts = texts_of(frame, outcome)
+    frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
+    frame.refuse_decimal_commas(used, *LEFT_OUT)
+    texts = frame.texts(outcome)
     rounds, bad = rounds_with_outcomes(frame, outcome, texts, wanted)
     if bad:
-        why = f"column {outcome!r}: there is no outcome"
+        why = f"column {outcome!r}: {NO_OUTCOME}"
         return advice_of(frame.without(bad, why, wanted.skip_bad), outcome, wanted)
     if wanted.classes:
         classes = distinct(wanted.classes)
@@ -175,16 +180,16 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
             else (NUMBERS, by_numbers(frame, outcome, others, experts))
         )
     outcomes = places(texts[:rounds], said.labels) if told is None else told[:rounds]
+    notes: list[tuple[str | Option, ...]] = [(note,) for note in said.notes]
     if kind == NUMBERS and not experts and not ignored:
-        chooses = "--experts A,B chooses, --ignore A,B leaves out"
-        said.notes.append(f"every column of numbers is taken for an expert: {chooses}")
+        notes.append(ALL_TAKEN)
     if ignored:
-        said.notes.append(f"ignored: {', '.join(name for name in frame.names if name in ignored)}")
+        notes.append((f"ignored: {', '.join(name for name in frame.names if name in ignored)}",))
     asleep = np.isnan(said.table[:rounds]).reshape(rounds, -1).all(axis=1)
     if asleep.any():
         why = "every expert is asleep (an expert who always speaks would help)"
         return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, wanted.skip_bad), outcome, wanted)
-    return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, said.notes)
+    return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, notes)
 
 
 def columns_in(given: str, frame: Frame) -> list[str]:
@@ -197,17 +202,8 @@ def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
     names = [frame.name(each) for each in experts]
     if outcome in names:
         message = f"column {outcome!r} is the outcome, and no expert"
-        raise ValueError(message)
+        raise StreamError(message, kind="the outcome is no expert", feature=outcome)
     return distinct(names)
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """The names, none of which comes twice."""
-    twice = next((name for name, times in Counter(names).items() if times > 1), None)
-    if twice is not None:
-        message = f"{twice!r} is named twice"
-        raise ValueError(message)
-    return list(names)
 
 
 def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], wanted: Wanted) -> tuple[int, list[int]]:
@@ -215,14 +211,14 @@ def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], wanted: Want
     missing = [row for row, text in enumerate(texts) if not text]
     if len(missing) == len(texts):
         message = f"column {name!r} has no outcome at all"
-        raise ValueError(message)
+        raise StreamError(message, kind="no outcome", feature=name)
     last = max(row for row, text in enumerate(texts) if text)
     before = [row for row in missing if row < last]
     if before or wanted.ahead or wanted.skip_bad or not missing:
         return last + 1, before if wanted.ahead else missing
-    hint = "--ahead forecasts the last rows, whose outcome is to come"
-    message = f"{frame.where(missing[0])}: column {name!r}: there is no outcome; {hint}"
-    raise mb.StreamError(message)
+    told = f"column {name!r}: {NO_OUTCOME}; "
+    remedy = (setting("ahead", True), " forecasts the last rows, whose outcome is to come")
+    raise frame.error_at(missing[0], told, *remedy, kind="no outcome", feature=name)
 
 
 def truth_of(
@@ -230,10 +226,7 @@ def truth_of(
 ) -> FloatArray | None:
     """Outcomes as numbers; None if they are words, and true or false are words if the experts say so."""
     if positive is not None:
-        if positive not in texts:
-            message = f"{positive!r} is never the outcome: column {name!r} has {', '.join(some(texts))}"
-            raise ValueError(message)
-        return np.array([float(text == positive) for text in texts])
+        return is_positive(name, texts, positive)
     if name in frame.numbers:
         return frame.numbers[name]
     if all(not text or text.lower() in TRUTH for text in texts) and not labelled(frame, texts, experts):
@@ -241,13 +234,20 @@ def truth_of(
     return None
 
 
+def is_positive(name: str, texts: list[str], positive: str) -> FloatArray:
+    """1 where the outcome is the positive one, 0 elsewhere."""
+    if positive not in texts:
+        message = f"{positive!r} is never the outcome: column {name!r} has {', '.join(some(texts))}"
+        raise StreamError(message, kind="no such outcome", feature=name, value=positive)
+    return np.array([float(text == positive) for text in texts])
+
+
 def one_hot(frame: Frame, name: str, texts: list[str], classes: Sequence[str]) -> FloatArray:
     """1 for the class that came true, 0 for the others."""
     for row, text in enumerate(texts):
         if text not in classes:
             lacking = dict.fromkeys(each for each in texts if each not in classes)
-            all_of_them = ",".join([*classes, *some(list(lacking))])
-            told = f"the outcome {text!r} is none of {', '.join(classes)}"
-            message = f"{frame.where(row)}: column {name!r}: {told}; say --classes {all_of_them}, if it is no slip"
-            raise mb.StreamError(message)
+            told = f"column {name!r}: the outcome {text!r} is none of {', '.join(classes)}; say "
+            remedy = (setting("classes", [*classes, *some(list(lacking))]), ", if it is no slip")
+            raise frame.error_at(row, told, *remedy, kind="no such class", feature=name, value=text)
     return np.array([[float(text == each) for each in classes] for text in texts])

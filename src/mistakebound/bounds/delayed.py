@@ -1,0 +1,165 @@
+"""Mistake bounds for outcomes that come late: the prediction had not seen the updates before its outcome.
+
+tau is the mean, over the mistakes (or updates), of the updates between a prediction and its outcome; it is 0 when every
+outcome comes before the next prediction. A mistake is one of the prediction that was served, and so is an update.
+"""
+
+from __future__ import annotations
+
+import math
+
+from mistakebound._support.arguments import AT_LEAST_0, checked
+from mistakebound.bounds.perceptron import pnorm
+
+LATE = AT_LEAST_0
+
+
+@checked(radius=AT_LEAST_0, delay=LATE)
+def delayed(
+    radius: float,
+    norm: float,
+    margin: float,
+    delay: float,
+    update_margin: float = 0.0,
+    hinge: float | None = None,
+) -> float:
+    """Bound the Perceptron's mistakes when outcomes come late.
+
+    ``M <= (1 + 2 tau) (R |u|_2 / gamma)^2``, or on any stream ``M <= ((k + sqrt(k^2 + 4 L1)) / 2)^2`` with
+    ``k = sqrt(1 + 2 tau) R |u|_2 / gamma``.
+
+    Parameters
+    ----------
+    radius, norm, margin, update_margin : float
+        As for `novikoff`.
+    delay : float
+        tau, the mean number of updates between the prediction and the outcome of a mistake.
+    hinge : float, optional
+        As for `pnorm`.
+
+    Premises
+    --------
+    ``y (u @ x) >= gamma`` in every round that updates; with ``hinge``, none.
+
+    Notes
+    -----
+    The z that was served differs from the z that is updated by tau_i examples, each of norm at most R: so
+    ``2 y z @ x <= 2b + 2 tau_i R^2``, and a mistake adds at most ``(1 + 2 tau_i) R^2 + 2b`` to ``|z|^2``.
+
+    Examples
+    --------
+    >>> delayed(radius=1, norm=1, margin=0.5, delay=1)
+    12.0
+    """
+    return pnorm(2.0, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)
+
+
+@checked(delay=LATE)
+def delayed_pnorm(
+    p: float,
+    radius: float,
+    norm: float,
+    margin: float,
+    delay: float,
+    update_margin: float = 0.0,
+    hinge: float | None = None,
+) -> float:
+    """Bound the mistakes of the p-norm Perceptron when outcomes come late: `pnorm` with ``sqrt(1 + 2 tau) X`` for X.
+
+    Parameters
+    ----------
+    p, radius, norm, margin, update_margin, hinge
+        As for `pnorm`.
+    delay : float
+        As for `delayed`.
+
+    Premises
+    --------
+    As for `pnorm`.
+
+    Notes
+    -----
+    The link is the gradient of half the squared p-norm, which is (p - 1)-Lipschitz.
+
+    Examples
+    --------
+    >>> delayed_pnorm(p=4, radius=1, norm=1, margin=0.5, delay=1)
+    36.0
+    """
+    return pnorm(p, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)
+
+
+@checked(delay=LATE)
+def delayed_winnow(
+    relative_entropy: float,
+    margin: float,
+    eta: float,
+    delay: float,
+    radius: float = 1.0,
+    hinge: float = 0.0,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the mistakes of NormalizedWinnow when outcomes come late.
+
+    ``M <= (RE + eta H) / C`` with ``C = eta gamma - eta^2 L^2 (1/2 + tau) - eta b``; infinite unless ``C > 0``.
+
+    Parameters
+    ----------
+    relative_entropy, margin, eta, radius, hinge, update_margin
+        As for `winnow_agnostic`.
+    delay : float
+        As for `delayed`.
+
+    Premises
+    --------
+    ``u >= 0``, ``|u|_1 = 1``; ``y (u @ x) >= gamma`` in every round that updates, or H is paid for.
+
+    Notes
+    -----
+    The weights are the gradient of ``ln(sum e^(eta z)) / eta``, which is eta-Lipschitz: tau_i examples move the score
+    by at most ``eta L^2 tau_i``, and a mistake adds at most ``eta^2 L^2 (1/2 + tau_i) + eta b`` to that logarithm.
+
+    Examples
+    --------
+    >>> round(delayed_winnow(relative_entropy=4.6, margin=0.5, eta=0.1, delay=1), 3)
+    131.429
+    """
+    gain = winnow_gain_delayed(margin, eta, delay, radius, update_margin)
+    return (relative_entropy + eta * hinge) / gain if gain > 0 else math.inf
+
+
+@checked(delay=LATE)
+def delayed_balanced_winnow(
+    relative_entropy: float,
+    margin: float,
+    eta: float,
+    delay: float,
+    radius: float = 1.0,
+    hinge: float = 0.0,
+    update_margin: float = 0.0,
+) -> float:
+    """Bound the mistakes of BalancedWinnow when outcomes come late: `delayed_winnow` on the doubled vector (x, -x).
+
+    Parameters
+    ----------
+    relative_entropy
+        Of u from the uniform distribution over the 2n features, at most ``ln 2n``.
+    margin, eta, delay, radius, hinge, update_margin
+        As for `delayed_winnow`.
+
+    Premises
+    --------
+    As for `delayed_winnow`, but u may have either sign.
+
+    Examples
+    --------
+    >>> round(delayed_balanced_winnow(relative_entropy=4.6, margin=0.5, eta=0.1, delay=1), 3)
+    131.429
+    """
+    return delayed_winnow(relative_entropy, margin, eta, delay, radius, hinge, update_margin)
+
+
+def winnow_gain_delayed(margin: float, eta: float, delay: float, radius: float, update_margin: float) -> float:
+    """``C = eta gamma - eta^2 L^2 (1/2 + tau) - eta b``; minus infinity where it cannot be computed."""
+    gain = eta * margin - (eta * radius) ** 2 * (0.5 + delay) - eta * update_margin
+    return -math.inf if math.isnan(gain) else gain

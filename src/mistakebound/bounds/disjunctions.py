@@ -1,0 +1,187 @@
+"""Mistake bounds of Littlestone's Winnow and of elimination, on disjunctions and on separated binary data."""
+
+from __future__ import annotations
+
+import math
+
+from mistakebound._support.arguments import Interval, checked, require
+from mistakebound.bounds.exact import evaluated, steps
+
+
+@checked()
+def littlestone(
+    n: int,
+    r: int,
+    alpha: float = 2.0,
+    threshold: float | None = None,
+    strict: bool = False,  # noqa: FBT001, FBT002
+) -> float:
+    """Bound Winnow's mistakes on a disjunction; M is strictly below the value.
+
+    ``alpha n / ((alpha-1) theta) + (1 + alpha) r s``, s the least number of steps with ``alpha^s >= theta``.
+
+    Parameters
+    ----------
+    n, r : int
+        Number of features, and of the relevant ones.
+    alpha : float
+        Factor of a promotion, above 1.
+    threshold : float, optional
+        theta > 0, by default n.
+    strict : bool
+        True if the rule predicts 1 only above theta; then ``alpha^s > theta``.
+
+    Premises
+    --------
+    x in {0, 1}^n and the label is an OR of r of the features.
+
+    Examples
+    --------
+    >>> littlestone(100, 2)
+    44.0
+
+    References
+    ----------
+    Littlestone 1988; Blum 1998; UIC 412.
+
+    """
+    positives = littlestone_positives(n, r, alpha, threshold, strict)
+    return positives + littlestone_negatives(n, positives, alpha, threshold)
+
+
+@checked()
+def littlestone_positives(
+    n: int,
+    r: int,
+    alpha: float = 2.0,
+    threshold: float | None = None,
+    strict: bool = False,  # noqa: FBT001, FBT002
+) -> float:
+    """Bound Winnow's mistakes on positive examples: ``r s``, each raises a relevant weight, and none falls.
+
+    Examples
+    --------
+    >>> littlestone_positives(100, 2)
+    14.0
+
+    """
+    theta = _theta(n, threshold)
+    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
+    return float(r * steps(alpha, theta, strict=strict))
+
+
+@checked()
+def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
+    """Bound Winnow's mistakes on negative examples by those on `positives`, strictly.
+
+    ``alpha n / ((alpha - 1) theta) + alpha positives``, since no more weight can be removed than was there.
+
+    Examples
+    --------
+    >>> littlestone_negatives(100, 14)
+    30.0
+
+    """
+    start = evaluated(lambda n, a, theta: a * n / ((a - 1) * theta), n, alpha, _theta(n, threshold))
+    return start + alpha * positives
+
+
+@checked(threshold=Interval(least=1))
+def littlestone_separable(n: int, mass: float, delta: float, alpha: float, threshold: float) -> float:
+    """Bound Winnow's mistakes on labels that non-negative weights separate.
+
+    ``A + (2 - delta) v``, ``A = mass (1 + log_alpha theta)``,
+    ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``, if ``alpha < 1 / (1 - delta)``;
+    ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``, if ``alpha = 1 + delta/2``;
+    the smaller of those that apply, infinity if none does.
+
+    Parameters
+    ----------
+    n : int
+        Number of features.
+    mass, delta : float
+        Sum of the weights mu, and their separation, above 0 and at most 1.
+    alpha, threshold : float
+        Factor of a promotion, above 1, and theta >= 1.
+
+    Premises
+    --------
+    x in {0, 1}^n, ``mu @ x >= 1`` on positive examples and ``<= 1 - delta`` on negative ones.
+
+    Examples
+    --------
+    >>> littlestone_separable(100, 2, 1, 1.5, 100)
+    64.7...
+
+    References
+    ----------
+    Littlestone 1988, Theorem 9.
+
+    """
+    theta = threshold
+    forms = [math.inf]
+    room = 1 / alpha - 1 + delta
+    if room > 1e-12:  # not a rounded 0
+        a = mass * (1 + math.log(theta) / math.log(alpha))
+        forms.append(a + (2 - delta) * (a + n / ((alpha - 1) * theta)) / room)
+    if math.isclose(alpha - 1, delta / 2):
+        forms.append(8 * n / (delta**2 * theta) + (5 / delta + 14 * math.log(theta) / delta**2) * mass)
+    return min(forms)
+
+
+@checked()
+def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> float:  # noqa: FBT001, FBT002
+    """Bound Winnow's mistakes on a disjunction over any number of features, unknown ahead.
+
+    ``(1 + (c + 1) / (c/2 - 1)) r ceil(lg(c sigma))``; if strict, with ``floor(lg(c sigma)) + 1``.
+
+    Parameters
+    ----------
+    r, active : int
+        Number of relevant features, and sigma >= 1, the most features active in one example.
+    c : float
+        Above 2: the threshold is ``c sigma``, and alpha is 2.
+    strict : bool
+        True if the rule predicts 1 only above the threshold.
+
+    Premises
+    --------
+    Binary x, the label an OR of r features, unseen features weigh 1.
+
+    Examples
+    --------
+    >>> infinite_winnow(2, 8, 4)
+    60.0
+
+    References
+    ----------
+    Blum 1992.
+
+    """
+    theta = c * active
+    # c is often theta / sigma, rounded: do not let that move theta across a power of two.
+    if math.isclose(theta, round(theta), rel_tol=1e-12):
+        theta = round(theta)
+    return (1 + (c + 1) / (c / 2 - 1)) * r * steps(2.0, theta, strict=strict)
+
+
+@checked()
+def elimination(n: int, r: int = 0) -> float:
+    """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
+
+    Premises
+    --------
+    x in {0, 1}^n and the label is an OR of r of the variables.
+
+    Examples
+    --------
+    >>> elimination(100, 2)
+    98.0
+
+    """
+    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
+    return float(n - r)
+
+
+def _theta(n: int, threshold: float | None) -> float:
+    return float(n) if threshold is None else threshold

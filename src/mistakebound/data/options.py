@@ -1,0 +1,287 @@
+"""Options of reading: which values are valid, what a model keeps of them, and which ones are in use for a stream."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from mistakebound.errors import OptionConflictError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+FORMATS = ("auto", "svmlight", "vw", "table", "json", "columnar")
+"""What the files were; columnar is Parquet and Arrow, auto is what an older model does not say."""
+DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "words": 1, "letters": 0, "bins": 0}
+"""Options of a table that make its features: later files cannot have others. The rest describes one file."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Options of ``Source`` that a model stores, and the columns of its files (by name if they have names).
+
+    Parameters
+    ----------
+    format : str
+        One of FORMATS.
+    label : str or None
+        Column or key of the label; None if the labels came from elsewhere.
+    zero_based : bool
+        Whether svmlight indices count from 0.
+    table : dict
+        As ``Source`` has it.
+    columns : list of str
+        All columns of its tables; ``c1``, ``c2``, ... of tables without a header.
+    """
+
+    format: str = "auto"
+    label: str | None = None
+    zero_based: bool = False
+    table: dict[str, Any] = field(default_factory=dict)
+    columns: list[str] = field(default_factory=list)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the files have columns or keys; svmlight and VW text have none."""
+        told = self.table or self.columns or self.label is not None or self.format not in ("auto", "svmlight", "vw")
+        return bool(told) and self.format not in ("svmlight", "vw")
+
+    @property
+    def has_header(self) -> bool:
+        """Whether its tables of text begin with the names of their columns."""
+        return bool(self.table.get("header", not numbered_names(self.columns)))
+
+    def to_json(self) -> dict[str, Any]:
+        """As a model file has it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, said: Any) -> Reading:
+        """What a model file says of reading, if it is what ``to_json`` would have written; ModelError otherwise."""
+        from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
+
+        wrong = "its field 'reading' is not valid"
+        said = {"columns": [], **said} if isinstance(said, dict) else said  # the first files of format 3 do not have it
+        form, label, zero_based, table, columns = fields(said, "format", "label", "zero_based", "table", "columns")
+        need(form in FORMATS and type(zero_based) is bool, wrong)
+        need((label is None or type(label) is str) and isinstance(table, dict), wrong)
+        need(is_list_of(str, columns), wrong)
+        need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), wrong)
+        pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
+        return cls(form, label, zero_based, {**table, **pairs}, columns)
+
+
+def numbered_names(columns: list[str]) -> bool:
+    """Whether the columns have no names of their own."""
+    return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How one stream is read: settled once, when it is opened.
+
+    Parameters
+    ----------
+    given : Reading
+        Options that were passed for these files.
+    known : Reading or None
+        What a model keeps of its own files.
+    label_optional : bool
+        Whether a label may be missing.
+    all_columns : bool
+        Whether every column becomes a feature, zeros included, and none is the label.
+    is_frame : bool
+        Whether it is a DataFrame, which has the format of the model's files.
+    own_labels : bool
+        Whether the files hold their labels.
+    warn : bool
+        Whether a header that is read as an example raises a UserWarning; it is among the remarks, too.
+    """
+
+    given: Reading
+    known: Reading | None = None
+    label_optional: bool = False
+    all_columns: bool = False
+    is_frame: bool = False
+    own_labels: bool = True
+    warn: bool = True
+    how: Reading = field(init=False)
+    """The options in use: those passed and, for the rest, those inherited from a model."""
+
+    def __post_init__(self) -> None:
+        """Raise OptionConflictError if an option was passed that contradicts the model's."""
+        object.__setattr__(self, "how", inherited(self.given, self.known))
+
+    @property
+    def inherits_columns(self) -> bool:
+        """Whether columns are read as a model's own were."""
+        return self.known is not None and self.known.has_columns
+
+    def kept(
+        self, kind: str, label_key: str, layout: dict[str, Any], columns: list[str], before: Reading | None
+    ) -> Reading:
+        """What a model keeps after it learned from a file of this format, beside what it kept of those before.
+
+        A column that it learned from before, and that was left out of this file, is not forgotten.
+        """
+        before = before or self.known or Reading()
+        if self.is_frame:
+            kind = "table" if self.how.format == "auto" and kind == "columnar" else self.how.format
+        settled = before.has_columns and before.format != "auto"
+        now = replace(
+            by_name(replace(self.how, label=label_key if kind == "json" else self.how.label), columns),
+            format=before.format if settled else kind,  # the first file settles it
+        )
+        table = {**now.table, **layout}
+        if "ignore" in table:
+            learned = {*before.columns}.difference(before.table.get("ignore", ()))
+            table["ignore"] = [name for name in table["ignore"] if name not in learned]
+        return replace(now, table=table, columns=list(dict.fromkeys([*before.columns, *columns])))
+
+
+def by_name(given: Reading, columns: list[str]) -> Reading:
+    """The same with columns called by name that are called by number: a later table may lack some.
+
+    >>> by_name(Reading(label="2", table={"text": ["1"]}), ["subject", "kind"])
+    Reading(format='auto', label='kind', zero_based=False, table={'text': ['subject']}, columns=[])
+    """
+
+    def name(column: str) -> str:
+        place = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
+        return columns[place] if 0 <= place < len(columns) and not numbered_names(columns) else column
+
+    table = dict(given.table)
+    for role in {"text", "categorical", "ignore"} & table.keys():
+        table[role] = [name(column) for column in table[role]]
+    if "interact" in table:
+        table["interact"] = [tuple(name(each) for each in pair) for pair in table["interact"]]
+    return replace(given, label=given.label and name(given.label), table=table)
+
+
+def inherited(given: Reading, known: Reading | None) -> Reading:
+    """Options of later files: what is given for them, and for the rest what is known from the model's own files.
+
+    Format, separator, header and the base of indices describe a file, and may be given anew. Columns may be ignored
+    beside those that the model ignores. Whatever else would make other features than the model has is refused.
+    """
+    if known is None:
+        return given
+    zero_based = given.zero_based or known.zero_based
+    if not known.has_columns:
+        return replace(given, zero_based=zero_based)
+    own = by_name(given, known.columns)
+    require_same("label", own.label, known.label, given.label)
+    for option, default in DEFAULTS.items():
+        before = known.table.get(option, default)
+        require_same(option, own.table.get(option), before, given.table.get(option))
+    wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label}
+    wanted.update(column for pair in known.table.get("interact", ()) for column in pair)
+    left_out = own.table.get("ignore", [])
+    before = known.table.get("ignore", [])
+    if wanted.intersection(left_out):
+        require_same("ignore", left_out, before, given.table["ignore"])
+    ignore = [*before, *left_out]
+    return Reading(
+        known.format if given.format == "auto" else given.format,
+        known.label if own.label is None else own.label,
+        zero_based,
+        {**known.table, **own.table, **({"ignore": list(dict.fromkeys(ignore))} if ignore else {})},
+        known.columns,
+    )
+
+
+def require_same(option: str, now: Any, before: Any, given: Any) -> None:
+    """Refuse an option that is passed now and was another before; ``given`` is how it was passed."""
+    if now is not None and before is not None and _plain(now) != _plain(before):
+        raise OptionConflictError(option, given, before)
+
+
+def _plain(value: Any) -> Any:
+    """A value of an option for comparison: the order of columns does not matter."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return sorted(each if isinstance(each, str) else tuple(each) for each in value)
+
+
+ANY = 2**62
+"""No number in reach is larger."""
+RANGES = {"words": (0, 1000), "letters": (0, 1000), "bins": (0, 1024), "skip_bad": (0, ANY), "threads": (1, 256)}
+
+
+def fault_of(options: Mapping[str, Any]) -> str:
+    r"""What is wrong with options of a source or of its table; nothing if all is well.
+
+    >>> fault_of({"threads": 0}), fault_of({"label": "kind", "words": 2})
+    ('threads must be a whole number from 1 to 256, got 0', '')
+    >>> fault_of({"ignore": ["a", "b\udcff"]})
+    "ignore is not UTF-8: 'b\\udcff'"
+    """
+    for name, value in options.items():
+        if name in RANGES:
+            lowest, highest = RANGES[name]
+            if not (hasattr(value, "__index__") and lowest <= value <= highest):
+                reach = f"of at least {lowest}" if highest == ANY else f"from {lowest} to {highest}"
+                return f"{name} must be a whole number {reach}, got {value!r}"
+        for text in texts_in(value):
+            if any("\ud800" <= letter <= "\udfff" for letter in text):
+                return f"{name} is not UTF-8: {text!r}"
+    return ""
+
+
+def fault_of_table(table: Mapping[str, Any]) -> str:
+    """What is wrong with what was told of a table's columns; nothing if all is well. Numbers are left to ``fault_of``.
+
+    >>> fault_of_table({"text": ["subject"], "bins": 4, "interact": [("a", "b")]})
+    ''
+    >>> fault_of_table({"text": "subject"})
+    "text must be a list of columns, such as ['subject']; got 'subject'"
+    >>> fault_of_table({"texts": []})[:31]
+    "a table has no option 'texts'; "
+    """
+    for name, value in table.items():
+        if name not in TABLE:
+            return f"a table has no option {name!r}; there are: {', '.join(TABLE)}"
+        wanted, is_right = TABLE[name]
+        if not is_right(value):
+            return f"{name} must be {wanted}; got {value!r}"
+    return ""
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(isinstance(each, str) for each in value)
+
+
+def _is_list_of_pairs(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(_is_list_of_texts(pair) and len(pair) == 2 for pair in value)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+COLUMNS = ("a list of columns, such as ['subject']", _is_list_of_texts)
+NUMBER = ("a whole number", _is_number)
+TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": COLUMNS,
+    "words": NUMBER,
+    "letters": NUMBER,
+    "bins": NUMBER,
+    "categorical": COLUMNS,
+    "ignore": COLUMNS,
+    "interact": ("a list of pairs of columns, such as [('hour', 'day')]", _is_list_of_pairs),
+    "separator": (
+        "one character of ASCII",
+        lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
+    ),
+    "header": ("True or False", lambda value: isinstance(value, bool)),
+}
+"""What may be told of a table: in words, and whether something is that."""
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """A text, or those of a list, or of a list of pairs."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from texts_in(each)

@@ -1,0 +1,280 @@
+"""Reads the files of a stream, one after another: opens, recognizes and parses them, and yields their parts."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.threads import in_order
+from mistakebound.data import blocks as texts
+from mistakebound.data.blocks import Block, Text, after, parse, parsed_one_by_one, texts_of, total_size
+from mistakebound.data.follow import Dry, Follower, check_that_it_can_be_followed
+from mistakebound.data.formats import ENOUGH, reader_of, suffices, watched
+from mistakebound.data.label_codes import MOST, every_label, label_lines, numbered, of_positive, of_rows
+from mistakebound.data.labels import NO_LABEL
+from mistakebound.data.parts import START, Part, Place
+from mistakebound.data.report import BadLine, ReadReport, Remark
+from mistakebound.errors import InputError, Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mistakebound._core import Chunk
+    from mistakebound.data.arrow import Columns
+    from mistakebound.data.cache import Begin
+    from mistakebound.data.formats import TextFormat
+    from mistakebound.data.options import Reading, Settings
+    from mistakebound.data.source import Source
+
+LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
+WEIGHTS_IGNORED = "importance weights are ignored: every line counts once"
+
+
+@dataclass
+class Notes:
+    """What a reader writes down while it reads; its ``ReadReport`` shows it."""
+
+    skipped: list[BadLine] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    bytes: int = 0
+    done: int = 0
+    options: Reading | None = None
+    format: TextFormat | None = None
+    """Of the file that is read now."""
+    unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
+    """The message for a row without a label."""
+
+    def remark(self, kind: str, *words: str | Option, file: str = "") -> None:
+        """Add a remark, once."""
+        remark = Remark(kind, words, file)
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+
+
+class StreamReader:
+    """One reading of a stream: iterate it for its parts, once. ``Source.open`` makes it.
+
+    Parameters
+    ----------
+    source : Source
+        The files and the options passed for them.
+    settings : Settings
+        The options in use.
+    start : Place
+        Where to begin.
+    keep_text : bool
+        Whether parts keep the text that they were parsed from, so that a cache is not read.
+    before : ReadReport, optional
+        What was read before ``start``: its skipped lines and remarks come first in this one's report.
+
+    Attributes
+    ----------
+    report : ReadReport
+        What was read so far.
+
+    Raises
+    ------
+    OSError
+        While it is iterated, for a file that cannot be read.
+    InputError
+        While it is iterated, for a file of unknown format, or options that do not fit.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Settings,
+        start: Place = START,
+        *,
+        keep_text: bool = False,
+        before: ReadReport | None = None,
+    ) -> None:
+        self.source, self.settings, self.files = source, settings, source.files
+        self._keep_text = keep_text
+        self._notes = Notes()
+        if before is not None:
+            self._notes = Notes([*before.skipped[: start.skipped]], [*before.remarks])
+        self._unlisted = start.skipped - len(self._notes.skipped)
+        self._stop = threading.Event()
+        self._start: Place | None = start
+
+    @property
+    def report(self) -> ReadReport:
+        """What was read so far."""
+        return ReadReport(self._notes)
+
+    def __iter__(self) -> Iterator[Part]:
+        start, self._start = self._start, None
+        if start is None:
+            message = "a reader reads its stream once: open another one"
+            raise RuntimeError(message)
+        return self._read(start)
+
+    def stop(self) -> None:
+        """End a file that is followed, after the lines that are there now. May be called from any thread."""
+        self._stop.set()
+
+    def end_at(self, part: Part, row: int) -> None:
+        """Take this row for the end of the stream: bad lines after it do not count as skipped."""
+        del self._notes.skipped[part.skipped_before(row) - self._unlisted :]
+
+    def _read(self, start: Place) -> Iterator[Part]:
+        """The parts, and in the end a check that every label was used."""
+        source, notes = self.source, self._notes
+        if source.follow:
+            check_that_it_can_be_followed(source.files[-1], own_labels=source.labels is None)
+        told = None
+        if source.labels is not None:
+            told = islice(label_lines(os.fspath(source.labels)), start.rows + start.skipped, None)
+        rows = start.rows
+        reached, examples = start.file, start.byte
+        for (number, byte, line, in_rows), chunk in self._all_chunks(start):
+            if number > reached:
+                reached, examples = self._reach(number, reached, examples)
+            place = Place(number, byte, line, rows, self._unlisted + len(notes.skipped))
+            notes.bytes += chunk.consumed
+            examples += len(chunk) + len(chunk.bad)
+            part = self._part(chunk, place, told, in_rows=bool(in_rows))
+            yield part
+            rows += part.rows
+        if not examples or reached < len(self.files) - 1:
+            self._reach(len(self.files), reached, examples)
+        if told is not None and next(told, None) is not None:
+            message = "there are more labels than examples"
+            raise InputError(message, kind="labels", file=os.fspath(source.labels or ""))
+
+    def _reach(self, number: int, reached: int, examples: int) -> tuple[int, int]:
+        """Go on to this file, and remark on those since the one that was reached that have no examples."""
+        while reached < number:
+            if not examples:
+                file = self.files[reached]
+                self._notes.remark("no examples", f"{file}: there are no examples in it", file=file)
+            reached, examples = reached + 1, 0
+        return reached, examples
+
+    # ------------------------------------------------------------------ chunks
+
+    def _all_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
+        """Every chunk with where it begins, from the cache if there is one, which otherwise is made."""
+        source = self.source
+        if source.cache is None or start != START:
+            return self._parsed_chunks(start)
+        from mistakebound.data.cache import Cache  # noqa: PLC0415 - most runs do without
+
+        if source.follow:
+            message = "a file that is followed cannot be cached: it has no end"
+            raise InputError(message)
+        settings = self.settings
+        how = {name: getattr(source, name) for name in ("format", "label", "table", "zero_based")}
+        how |= {"label_optional": settings.label_optional, "all_columns": settings.all_columns}
+        how |= {"other labels": source.labels is not None, "known": settings.known and settings.known.to_json()}
+        cache = Cache(os.fspath(source.cache), self.files, how)
+        stored = cache.stored(source.threads)
+        if stored is None:
+            return cache.filled(self._parsed_chunks(start))
+        return self._parsed_chunks(start) if self._keep_text else self._cached_chunks(stored)
+
+    def _cached_chunks(self, stored: Iterator[tuple[Begin, Chunk]]) -> Iterator[tuple[Begin, Chunk]]:
+        for text in self._texts(self.files[0]):  # a cache does not have the columns
+            first, beginning = text.beginning(partial(suffices, self.settings))
+            if first:
+                reader_of(self.files[0], beginning, text.columns, self.settings, self._notes)
+        sizes = [total_size([file]) or 0 for file in self.files]
+        for begin, chunk in stored:
+            # Of a packed file, only its text was kept.
+            self._notes.done = sum(sizes[: begin[0]]) + min(begin[1] + chunk.consumed, sizes[begin[0]])
+            yield begin, chunk
+
+    def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
+        """Every chunk from the files themselves, and where it begins."""
+        source, settings, notes = self.source, self.settings, self._notes
+        for number, file in enumerate(self.files):
+            before, begin = notes.done, start if number == start.file else Place(number)
+            for text in self._texts(file):
+                first, beginning = text.beginning(partial(suffices, settings))
+                if not first:
+                    continue
+                reader = reader_of(file, beginning, text.columns, settings, notes)
+                if number < start.file:  # behind, but how those after it are read may depend on it
+                    notes.done = before + (total_size([file]) or 0)
+                    continue
+                byte, line, in_rows = begin.byte, begin.line, text.columns is not None
+                was_last = first[-1][1] and not in_rows
+                rest: Iterable[Block] = () if was_last else text.blocks
+                if not (in_rows or was_last or len(beginning) >= ENOUGH):
+                    rest = watched(file, beginning, rest, settings, notes)
+                blocks = after(chain(first, rest), byte) if byte else chain(first, rest)
+                if reader.columns and not in_rows:  # a record of a table may go on in the next block
+                    chunks = parsed_one_by_one(reader, blocks, source.skip_bad, first=byte == 0)
+                else:
+                    work = partial(parse, reader, source.skip_bad, self._keep_text)
+                    chunks = in_order(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
+                for chunk in chunks:
+                    its_begin = (number, byte, line, int(in_rows))
+                    byte += chunk.consumed
+                    line += lines_of(chunk, in_rows=in_rows)
+                    notes.done = before + (text.position() if text.position else byte)
+                    yield its_begin, chunk
+                begin = Place(number)  # of one that is followed and replaced, the new file begins at its beginning
+
+    def _texts(self, file: str) -> Iterator[Text]:
+        """What the file holds: several texts, one after another, if it is followed and replaced."""
+        if self.source.follow and file is self.files[-1]:
+            return map(Text, Follower(file, self._stop, self._notes.remarks.append).texts(texts.BLOCK))
+        words = f"{file} was written to while it was read"
+        columns = partial(self._columns, file) if self.source.format == "auto" else None
+        return texts_of(file, columns, partial(self._notes.remark, "changed", words, file=file))
+
+    def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
+        from mistakebound.data.arrow import Columns  # noqa: PLC0415 - here and below, only files of columns need it
+        from mistakebound.data.table_columns import roles_of  # noqa: PLC0415
+
+        return Columns(file, raw, start, partial(roles_of, self.settings))
+
+    # ------------------------------------------------------------------ parts
+
+    def _part(self, chunk: Chunk, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
+        """The rows of a chunk, up to where one bad line too many comes."""
+        source, notes, file = self.source, self._notes, self.files[begin.file]
+        left_out: list[int] = []
+        rows, error = len(chunk), None
+        for number, (row, line, column, what) in enumerate(chunk.bad, 1):
+            reason = what.decode(errors="replace") + (LATIN_1 if what == b"not UTF-8" else "")
+            if in_rows:
+                bad = BadLine(reason, file, begin.line + row + number, in_rows=True)
+            else:
+                bad = BadLine(reason, file, begin.line + line, column)
+            if begin.skipped + len(left_out) == source.skip_bad:
+                rows, error = row, bad.error()
+                break
+            notes.skipped.append(bad)
+            left_out.append(row)
+        if told is None:
+            labels, ids = chunk.labels, chunk.label_ids
+            others = tuple(chunk.other_labels) if len(labels) == MOST else ()
+        else:
+            labels, ids, others = numbered(of_rows(told, rows, left_out))
+        if len(ids) < rows:
+            message = "there are fewer labels than examples"
+            rows, error = len(ids), InputError(message, kind="labels", file=os.fspath(source.labels or ""))
+        if source.positive is not None:
+            wanted = source.positive.encode()
+            if others:
+                labels, ids, others = numbered(of_positive(every_label(labels, ids, others), wanted))
+            labels = list(of_positive(labels, wanted))
+        if chunk.weighted:
+            notes.remark("weights ignored", WEIGHTS_IGNORED)
+        first = 0 if self.settings.how.zero_based else 1
+        key = notes.format.label_key if notes.format else ""
+        said = (notes.unlabelled, key, others, notes.options)
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said)
+
+
+def lines_of(chunk: Chunk, *, in_rows: bool) -> int:
+    """How many lines a chunk takes in its file; of a file of columns, rows."""
+    return len(chunk) + len(chunk.bad) if in_rows else chunk.lines

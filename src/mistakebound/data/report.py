@@ -1,0 +1,105 @@
+"""What was read of a stream: bad lines that were skipped, remarks, columns, bytes, and how the files were read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mistakebound.errors import InputError, Option, in_words, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mistakebound.data.options import Reading
+    from mistakebound.data.reader import Notes
+
+
+class BadLine(NamedTuple):
+    """A line that cannot be parsed."""
+
+    reason: str
+    file: str = ""
+    line: int | None = None
+    """Counted from 1; of a file of columns, the row."""
+    column: int | None = None
+    in_rows: bool = False
+
+    def __str__(self) -> str:
+        return place_of(self.file, self.line, self.column, in_rows=self.in_rows) + self.reason
+
+    def error(self) -> InputError:
+        """The error to raise if the line cannot be skipped."""
+        return InputError(
+            self.reason, kind="bad line", file=self.file, line=self.line, column=self.column, in_rows=self.in_rows
+        )
+
+
+class Remark(NamedTuple):
+    """Something about the files that is not an error, but should be known."""
+
+    kind: str
+    words: tuple[str | Option, ...]
+    file: str = ""
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, of_option: Callable[[Option], str] = str) -> str:
+        """The remark in words; ``of_option`` writes an option as the reader of the words passes it."""
+        return in_words(self.words, of_option)
+
+
+class ReadReport:
+    """What a ``StreamReader`` has read so far. It cannot be changed from outside.
+
+    Parameters
+    ----------
+    notes : Notes
+        Kept up by the reader.
+    """
+
+    __slots__ = ("_notes",)
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    @classmethod
+    def of_words(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
+        """The report of an earlier reading of which only the words are left, as in a checkpoint."""
+        from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
+
+        lines = [BadLine(words) for words in skipped]
+        return cls(Notes(lines, [Remark("earlier", (words,)) for words in remarks]))
+
+    @property
+    def skipped(self) -> tuple[BadLine, ...]:
+        """The bad lines that were left out."""
+        return tuple(self._notes.skipped)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Other remarks: a file has no examples, importance weights are not used, a followed file was replaced."""
+        return tuple(self._notes.remarks)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that is read now; empty for files without columns."""
+        return tuple(self._notes.columns)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of text that were parsed, after unpacking."""
+        return self._notes.bytes
+
+    @property
+    def done(self) -> int:
+        """Bytes of the files that were read."""
+        return self._notes.done
+
+    @property
+    def options(self) -> Reading | None:
+        """What a model keeps, to read other files in the same way; None before reading has begun."""
+        return self._notes.options
+
+    def __repr__(self) -> str:
+        counts = f"{len(self._notes.skipped)} skipped, {len(self._notes.remarks)} remarks"
+        return f"<ReadReport: {self.bytes} bytes, {counts}>"

@@ -1,0 +1,159 @@
+"""Which columns of a table are read, and as what: by the options passed, or as the tables of a model."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._core import Reader, sniff_table
+from mistakebound.data.options import numbered_names
+from mistakebound.data.table_header import BY_HEADER, Layout, first_cells, line_of, names_of, separator_of, table_of
+from mistakebound.errors import InputError, MissingColumnsError
+
+if TYPE_CHECKING:
+    from mistakebound.data.options import Reading, Settings
+    from mistakebound.data.reader import Notes
+
+UNEXPECTED = (
+    "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
+    "if it is none, say "
+)
+
+
+def table_reader(start: bytes, settings: Settings, notes: Notes, **more: Any) -> tuple[Reader, Layout]:
+    """The reader of a table of text that begins so, and its layout; ``more`` overrides the layout."""
+    if not settings.inherits_columns:
+        return table_of(start, {**roles_of(settings, []), **more})
+    how = settings.how
+    layout = _known_layout(start, settings, notes)._replace(**more)
+    names = own = _names(start, layout, settings)
+    if numbered_names(how.columns):
+        names = [f"c{number}" for number in range(1, len(own) + 1)]
+    try:
+        told = {**roles_of(settings, names), **layout._asdict()}
+    except MissingColumnsError as error:
+        if layout.header:
+            error.first_line = first_line(how, own, layout.separator)
+        raise
+    header = layout.separator.join(names).encode() + b"\n"  # names in the file are ignored: the model has none
+    return Reader.table(start if names == own else header, **told), layout
+
+
+def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
+    """Options for ``Reader.table``; separator and header only if they were passed for these files."""
+    how = settings.how
+    zeros = {"zeros": True} if settings.all_columns else {}
+    if not settings.inherits_columns:
+        return {"label": how.label or "", **how.table, **zeros}
+    told = matched(how, names, label_may_be_missing=settings.label_optional)
+    given = settings.given.table
+    return {name: value for name, value in told.items() if name not in Layout._fields or name in given}
+
+
+def _names(start: bytes, layout: Layout, settings: Settings) -> list[str]:
+    """Names of the columns; if line 1 cannot be a header and has none of the model's names, the error says so."""
+    try:
+        return names_of(start, layout)
+    except ValueError:
+        how, cells = settings.how, first_cells(start, layout.separator)
+        wanted = first_line(how, cells, layout.separator) if layout.header else ""
+        if not wanted:
+            raise
+        error = missing_columns(how, required(how), cells, label_is_read=not settings.label_optional)
+        error.first_line = wanted
+        raise error from None
+
+
+def _known_layout(start: bytes, settings: Settings, notes: Notes) -> Layout:
+    """The layout of the model's own tables: the first rows of this one must not decide how it is read."""
+    how, given = settings.how, settings.given.table
+    found = Layout(*sniff_table(start))
+    separator = how.table.get("separator", found.separator)
+    wanted = required(how)
+    if how.columns or "header" in how.table:
+        if found.header and not how.has_header and "header" not in given:
+            notes.remark("header read as example", UNEXPECTED, BY_HEADER)
+        found = found._replace(header=how.has_header)
+    elif not found.header:  # an older model, or one of JSON lines
+        with suppress(ValueError):
+            first = names_of(start, Layout(separator, header=True))
+            found = found._replace(header=not {how.label, *wanted}.isdisjoint(first))
+    if found.header and "separator" not in given:
+        separator = separator_of(start, separator, wanted)
+    return found._replace(separator=separator)
+
+
+def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> dict[str, Any]:
+    """Roles of the columns of a table that has these, for a model with those of ``how``.
+
+    The label is left out if it may be missing and is, and so are columns to be ignored that are not there.
+
+    Raises
+    ------
+    MissingColumnsError
+        For columns that the model learned from, or a label that is needed.
+    InputError
+        For a table without a header that has too many columns: they cannot be matched with the model's.
+    """
+    there = {*names, *map(str, range(1, len(names) + 1))} if numbered_names(names) else {*names}
+    ignore = [name for name in how.table.get("ignore", ()) if name in there]
+    label = how.label if how.label in there else ""
+    if numbered_names(how.columns) and len(names) > len(how.columns):
+        message = (
+            f"the table has {len(names)} columns, but the model was trained on tables of {len(how.columns)} columns "
+            "without a header, so columns cannot be matched by name"
+        )
+        raise InputError(message)
+    missing = [name for name in required(how) if name not in there]
+    if how.label is not None and not label and not label_may_be_missing:
+        missing.append(how.label)
+    if missing:
+        raise missing_columns(how, missing, names, label_is_read=not label_may_be_missing)
+    return {**how.table, "label": label or "", **({"ignore": ignore} if "ignore" in how.table else {})}
+
+
+def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
+    """The error for a table with the columns ``names``, of which some are missing for a model with those of ``how``."""
+    error = MissingColumnsError(missing, names)
+    error.label, error.label_is_read = how.label, label_is_read
+    if numbered_names(how.columns) and numbered_names(names):
+        error.counted = len(how.columns)
+        label = place(how.label or "", how.columns)
+        number = how.columns.index(label) + 1 if label in how.columns else 0
+        # Where the label was the last column, the columns before it keep their numbers without it.
+        error.label_number = number if number <= len(names) or how.label in missing else 0
+    return error
+
+
+def first_line(how: Reading, cells: list[str], separator: str) -> str:
+    """The header that a model with the columns of ``how`` expects above these cells, if they hold none of its names.
+
+    >>> from mistakebound.data.options import Reading
+    >>> how = Reading(label="kind", columns=["text", "kind"])
+    >>> first_line(how, ["win", "spam"], ","), first_line(how, ["win"], ","), first_line(how, ["text"], ",")
+    ('text,kind', 'text', '')
+    """
+    names = how.columns
+    if not names or numbered_names(names) or not {*names}.isdisjoint(cells):
+        return ""
+    if len(cells) == len(names) - 1:
+        names = [name for name in names if name != how.label]
+    return line_of(names, separator)
+
+
+def required(how: Reading) -> list[str]:
+    """The columns that a table must have for a model with those of ``how``: all that it learned from."""
+    pairs = [column for pair in how.table.get("interact", ()) for column in pair]
+    roles = [*how.table.get("text", ()), *how.table.get("categorical", ()), *pairs]
+    without = {place(each, how.columns) for each in (how.label, *how.table.get("ignore", ())) if each is not None}
+    wanted = dict.fromkeys([*how.columns, *(place(each, how.columns) for each in roles)])
+    return [name for name in wanted if name not in without]
+
+
+def place(column: str, columns: list[str]) -> str:
+    """The name of a column that may be called by number, in tables without a header.
+
+    >>> place("2", ["c1", "c2"]), place("kind", ["kind"])
+    ('c2', 'kind')
+    """
+    return f"c{int(column)}" if column.isdigit() and column not in columns and numbered_names(columns) else column

@@ -1,0 +1,262 @@
+"""Compare the experts of a table and the rules that mix them, in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound._support.json_numbers import json_of
+from mistakebound.aggregation.registry import FOLLOWING
+from mistakebound.data.columns import columns_with
+from mistakebound.errors import StreamError, setting
+from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
+from mistakebound.experts.comparison.hindsight import in_hindsight, regrets_to_each
+from mistakebound.experts.comparison.mixes import (
+    Refused,
+    learner_for,
+    mix_of,
+    plain_losses,
+    refuse_misfits,
+    refuse_parameters,
+    rules_for,
+)
+from mistakebound.experts.comparison.records import as_object, write_predictions
+from mistakebound.hindsight.oracles import checked_forecasts
+from mistakebound.losses import ZeroOne, loss_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO
+
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.errors import Option
+    from mistakebound.experts.comparison.advice import Advice
+    from mistakebound.experts.comparison.hindsight import Hindsight
+    from mistakebound.experts.comparison.mixes import Mix
+    from mistakebound.losses import Loss, LossLike
+
+REMEDIES: dict[str, tuple[str | Option, ...]] = {
+    "log": (": ", setting("loss", "square"), " takes any number"),
+    "percentage": (": try ", setting("loss", "absolute")),
+}
+"""What to do about numbers that a loss is not defined for."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `compare` found.
+
+    Attributes
+    ----------
+    advice : Advice
+        What the experts said and what happened.
+    loss : Loss
+        What is summed: of labels, mistakes.
+    expert_losses : array
+        Rounds × experts; NaN while an expert was asleep.
+    expert_rounds, expert_means : array
+        In how many rounds each expert was awake, and its mean loss in them; infinite if it never was.
+    mixes : list of Mix
+        What each rule made of the advice, the least loss first.
+    refused : list of Refused
+        The rules that could not be played, and why.
+    hindsight : list of Hindsight
+        What would have been best: the expert (first), combinations, a sequence.
+    plain : array
+        Losses of the plain average; of labels, of the plain majority.
+    plain_regret : float or None
+        To the best expert.
+    some_slept : bool
+        Whether experts were awake in different rounds, so that their means cannot be compared.
+    of_labels : bool
+        Whether mistakes are counted.
+    measure : str
+        What is counted, in words.
+    rooted : bool
+        Whether the root of the mean loss means something: of numbers, it is in their unit.
+    parameters : dict
+        Those of the rules, as they were passed.
+    """
+
+    advice: Advice
+    loss: Loss
+    expert_losses: FloatArray
+    expert_rounds: FloatArray
+    expert_means: FloatArray
+    mixes: list[Mix]
+    refused: list[Refused]
+    hindsight: list[Hindsight]
+    plain: FloatArray
+    plain_regret: float | None
+    some_slept: bool
+    of_labels: bool
+    measure: str
+    rooted: bool
+    parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        best, advice = self.mixes[0], self.advice
+        return (
+            f"<Comparison: {advice.rounds} rounds, {len(advice.names)} experts; {self.measure}; "
+            f"best rule {best.rule!r} with {best.mean:.6g} a round; {self.hindsight[0].name}>"
+        )
+
+    @property
+    def best(self) -> Mix:
+        """The rule with the least losses."""
+        return self.mixes[0]
+
+    def to_json(self, written: Callable[[Option], str] = str) -> str:
+        """JSON text, the same as of the command; ``written`` says how notes write a parameter."""
+        return json_of(as_object(self, written))
+
+    def write_predictions(self, file: TextIO) -> None:
+        """Write a table: the outcome, and a column for each rule (and class)."""
+        write_predictions(self, file)
+
+    def plot(self) -> Any:
+        """A matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
+        from mistakebound.experts.comparison.pictures import figure  # noqa: PLC0415 - seldom drawn
+
+        return figure(self)
+
+
+def compare(
+    table: Any,
+    outcome: str,
+    *,
+    experts: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    classes: Sequence[str] = (),
+    positive: str | None = None,
+    ahead: bool = False,
+    rules: str | Sequence[str] = (),
+    loss: LossLike | None = None,
+    switches: int = 5,
+    certify: bool = False,
+    separator: str | None = None,
+    header: bool | None = None,
+    skip_bad: int = 0,
+    progress: Callable[[str, int, int, int], None] | None = None,
+    **parameters: Any,
+) -> Comparison:
+    """Mix the forecasts of the experts of a table, or follow their labels, and show what that costs at most.
+
+    Each forecast is made before its outcome is known. An empty field is an expert who sleeps.
+
+    Parameters
+    ----------
+    table : path, sequence of paths, DataFrame or dict of columns
+        A column for each expert, a row for each round. Files are tables, JSON lines, Parquet or Arrow.
+    outcome : str
+        The column that holds what happened: numbers or words.
+    experts, ignore : sequence of str
+        Columns that are experts, and columns to leave out. Without ``experts``, all that fit.
+    classes : sequence of str
+        Outcomes, if there are several and experts give a probability for each: columns such as ``Alice_H``.
+    positive : str, optional
+        The outcome that probabilities are of, against all others.
+    ahead : bool
+        Forecast the last rows, whose outcome is still empty.
+    rules : str or sequence of str
+        Ids of rules, or ``"all"``. The default is ``"ml-poly"``; of labels ``"weighted-majority"``.
+    loss : str or Loss, optional
+        ``square`` (default), ``absolute``, ``percentage``, ``pinball:TAU`` or ``log``.
+    switches : int
+        Of the best sequence of experts; 0 does without one.
+    certify : bool
+        Derive certificates of more than 20,000 rounds, too.
+    separator, header, skip_bad
+        How files are read: as for `Source`.
+    progress : callable, optional
+        Called before each step with what it is, its number from 0, the number of steps, and how many numbers the
+        advice has.
+    **parameters
+        Of the rules: ``gradient``, ``eta``, ``alpha``, ``beta``, ``rates``, ``penalty``, ``seed``, ... A rule ignores
+        what it does not take; what none of the rules takes raises.
+
+    Raises
+    ------
+    StreamError
+        With ``kind``, the ``file`` and ``line`` of the row, the column as ``feature``, and its ``value``.
+    OptionError
+        For a parameter that does not fit.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> table = {"Ann": [20.0, 21.0, 19.0], "Bob": [25.0, 26.0, 24.0], "load": [21.0, 22.0, 20.0]}
+    >>> found = mb.experts.compare(table, "load", rules=["ml-poly", "adahedge"])
+    >>> found.best.rule, found.best.against, found.best.status, found.hindsight[0].name
+    ('adahedge', 'Ann', 'vacuous', 'best expert: Ann')
+    >>> {name: round(float(mean), 3) for name, mean in zip(found.advice.names, found.expert_means)}
+    {'Ann': 1.0, 'Bob': 16.0}
+    """
+    frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
+    wanted = Wanted(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad)
+    advice = advice_of(frame, outcome, wanted)
+    chosen = None if loss is None else loss_named(loss)
+    named = rules_for(advice, _listed(rules), chosen)
+    if named[0] in FOLLOWING:
+        advice = advice.as_labels(named[0])
+    of_labels = advice.kind == LABELS
+    used = ZeroOne() if of_labels else chosen or loss_named("square")
+    try:
+        checked = checked_forecasts(advice.known, advice.outcomes, used)
+    except StreamError as error:
+        raise advice.placed(error, *REMEDIES.get(used.id, ())) from None
+    refuse_parameters(named, parameters)
+    mixes: list[Mix] = []
+    refused: list[Refused] = []
+    for number, rule in enumerate(named):
+        if progress:
+            progress(rule, number, len(named) + 1, advice.said.size)
+        try:
+            refuse_misfits(rule, advice, used, parameters)
+            mixes.append(mix_of(rule, learner_for(rule, advice, used, parameters), advice, certify=certify))
+        except ValueError as error:
+            refused.append(Refused(rule, error))
+    if not mixes:
+        raise refused[0].error
+    if progress:
+        progress("the best in hindsight", len(named), len(named) + 1, advice.said.size)
+    mixes.sort(key=lambda each: each.mean)
+    hindsight = in_hindsight(advice, checked, switches, mixes[0].losses)
+    plain, squares = plain_losses(advice, used), used.id == "square"
+    rounds = advice.awake.sum(axis=0)
+    totals = np.where(advice.awake, checked.losses, 0.0).sum(axis=0)
+    means = np.asarray(np.where(rounds > 0, totals / np.maximum(rounds, 1), np.inf))
+    for mix in mixes:
+        mix.expert_regrets = regrets_to_each(advice.awake, checked.losses, mix.losses)
+        mix.against = advice.names[int(np.argmax(mix.expert_regrets))]
+        mix.regrets = {each.kind: regret_to(each, mix.losses, checked.losses, advice) for each in hindsight}
+    return Comparison(
+        advice,
+        used,
+        checked.losses,
+        expert_rounds=rounds,
+        expert_means=means,
+        mixes=mixes,
+        refused=refused,
+        hindsight=hindsight,
+        plain=plain,
+        plain_regret=regret_to(hindsight[0], plain, checked.losses, advice),
+        some_slept=not advice.awake.all(),
+        of_labels=of_labels,
+        measure="mistakes" if of_labels else "Brier loss" if squares and advice.kind == CLASSES else used.name,
+        rooted=squares and advice.kind != CLASSES,
+        parameters=parameters,
+    )
+
+
+def regret_to(best: Hindsight, losses: FloatArray, expert_losses: FloatArray, advice: Advice) -> float | None:
+    """Losses by round less those of what would have been best; to experts, if some slept, the largest."""
+    if best.kind == "expert" and not advice.awake.all():
+        return float(regrets_to_each(advice.awake, expert_losses, losses).max())
+    return None if best.oracle is None else float(losses[best.counted].sum()) - best.oracle.total
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

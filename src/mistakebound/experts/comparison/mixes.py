@@ -1,0 +1,232 @@
+"""Rules at work on advice: each on the same rounds, from the first to the last."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound import experts
+from mistakebound.aggregation.registry import ALIASES, BY_ID, FOLLOWING, MIXING
+from mistakebound.certificates.regret_certificate import certify_regret
+from mistakebound.errors import OptionError, setting
+from mistakebound.experts.comparison import advice as kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.certificates.regret_certificate import RegretCertificate
+    from mistakebound.experts.comparison.advice import Advice
+    from mistakebound.losses import Loss
+
+MOST_REPLAYED = 20_000
+"""Rounds that are replayed for a certificate without being asked: a replay takes longer than the run."""
+BOUNDED = ("holds", "vacuous", "violated")
+"""Statuses of a certificate that has a bound."""
+
+
+@dataclass
+class Mix:
+    """What a rule made of the advice: its losses by round, and what a theorem allows.
+
+    Attributes
+    ----------
+    rule : str
+        Its id.
+    learner : object
+        The learner after the last round.
+    losses : array
+        By round; of labels mistakes, of a rule that draws the expected ones.
+    predictions : list
+        By round; then those of the rounds whose outcome is to come, None where every expert is asleep.
+    mean, total : float
+        Of the losses.
+    seconds : float
+        What the run took.
+    weights : array
+        In the end, one for each expert.
+    certificate : Certificate, RegretCertificate or None
+        None if it was not derived.
+    bound : float or None
+        What the theorem allows, if one applies.
+    status : str
+        Of the certificate.
+    linear_regret : float or None
+        The largest, of a rule that learns from losses made linear: it is this that the bound is on.
+    drawn : int or None
+        Mistakes in what a randomized rule drew.
+    regrets : dict
+        To what would have been best in hindsight, by its kind; to an expert the largest if some slept.
+    expert_regrets : array
+        To each expert, over the rounds in which it was awake; −∞ if there are none.
+    against : str
+        The expert to whom the regret is the largest.
+    """
+
+    rule: str
+    learner: Any
+    losses: FloatArray
+    predictions: list[Any]
+    seconds: float
+    weights: FloatArray
+    certificate: Certificate | RegretCertificate | None
+    drawn: int | None = None
+    mean: float = 0.0
+    total: float = 0.0
+    bound: float | None = None
+    status: str = "not derived"
+    linear_regret: float | None = None
+    regrets: dict[str, float | None] = field(default_factory=dict)
+    expert_regrets: FloatArray = field(default_factory=lambda: np.zeros(0))
+    against: str = ""
+
+    def __post_init__(self) -> None:
+        self.mean, self.total = float(self.losses.mean()), float(self.losses.sum())
+        certificate = self.certificate
+        if certificate is not None:
+            self.status = certificate.status
+            self.bound = certificate.bound if certificate.status in BOUNDED else None
+        if getattr(self.learner, "uses_gradient", False):
+            derived = getattr(certificate, "regret", None)
+            self.linear_regret = float(self.learner.ledger_.linear_regrets.max()) if certificate is None else derived
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A rule that was not played, and why."""
+
+    rule: str
+    error: ValueError
+
+
+def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[str]:
+    """The rules that are meant: of one kind, for mistakes and losses cannot be compared."""
+    of_labels = advice.kind == kinds.LABELS or (loss is None and advice.only_zeros_and_ones)
+    rules = rules or [FOLLOWING[0] if of_labels else MIXING[0]]
+    named = list(dict.fromkeys(ALIASES.get(rule, rule) for rule in rules if rule != "all"))
+    unknown = next((rule for rule in named if rule not in BY_ID), None)
+    if unknown is not None:
+        message = f"there is no rule {unknown!r}; there are {', '.join(BY_ID)}"
+        raise OptionError(message, kind="unknown rule", value=unknown)
+    if "all" in rules:
+        follows = any(rule in FOLLOWING for rule in named) or (of_labels and not named)
+        named = [*(FOLLOWING if follows else MIXING)]
+    mixer, follower = (next((rule for rule in named if rule in kind), None) for kind in (MIXING, FOLLOWING))
+    if mixer and follower:
+        message = f"{mixer} has losses and {follower} counts mistakes, which cannot be compared: ask for one of them"
+        raise OptionError(message, kind="rules of two kinds")
+    if advice.kind == kinds.LABELS and mixer:
+        told = f"{mixer} mixes numbers, and {advice.outcome!r} holds words: "
+        remedy = (setting("rules", FOLLOWING[0]), " follows them")
+        raise OptionError(told, *remedy, kind="labels, not numbers", value=mixer)
+    if follower and loss is not None:
+        told = f"{follower} counts mistakes: leave out "
+        remedy = (setting("loss"), f", or choose a rule that mixes numbers, such as {MIXING[0]}")
+        raise OptionError(told, *remedy, kind="no loss of labels", value=follower)
+    return named
+
+
+def refuse_parameters(rules: list[str], parameters: dict[str, Any]) -> None:
+    """Refuse a parameter that none of the rules takes."""
+    takes = {name for rule in rules for name in taken_by(rule)}
+    for name, value in parameters.items():
+        if value is not None and name not in takes:
+            told = f" is not a parameter of {' or '.join(rules)}"
+            raise OptionError(setting(name), told, kind="unknown parameter", value=value)
+
+
+def taken_by(rule: str) -> set[str]:
+    """The parameters of a rule's learner."""
+    return {*inspect.signature(getattr(experts, BY_ID[rule].learner)).parameters}
+
+
+def refuse_misfits(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]) -> None:
+    """Refuse a rule that cannot take this advice or this loss."""
+    entry, eta = BY_ID[rule], parameters.get("eta")
+    if entry.only_loss and (loss.id != entry.only_loss or advice.kind == kinds.CLASSES):
+        message = f"{rule} is for the {entry.only_loss} loss of numbers; another rule, such as ml-poly, takes any"
+        raise OptionError(message, kind="another loss", value=rule)
+    if isinstance(eta, str) and "eta" in entry.parameters and eta not in entry.parameters["eta"].words:
+        with_one = [each.id for each in BY_ID.values() if "eta" in each.parameters and each.parameters["eta"].words]
+        message = f"{rule} has no rate {eta!r}: give a number; {', '.join(with_one)} has one"
+        raise OptionError(message, kind="no such rate", value=eta)
+
+
+def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]) -> Any:
+    """A fresh learner with those of the parameters that it takes; it may keep all of the advice."""
+    takes = taken_by(rule)
+    given = {name: value for name, value in parameters.items() if name in takes and value is not None}
+    if "loss" in takes:
+        given["loss"] = loss
+    if "seed" in takes:
+        given.setdefault("seed", 0)  # the same call gives the same answer
+    if "keep_bytes" in takes or "more" in takes:
+        given["keep_bytes"] = advice.known.nbytes + advice.outcomes.nbytes
+    try:
+        return getattr(experts, BY_ID[rule].learner)(**given)
+    except ValueError as error:
+        raise OptionError(str(error), kind="out of range") from None
+
+
+def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
+    """Predict, then learn, all rounds; then predict those whose outcome is to come."""
+    start = time.perf_counter()
+    try:
+        ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes)
+    except ValueError as error:
+        remedy = (": ", setting("loss", "square"), " has no infinite losses") if str(error).endswith("inf") else ()
+        raise advice.placed(error, *remedy) from None
+    seconds = time.perf_counter() - start
+    losses, drawn = losses_of(ledger, advice), None
+    if rule.startswith("randomized"):
+        losses, drawn = expected_losses(advice, ledger.beta), int(ledger.mistakes)
+    predictions = ledger.predictions.tolist()
+    predictions += [predicted(learner, advice, t) for t in range(advice.rounds, len(advice.said))]
+    if advice.kind == kinds.LABELS:
+        predictions = [None if code is None else advice.labels[int(code)] for code in predictions]
+    derived = certify or advice.kind == kinds.LABELS or advice.rounds <= MOST_REPLAYED
+    certificate = None
+    if derived:  # the ledger is of all rounds: it need not be made anew
+        certificate = learner.certify() if advice.kind == kinds.LABELS else certify_regret(ledger)
+    return Mix(rule, learner, losses, predictions, seconds, np.asarray(learner.weights_), certificate, drawn)
+
+
+def predicted(learner: Any, advice: Advice, t: int) -> Any:
+    """For a round whose outcome is to come; None if every expert is asleep."""
+    return None if np.isnan(advice.said[t]).all() else np.asarray(learner.predict_one(advice.row(t))).tolist()
+
+
+def losses_of(ledger: Any, advice: Advice) -> FloatArray:
+    """Losses by round; of labels, mistakes."""
+    if advice.kind != kinds.LABELS:
+        return np.asarray(ledger.losses, np.float64)
+    losses = np.zeros(advice.rounds)
+    losses[ledger.mistake_rounds] = 1.0
+    return losses
+
+
+def expected_losses(advice: Advice, beta: float) -> FloatArray:
+    """The share of the awake weight that is wrong, by round: the probability of a mistake of who draws by weight."""
+    awake, wrong = advice.awake, advice.awake & (advice.known != advice.outcomes[:, None])
+    lost, expected = np.zeros(len(advice.names)), np.zeros(advice.rounds)
+    for t, (up, errs) in enumerate(zip(awake, wrong, strict=True)):
+        weights = np.where(up, np.power(beta, np.where(up, lost - lost[up].min(), 0.0)), 0.0)
+        expected[t] = weights[errs].sum() / weights.sum()
+        lost += np.where(up, errs, expected[t])  # who sleeps loses what the learner does
+    return expected
+
+
+def plain_losses(advice: Advice, loss: Loss) -> FloatArray:
+    """Losses of the mean of those awake; of labels, of what most of them say (of equals the last, as the rules do)."""
+    A, y = advice.known, advice.outcomes
+    if advice.kind == kinds.LABELS:
+        votes = np.stack([np.sum(code == A, axis=1) for code in range(len(advice.labels))], axis=1)
+        most = len(advice.labels) - 1 - np.argmax(votes[:, ::-1], axis=1)
+        return np.asarray(most != y, np.float64)
+    mean = np.nanmean(A, axis=1)
+    return np.asarray(loss.vector_value(mean, y) if A.ndim == 3 else loss.value(mean, y))

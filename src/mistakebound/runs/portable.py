@@ -1,0 +1,37 @@
+"""The portable certificate of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mistakebound.certificates import portable
+from mistakebound.models.model_file import describe_parameters, fingerprint
+from mistakebound.runs.resume import files_read, text_options
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.runs.position import Position
+
+
+def write(model: LinearLearner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
+    """Write a certificate with all that it takes to check it."""
+    source, report, ledger = position.source, position.report, model.ledger_
+    stream = zip(source.files, files_read(position), strict=False)
+    document = portable.document(
+        certificate,
+        learner=type(model).__name__,
+        parameters=describe_parameters(model),
+        reading=text_options(source),
+        skip_bad=source.skip_bad,
+        passes=position.passes,
+        stream=[{"file": file, **read} for file, read in stream],
+        labels=position.labels_digest,
+        ended=position.ended,
+        skipped=len(report.skipped) if position.ended and report is not None else None,
+        counts={name: getattr(ledger, name) for name in portable.COUNTS},
+        model=fingerprint(model),
+    )
+    portable.write(document, path)
