@@ -12,7 +12,7 @@ from aggregation_lemmas import LEMMAS, check_premise
 from aggregation_traces import LN2, near, shares
 
 if TYPE_CHECKING:
-    from mistakebound.aggregation.mixture import Mixture
+    from mistakebound.aggregation.reference import Mixture
     from mistakebound.aggregation.ridge import Ridge
 
 

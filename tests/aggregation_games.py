@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.aggregation import exponential, gradient, polynomial, second_order
-from mistakebound.aggregation.mixture import Mixture
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:

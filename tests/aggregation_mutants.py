@@ -11,7 +11,7 @@ from aggregation_games import RULES, Subject
 
 from mistakebound.aggregation.base import softmax
 from mistakebound.aggregation.gradient import OGD, onto_simplex
-from mistakebound.aggregation.mixture import Mixture, Served, regrets
+from mistakebound.aggregation.reference import Mixture, Served, regrets
 from mistakebound.aggregation.ridge import Ridge
 from mistakebound.aggregation.second_order import log_integral
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Mixture
+from mistakebound.aggregation.reference import Mixture
 from mistakebound.aggregation.registry import VARIANTS
 from mistakebound.losses import loss_named
 from mistakebound.play.expert_engine import CompiledEngine, LossEngine

@@ -25,6 +25,8 @@ class Game:
     steps: list[Step]
     z: list[float]
     bias_z: float
+    state: list[tuple[float, ...]]
+    bias_state: tuple[float, ...]
 
 
 def nonzeros(x: Iterable[float]) -> list[tuple[int, float]]:
@@ -49,7 +51,7 @@ def play(rule: Rule, X: Any, y: Any) -> Game:
             x = np.append(row, rule.bias) if rule.bias else row
             steps.append(Step(rule, before, _state(game), x, sign, mistaken, int(np.sum((x != 0) & ~seen))))
             seen |= x != 0
-    return Game(predictions, mistakes, steps, list(game.z), game.bias_z)
+    return Game(predictions, mistakes, steps, list(game.z), game.bias_z, game.state, game.bias_state)
 
 
 def _state(game: ReferenceGame) -> np.ndarray:

@@ -18,6 +18,7 @@ REAL: list[Callable[..., Any]] = [
     mb.NormalizedWinnow,
     mb.BalancedWinnow,
     lambda **k: mb.PNormPerceptron(p=3, **k),
+    lambda **k: mb.Arow(bias=0.5, **k),
 ]
 
 

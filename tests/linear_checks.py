@@ -9,8 +9,10 @@ import pytest
 from games import nonzeros, play
 
 import mistakebound as mb
+from mistakebound.learners.linear import KINDS
 from mistakebound.rules import RULES, Rule
 from mistakebound.rules.reference import ReferenceGame
+from mistakebound.rules.registry import DECLARATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +29,8 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 
-LEARNERS: dict[str, Callable[..., Any]] = {
-    "perceptron": mb.Perceptron,
-    "winnow": lambda theta=None, **p: mb.Winnow(threshold=theta, **p),
-    "normalized-winnow": mb.NormalizedWinnow,
-    "balanced-winnow": mb.BalancedWinnow,
-    "pnorm": mb.PNormPerceptron,
-    "elimination": mb.Elimination,
-}
+LEARNERS: dict[str, Callable[..., Any]] = {each.id: KINDS[each.learner] for each in DECLARATIONS.values()}
+LEARNERS["winnow"] = lambda theta=None, **p: mb.Winnow(threshold=theta, **p)
 
 
 def check_trace(trace: Trace, make: Callable[..., Rule]) -> None:
@@ -44,6 +40,7 @@ def check_trace(trace: Trace, make: Callable[..., Rule]) -> None:
     game = play(rule, X, y)
     assert "".join("+" if p else "-" for p in game.predictions) == trace.predictions
     assert (*game.z, game.bias_z)[: len(trace.z)] == trace.z
+    assert [state[1:] for state in (*game.state, game.bias_state)][: len(trace.more)] == trace.more
     for x, score in trace.scores.items():
         again = ReferenceGame(rule, len(x))
         for row, label in trace.rounds:
@@ -74,6 +71,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     ],
     "pnorm": [{"p": 2.0}, {"p": 3.7}, {"p": 200.0, "bias": 1.0}, {"p": 6.0, "update_margin": 0.5}],
     "elimination": [{}],
+    "arow": [{}, {"bias": 1.0}, {"r": 0.03}, {"r": 20.0, "bias": -0.3}],
 }
 
 
@@ -112,6 +110,8 @@ def check_parity(
     z, bias_z = learner._life.engine.z()
     assert z.tolist() == game.z
     assert bias_z == game.bias_z
+    _, _, state, *_ = learner._life.engine.__getstate__()
+    assert state.tolist() == [float(each) for of_slot in game.state for each in of_slot]
     assert ledger.updates == game.updates
     for x in X[:10]:
         assert learner.score_one(x) == game.score(nonzeros(x))

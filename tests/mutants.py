@@ -15,6 +15,7 @@ from mistakebound.rules import (
     Rule,
     WinnowRule,
 )
+from mistakebound.rules.arow import ArowRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,3 +149,34 @@ mutant("needs two active variables", EliminationRule, is_positive=lambda self, s
 mutant("never removes", EliminationRule, step=lambda self, now: 0)
 mutant("removes on positives", EliminationRule, step=lambda self, now: -1 if now.score >= 1 else 0)
 mutant("removes at the second time", EliminationRule, link=lambda self, z, factor: 0.0 if z < -1 else 1.0)
+
+mutant("tie predicts negative", ArowRule, is_positive=_tie_is_negative)
+mutant("wrong sign", ArowRule, step=lambda self, now: -ArowRule.step(self, now))
+mutant(
+    "learns from mistakes only",
+    ArowRule,
+    step=lambda self, now: ArowRule.step(self, now) if self.is_positive(now.score) != (now.y == 1) else 0.0,
+)
+mutant(
+    "r forgotten",
+    ArowRule,
+    step=lambda self, now: now.y * max(0.0, 1 - now.y * now.score) / now.gathered,
+)
+mutant(
+    "loss forgotten", ArowRule, step=lambda self, now: now.y / (now.gathered + self.r) if now.y * now.score < 1 else 0.0
+)
+mutant("variances stay", ArowRule, apply=lambda self, state, x, tau, now: (state[0] + tau * state[1] * x, state[1]))
+mutant(
+    "variances not squared",
+    ArowRule,
+    apply=lambda self, state, x, tau, now: (
+        state[0] + tau * state[1] * x,
+        max(state[1] - state[1] * x * x / (now.gathered + self.r), 1e-30),
+    ),
+)
+mutant(
+    "weights move without variances",
+    ArowRule,
+    apply=lambda self, state, x, tau, now: (state[0] + tau * x, ArowRule.apply(self, state, x, tau, now)[1]),
+)
+mutant("x for its square in the confidence", ArowRule, gather=lambda self, state, x, now: state[1] * abs(x))

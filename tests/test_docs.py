@@ -35,7 +35,7 @@ def test_every_public_learner_is_in_the_readme() -> None:
         assert hasattr(mb, name)
         if isinstance(getattr(mb, name), type) and hasattr(getattr(mb, name), "learn_one"):
             assert f"`{name}`" in README
-    assert len(RULES) == 6
+    assert len(RULES) == 7
 
 
 def test_versions_agree() -> None:

@@ -21,6 +21,8 @@ class Trace:
     parameters: dict[str, Any] = field(default_factory=dict)
     scores: dict[tuple[float, ...], float] = field(default_factory=dict)
     """Normalised scores of some examples at the end."""
+    more: list[tuple[float, ...]] = field(default_factory=list)
+    """The other floats of each feature at the end, of a rule that keeps more than z."""
 
 
 LN2 = math.log(2)  # e^{z ln 2} = 2^z, so weights are powers of two
@@ -147,4 +149,18 @@ TRACES = [
         "+-+-++",
         (-1, -1, -1, 0),
     ),
+    # r = 1, scores 0 (tie), 0 (tie: right, but learned), 0 (tie), -3 (beyond the margin) and 1 (at it): the last two
+    # teach nothing. v = 1 in each of the others, so that beta = 1/2; variances 1, 1/2, 3/8.
+    Trace(
+        "arow",
+        [((1, 0), -1), ((0, 1), 1), ((1, 1), -1), ((4, 0), -1), ((0, 4), 1)],
+        "+++-+",
+        (-0.75, 0.25),
+        scores={(2, 2): -1.0},
+        more=[(0.375,), (0.375,)],
+    ),
+    # r = 2 and the constant feature: scores 0 (tie), v = 2, beta = 1/4; then 5/4 - 1/4 = 1, at the margin
+    Trace("arow", [((1,), -1), ((-5,), 1)], "++", (-0.25, -0.25), {"r": 2.0, "bias": 1.0}, more=[(0.75,), (0.75,)]),
+    # r = 4: v = 4, beta = 1/8, w = 1/4, variance 1/2; then score -1 for a positive: loss 2, v = 8 + 4, beta = 1/16
+    Trace("arow", [((2, 0), 1), ((-4, 2), 1)], "+-", (0, 0.25), {"r": 4.0}, more=[(0.25,), (0.75,)]),
 ]

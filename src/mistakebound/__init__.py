@@ -14,15 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors import ModelError, StreamError
-from mistakebound.learners.linear import (
-    BalancedWinnow,
-    Elimination,
-    NormalizedWinnow,
-    Perceptron,
-    PNormPerceptron,
-    Winnow,
-    load,
-)
+from mistakebound.learners import linear
+from mistakebound.learners.linear import *  # noqa: F403 - the public learners are listed there, once
 from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -37,24 +30,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "BalancedWinnow",
     "Certificate",
-    "Elimination",
     "Ledger",
     "ModelError",
-    "NormalizedWinnow",
-    "PNormPerceptron",
-    "Perceptron",
     "Source",
     "StreamError",
-    "Winnow",
     "adversaries",
     "bounds",
     "certify",
     "experts",
     "forecasters",
     "lab",
-    "load",
     "losses",
     "oracles",
     "plot",
@@ -62,6 +48,7 @@ __all__ = [
     "streams",
     "theorems",
 ]
+__all__ += linear.__all__
 
 _ROOMS = frozenset({"bounds", "experts", "forecasters", "lab", "losses", "runs", "theorems"})
 _MODULES = {

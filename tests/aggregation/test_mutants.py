@@ -18,7 +18,7 @@ from mistakebound.errors import StreamError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound.aggregation.mixture import Mixture
+    from mistakebound.aggregation.reference import Mixture
     from mistakebound.aggregation.ridge import Ridge
 
 BROKEN = (AssertionError, ArithmeticError, ValueError, IndexError, TypeError)

@@ -14,7 +14,7 @@ from aggregation_traces import TRACES, near
 from scipy.integrate import quad
 
 from mistakebound.aggregation.gradient import onto_simplex
-from mistakebound.aggregation.mixture import Mixture
+from mistakebound.aggregation.reference import Mixture
 from mistakebound.aggregation.ridge import Ridge
 from mistakebound.aggregation.second_order import log_integral, squint_regret
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from mistakebound import experts, oracles
-from mistakebound.aggregation.mixture import Mixture
 from mistakebound.aggregation.polynomial import MLPoly
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.aggregation.second_order import BOA, MLProd, Squint
 from mistakebound.bounds import regret as regret_bounds
 from mistakebound.losses import Given

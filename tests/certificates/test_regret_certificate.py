@@ -13,8 +13,7 @@ import pytest
 import mistakebound as mb
 from mistakebound import experts, oracles
 from mistakebound.aggregation import exponential, polynomial
-from mistakebound.aggregation.mixture import Mixture
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.certificates.regret_certificate import RegretCertificate, certify_regret
 from mistakebound.losses import Custom
 

@@ -12,8 +12,7 @@ import pytest
 import mistakebound as mb
 from mistakebound import experts
 from mistakebound.aggregation import exponential
-from mistakebound.aggregation.mixture import Mixture
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.bounds import regret as regret_bounds
 from mistakebound.certificates.regret_certificate import RegretCertificate
 from mistakebound.theorems import sequences

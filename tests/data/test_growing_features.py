@@ -19,6 +19,7 @@ MAKERS: dict[str, Any] = {
     "balanced": mb.BalancedWinnow,
     "pnorm": mb.PNormPerceptron,
     "perceptron": mb.Perceptron,
+    "arow": lambda **k: mb.Arow(bias=1.0, **k),
 }
 
 

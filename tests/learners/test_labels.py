@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import mistakebound as mb
+from mistakebound.learners.linear import KINDS
 
 X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
 SIDES = [False, True, True, False, True, False]
 NAMED = [{f"f{i}": 1 for i in np.flatnonzero(row)} for row in X]
 NAN = float("nan")
-LEARNERS = [mb.Perceptron, mb.NormalizedWinnow, mb.BalancedWinnow, mb.PNormPerceptron, mb.Winnow, mb.Elimination]
+LEARNERS = list(KINDS.values())
 
 PAIRS: list[tuple[Any, Any]] = [
     (0, 1),

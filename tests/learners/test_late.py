@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from games import nonzeros
 from processes import DEADLINE
 from scipy.sparse import csr_matrix
 
@@ -18,6 +19,9 @@ import mistakebound as mb
 from mistakebound.learners.linear import KINDS
 from mistakebound.models.model_file import fingerprint
 from mistakebound.play.inputs import read_one
+from mistakebound.rules.base import Round
+from mistakebound.rules.reference import ReferenceGame
+from mistakebound.rules.registry import DECLARATIONS
 
 MAKERS: dict[str, Any] = {
     **dict(KINDS.items()),
@@ -161,14 +165,23 @@ def test_without_a_delay_it_is_learn_one_bit_for_bit(name: str, named: bool) -> 
 # ---------------------------------------------------------------------- delays
 
 
+def learn(game: ReferenceGame, x: np.ndarray, y: int, score: float) -> None:
+    """Apply the rule's step for a score that was served before."""
+    now = Round(y, score)
+    now = now._replace(gathered=game._gathered(nonzeros(x), now))
+    game._learn(nonzeros(x), y if len(game.rule.start) == 1 else game.rule.step(now), now)
+
+
 @every_learner
 def test_the_served_prediction_decides(name: str) -> None:
     """Against copies of the learner that were made with each question: they say what was served."""
     learner, rng = MAKERS[name](), np.random.default_rng(3)
     X, y = stream(150, seed=2, binary=learner._binary_inputs)
     learner.predict_one(X[0])
-    margin = learner._life.rule.update_margin
-    z, updates, waiting, expected = np.zeros_like(learner._life.engine.z()[0]), 0, [], []
+    rule = learner._life.rule
+    margin = rule.update_margin
+    game = ReferenceGame(rule, len(learner._life.engine.z()[0]))
+    updates, waiting, expected = 0, [], []
     for x, label in zip(X, y.tolist(), strict=True):
         waiting.append((learner.ask(x), copy.deepcopy(learner), x, label, updates))
         while waiting and (rng.random() < 0.4 or len(waiting) > 8):
@@ -178,17 +191,19 @@ def test_the_served_prediction_decides(name: str) -> None:
             learner.tell(asked, outcome)
             near = margin > 0 and abs(score) <= margin
             wrong = said != outcome
-            moves = wrong and outcome == -1 if learner._life.rule.id == "elimination" else wrong or near
+            moves = wrong and outcome == -1 if rule.id == "elimination" else wrong or near
+            if rule.id == "arow":
+                moves = outcome * score < 1
             if moves or said != outcome:
                 expected.append(updates - seen)
             if moves:
                 sign, seen_row = outcome, learner._life.reduction.rows(read_one(row)).x[0]
                 sign = -sign if learner._life.reduction.conjunction else sign
-                z = (z + sign * seen_row).astype(np.float32)
+                learn(game, seen_row, sign, score)
                 updates += 1
     assert updates >= 2
     assert name == "Elimination" or any(expected)
-    assert np.array_equal(learner._life.engine.z()[0], z)
+    assert learner._life.engine.z()[0].tolist() == game.z
     ledger = learner.ledger_
     assert ledger.updates == updates
     assert ledger.delays.tolist() == expected
@@ -332,7 +347,8 @@ def test_a_ledger_with_late_outcomes_comes_back_from_json(name: str) -> None:
     again = mb.Ledger.from_json(ledger.to_json())
     assert again.delays.tolist() == ledger.delays.tolist()
     assert again.late == ledger.late
-    assert mb.certify(again) == mb.certify(ledger)
+    if DECLARATIONS[ledger.rule.id].has_theorem:
+        assert mb.certify(again) == mb.certify(ledger)
 
 
 @pytest.mark.parametrize(

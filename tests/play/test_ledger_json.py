@@ -29,6 +29,7 @@ def ledger_of(kind: str = "perceptron") -> mb.Ledger:
         "elimination": mb.Elimination,
         "halving": lambda: mb.NormalizedWinnow(eta=INF),
         "pnorm": mb.PNormPerceptron,
+        "arow": mb.Arow,
     }
     learner = make[kind]()
     learner.run(dicts(X) if kind == "named" else X, y)

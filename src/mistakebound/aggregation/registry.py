@@ -173,12 +173,7 @@ ALIASES = {each.alias: each.id for each in EXPERT_RULES if each.alias}
 VARIANTS: dict[str, Variant] = {each.name: each for entry in EXPERT_RULES for each in entry.variants}
 """By the names of the core."""
 BY_RULE: dict[type[Rule], Variant] = {each.rule: each for entry in EXPERT_RULES for each in entry.variants}
-
-
-def ids(takes: str) -> list[str]:
-    """Rules for forecasts, or for labels.
-
-    >>> ids(LABELS)
-    ['weighted-majority', 'randomized-weighted-majority', 'halving']
-    """
-    return [each.id for each in EXPERT_RULES if each.takes == takes]
+MIXING = tuple(each.id for each in EXPERT_RULES if each.takes == FORECASTS)
+"""Rules that mix forecasts; the first is the default."""
+FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
+"""Rules that follow labels; the first is the default."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import Served, regrets
+from mistakebound.aggregation.reference import Served, regrets
 from mistakebound.losses import Square
 
 if TYPE_CHECKING:

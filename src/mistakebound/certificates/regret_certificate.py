@@ -22,7 +22,7 @@ from mistakebound.certificates.certificate import (
     VIOLATED,
 )
 from mistakebound.theorems import Premise
-from mistakebound.theorems.regret import added_by, allowed_by, premises_of, theorem_of
+from mistakebound.theorems.regret import applied, theorem_of
 from mistakebound.theorems.sequences import Turns, against_sequences
 
 if TYPE_CHECKING:
@@ -145,6 +145,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     10⁷. Memory: rounds × experts numbers.
     """
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
+    theorem = theorem_of(ledger)
     premises: tuple[Premise, ...] = ()
     if not ledger.from_start or not ledger.kept.complete:
         premises = (
@@ -157,8 +158,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     else:
         engine, losses, r = ledger.replay()
         spread = np.nanmax(r, axis=1) - np.nanmin(r, axis=1)
-        allowed = allowed_by(ledger, engine)
-        premises = tuple(premises_of(ledger, engine, losses))
+        premises, allowed, added = applied(theorem, ledger, engine, losses)
         regrets = ledger.linear_regrets if ledger.late else engine.sums["regrets"]
         slack = ROUNDING * (np.abs(regrets).max() + float(spread.sum()))
         k = int(np.argmax(regrets if allowed is None else regrets - np.minimum(allowed, 0)))
@@ -170,19 +170,19 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
             broken = bool(np.any(regrets > allowed + slack))
             if ledger.rule == "fixed-share":
                 rule = engine.forecaster.rule  # type: ignore[attr-defined]
-                turns, worse, note = against_sequences(rule, r, added_by(ledger, engine), slack)
+                turns, worse, note = against_sequences(rule, r, added, slack)
                 found |= {"sequence": turns, "note": note}
                 broken |= worse
             useful = VACUOUS if allowed[k] >= spread.sum() else HOLDS
             found["status"] = VIOLATED if broken else useful
     return RegretCertificate(
-        theorem=theorem_of(ledger),
+        theorem=theorem,
         rule={"id": ledger.rule, **ledger.parameters},
         loss=ledger.loss.id,
         gradient=ledger.gradient,
         rounds=ledger.rounds,
         experts=len(ledger.names),
-        total_loss=ledger.total_loss,
+        total_loss=float(np.sum(ledger.losses)),
         premises=premises,
         **found,
     )

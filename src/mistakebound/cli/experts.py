@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FORECASTS, LABELS, ids
+from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.errors import as_flag, told
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
@@ -68,9 +68,9 @@ def listed(_: click.Context, __: click.Parameter, value: str | None) -> list[str
     return [] if value is None else [each.strip() for each in value.split(",")]
 
 
-def rules_in_words(takes: str) -> str:
+def rules_in_words(rules: tuple[str, ...]) -> str:
     """Rules for a list, each with a few words about it."""
-    entries = [BY_ID[each] for each in ids(takes)]
+    entries = [BY_ID[each] for each in rules]
     names = [f"{each.alias} = {each.id}" if each.alias else each.id for each in entries]
     return ", ".join(
         f"{name} ({each.about})" if each.about else name for name, each in zip(names, entries, strict=True)
@@ -95,7 +95,7 @@ def rules_in_words(takes: str) -> str:
     "--rule",
     "rules",
     multiple=True,
-    type=Rules([*ids(FORECASTS), *ALIASES, *ids(LABELS), "all"]),
+    type=Rules([*MIXING, *ALIASES, *FOLLOWING, "all"]),
     callback=in_one_row,
     metavar="A,B,...",
     help="How to mix; several are compared, or 'all'.  [default: ml-poly; of labels weighted-majority]",
@@ -179,7 +179,8 @@ def experts(
     from mistakebound.cli.progress import waiting  # noqa: PLC0415
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
-    refuse_to_overwrite(files, None, predictions, plot)
+    if predictions or plot:
+        refuse_to_overwrite(files, None, predictions, plot)
     with told():
         if plot:
             picture_maker("experts")
@@ -224,6 +225,6 @@ def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
 
 experts.help = (
     (experts.help or "")
-    .replace("FORECAST_RULES", rules_in_words(FORECASTS))
-    .replace("LABEL_RULES", rules_in_words(LABELS))
+    .replace("FORECAST_RULES", rules_in_words(MIXING))
+    .replace("LABEL_RULES", rules_in_words(FOLLOWING))
 )

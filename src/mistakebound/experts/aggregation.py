@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
-from mistakebound.aggregation.mixture import Mixture
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
 from mistakebound.losses import loss_named

@@ -10,8 +10,7 @@ import numpy as np
 
 from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
-from mistakebound.aggregation.mixture import Mixture, regrets
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, Mixture, regrets
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
 from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation, positive
 from mistakebound.losses import Square
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.base import Rule
-    from mistakebound.aggregation.mixture import Served
+    from mistakebound.aggregation.reference import Served
     from mistakebound.losses import Loss, LossLike
 
 ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)

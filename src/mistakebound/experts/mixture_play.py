@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import widened
+from mistakebound.aggregation.reference import widened
 from mistakebound.errors import StreamError
 from mistakebound.experts.advice import (
     Roster,
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.aggregation.mixture import Served
-    from mistakebound.aggregation.reference import Engine
+    from mistakebound.aggregation.reference import Engine, Served
     from mistakebound.experts.aggregation import Aggregation
 
 
@@ -179,8 +178,8 @@ class MixturePlay:
             self.shape = table.shape[2:]
         elif fault is not None:
             self.roster, self.engine = roster, engine
-        self.forecasts.frombytes(np.asarray(forecasts, float).tobytes())
-        self.losses.frombytes(np.asarray(losses, float).tobytes())
+        self.forecasts.frombytes(np.asarray(forecasts, float).ravel().view(np.uint8).data)
+        self.losses.frombytes(np.asarray(losses, float).ravel().view(np.uint8).data)
         self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
         ledger: Any = self.ledger(before, weights)
         if isinstance(fault, StreamError):
@@ -226,8 +225,8 @@ class MixturePlay:
         """The ledger of the rounds since ``before``."""
         sums = {} if self.engine is None else {name: values.copy() for name, values in self.engine.sums.items()}
         played = self.built_with
-        losses, shape = np.array(self.losses[before:]), self.shape or ()
-        forecasts = np.array(self.forecasts[before * math.prod(shape) :])
+        losses, shape = np.asarray(self.losses)[before:].copy(), self.shape or ()
+        forecasts = np.asarray(self.forecasts)[before * math.prod(shape) :].copy()
         return AggregationLedger(
             rule=played.id,
             parameters=played.parameters(),

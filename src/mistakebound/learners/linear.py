@@ -1,4 +1,4 @@
-"""The public linear learners: parameters are checked here; ``learner`` and ``estimator`` do the work."""
+"""The public linear learners: parameters are checked here; ``learner`` and ``sklearn`` do the work."""
 
 from __future__ import annotations
 
@@ -21,15 +21,24 @@ if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules.base import Range, Rule
 
+__all__ = [
+    "Arow",
+    "BalancedWinnow",
+    "Elimination",
+    "NormalizedWinnow",
+    "PNormPerceptron",
+    "Perceptron",
+    "Winnow",
+    "load",
+]
+"""What ``import mistakebound`` has of this module."""
+
 
 class LinearLearner(Estimator):
     """What every public linear learner is: an estimator that can certify what it did.
 
     A subclass names its rule and has the rule's parameters, which are checked by the rule's own ranges.
     """
-
-    rule_id: ClassVar[str]
-    """Id of its rule in ``rules.registry``."""
 
     def _make_rule(self, n: int | None) -> Rule:
         kind = rule_class(self.rule_id)
@@ -451,6 +460,46 @@ class PNormPerceptron(LinearLearner):
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
         return {"p": _number("p", p, ranges["p"])}
+
+
+class Arow(LinearLearner):
+    """AROW with a diagonal covariance: weights that move less, the more often their features were learned.
+
+    It learns whenever ``y·score < 1``, also without a mistake. No mistake bound is implemented for it, so that
+    ``certify`` raises ValueError; use it beside a learner that has one.
+
+    Parameters
+    ----------
+    r : float
+        r > 0: the larger, the smaller the steps.
+    bias, classes, keep_bytes
+        As for ``Perceptron``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Arow()
+    >>> ledger = learner.run([[1, 0], [0, 1], [1, 1]], [-1, 1, -1])
+    >>> ledger.mistakes, ledger.updates, ledger.predictions.tolist()
+    (2, 3, [1, 1, 1])
+    >>> learner.weights_.tolist()
+    [-0.75, 0.25]
+    """
+
+    rule_id: ClassVar[str] = "arow"
+
+    def __init__(
+        self,
+        r: float = 1.0,
+        *,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.r = r
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
 KINDS: dict[str, type[LinearLearner]] = {each.learner: globals()[each.learner] for each in DECLARATIONS.values()}

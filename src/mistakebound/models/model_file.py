@@ -29,6 +29,7 @@ from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import LATE, compare, read_late
 from mistakebound.play.tickets import Tickets
 from mistakebound.rules.base import LARGEST
+from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +168,7 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
         "width": width_now if life.growing else life.width,
         "growing": life.growing,
         "counts": list(counts),
-        "sums": {name: _encode(value) for name, value in zip(SUMS, sums, strict=True)},
+        "sums": {name: _encode(value) for name, value in zip(_sums(life.rule.start), sums, strict=True)},
         "keeping": keeping,
     }
     if len(late[0]):
@@ -259,15 +260,19 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     need(width is None or (type(width) is int and width >= 0), "its width is not a whole number")
     need(is_list_of(int, counts) and len(counts) == 5, "its counts are not five whole numbers")
     need(type(keeping) is bool, "whether it keeps mistakes is neither true nor false")
-    # But for the first, any of them may overflow.
-    numbers = [from_json(number, "sums") for number in fields(sums, *SUMS, path="sums")]
+    start = rule_class(kind.rule_id).start
+    # But for those of the constant feature, any of them may overflow.
+    numbers = [from_json(number, "sums") for number in fields(sums, *_sums(start), path="sums")]
     need(all(type(number) is float for number in numbers), "its sums are not real numbers")
-    need(abs(numbers[0]) <= float(np.finfo(np.float32).max), "the sum of its constant feature is not a finite float32")
+    of_bias = np.array([numbers[0], *numbers[len(SUMS) :]])
+    finite = (np.abs(of_bias) <= np.finfo(np.float32).max).all()
+    need(finite, "the sum of its constant feature is not a finite float32")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
     like = construct(kind, parameters)
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
-        need(len(z) == slots, "the number of its weights is not that of its features")  # before so many are made
+        # Before so many are made.
+        need(len(z) == slots * len(start), "the number of its weights is not that of its features")
         life = like._new_life(None, growing=True) if growing else like._new_life(width)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(str(error)) from None
@@ -276,7 +281,9 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
         set(parameters) <= set(_at_work(life, 0)),
         "its life has a parameter (such as classes) that is not one of the rule or of keeping examples",
     )
-    need(life.rule.normalised or numbers[1:] == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
+    totals = numbers[1 : len(SUMS)]
+    need(life.rule.normalised or totals == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
+    need(life.rule.allows(of_bias[None]), "the state of its constant feature is out of range")
     *rule, first_width, limit, grows = life.engine.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
@@ -289,6 +296,11 @@ def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray])
     except ValueError as error:
         raise ModelError(str(error)) from None
     return life
+
+
+def _sums(start: tuple[float, ...]) -> tuple[str, ...]:
+    """Names of the numbers that a rule has once; a rule that keeps S floats has S of its constant feature."""
+    return (*SUMS, *(f"bias_{k}" for k in range(1, len(start))))
 
 
 def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
@@ -311,6 +323,7 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     learned = counts.to_keep if life.rule.learns_from_positives else counts.false_positives
     need(counts.updates == learned, "counts disagree")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite")
+    need(life.rule.allows(has["z"].reshape(-1, len(life.rule.start))), "the state of a feature is out of range")
 
     predictions, mistake_rounds = has["predictions"], has["mistake_rounds"]
     need(len(predictions) == min(rounds, limit) and (predictions <= 1).all(), "its predictions do not fit its rounds")
@@ -331,7 +344,7 @@ def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict
     need(np.array_equal(found[:common], mistake_rounds[:common]), "it keeps other mistakes than it made")
     need(len(found) == mistakes or (len(found) < mistakes and not keeping), "it keeps other mistakes than it made")
     need(len(index) == len(value) and _cuts(indptr, len(value)), "the examples that it keeps do not fit together")
-    features = len(has["name_offsets"]) - 1 if life.named else len(has["z"])
+    features = len(has["name_offsets"]) - 1 if life.named else len(has["z"]) // len(life.rule.start)
     need((index < features).all(), "it keeps a feature that it does not have")
     need(np.isfinite(value).all(), "it keeps a value that is not finite")
     need((np.abs(value) <= LARGEST).all(), "it keeps a value that is too large to learn from")

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mistakebound.aggregation.mixture import mean_of, regrets
-from mistakebound.aggregation.reference import Engine
+from mistakebound.aggregation.reference import Engine, mean_of, regrets
 from mistakebound.play.expert_engine import quickest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import BoolArray, FloatArray
-    from mistakebound.aggregation.mixture import Forecaster, Served
+    from mistakebound.aggregation.reference import Forecaster, Served
     from mistakebound.losses import Loss
     from mistakebound.play.expert_engine import CompiledEngine
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._core import Mixture as CoreMixture
-from mistakebound.aggregation.mixture import (
+from mistakebound.aggregation.reference import (
     LARGEST,
     LEAST_LOSS,
+    SUMS,
+    Engine,
     Mixture,
     Served,
     infinite_loss,
@@ -18,7 +20,6 @@ from mistakebound.aggregation.mixture import (
     too_small,
     without_rounding,
 )
-from mistakebound.aggregation.reference import SUMS, Engine
 from mistakebound.aggregation.registry import BY_RULE, VARIANTS
 from mistakebound.errors import StreamError
 from mistakebound.losses import Pinball

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
-    from mistakebound.aggregation.mixture import Served
     from mistakebound.aggregation.reference import Engine
     from mistakebound.losses import Loss
 
@@ -210,27 +209,11 @@ class AggregationLedger:
         an expert came. Some 0.1 to 0.2 ms a round.
         """
         A, y = self.kept.rounds()
-        joins = self.kept.joins
-        engine = self.make(joins[0])
-        losses, r = [], np.full(A.shape[:2], np.nan)
-        for t, (x, outcome) in enumerate(zip(A, y, strict=True)):
-            if t in joins and t > 0:
-                engine.join(joins[t])
-            served = as_told(engine.serve(x[: engine.n]), self.predictions[t])
-            losses.append(engine.learn(served, np.asarray(outcome)))
-            r[t, : engine.n] = engine.learned
+        engine = self.make(self.kept.joins[0])
+        losses, r = engine.replay(A, y, self.predictions, self.kept.joins)
         if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
             engine.join(self.prior)
         return engine, losses, r
-
-
-def as_told(served: Served, forecast: FloatArray) -> Served:
-    """The same with the forecast that was told, if that differs by rounding alone: at a kink of a loss that is much."""
-    said = served.forecast
-    if not said.ndim and float(said) == forecast:  # as a rule
-        return served
-    near = np.abs(said - forecast) <= 1e-9 * float(np.abs(served.x).max())
-    return replace(served, forecast=np.asarray(forecast)) if near.all() else served
 
 
 def count(number: int, what: str) -> str:

@@ -120,6 +120,10 @@ class Rule:
         """Return the new state of a feature with value x; it is then rounded to float32."""
         return (state[0] + tau * x,)
 
+    def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
+        """Whether a learner can have come to this state (S columns, a row per feature): files may be forged."""
+        return True
+
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
         """Share of a feature in the total from which the normaliser is made."""
         return 0.0

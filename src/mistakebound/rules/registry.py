@@ -26,6 +26,8 @@ class Declaration(NamedTuple):
     """Name of that class."""
     learner: str
     """Name of the public class in ``learners.linear``."""
+    has_theorem: bool = True
+    """Whether a theorem bounds its mistakes, so that they can be certified."""
     options: Mapping[str, str] = {}
     """Parameters of its own that a command takes as numbers, each with a line of help."""
     defaults: Mapping[str, float] = {}
@@ -87,6 +89,15 @@ DECLARATIONS: dict[str, Declaration] = {
             variants=({"alpha": 2}, {"alpha": 1.2}),
         ),
         Declaration("elimination", "elimination", "EliminationRule", "Elimination"),
+        Declaration(
+            "arow",
+            "arow",
+            "ArowRule",
+            "Arow",
+            has_theorem=False,
+            options={"r": "AROW's r: the larger, the smaller its steps."},
+            variants=({}, {"bias": 1}, {"r": 0.1}),
+        ),
     )
 }
 OPTIONS: dict[str, str] = {name: words for each in DECLARATIONS.values() for name, words in each.options.items()}

@@ -183,7 +183,8 @@ def compare(
     ranked = sorted(taken, key=lambda each: each.curve.mistakes)
     report = reader.report
     remarks = dict.fromkeys(report.remarks)
-    for each in ranked if certify else ():
+    with_theorem = [each for each in ranked if DECLARATIONS[each.learner.rule_id].has_theorem]
+    for each in with_theorem if certify else ():
         each.certificate, why = certified(each.learner, source)
         if why:
             remarks[Remark("certificate", (why,))] = None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound.data.report import Remark
 from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.tally import Tally
 
@@ -175,6 +176,9 @@ def run(
     if certificate is not None and continued:
         reason = " covers the whole life of a learner, and this one has learned something before"
         raise OptionError(Option("certificate", "certificate"), reason)
+    if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
+        asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
+        raise OptionError(asked, f" needs a theorem, and no mistake bound is known for {learner.rule_id}")
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)

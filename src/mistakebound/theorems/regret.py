@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mistakebound.aggregation.registry import BY_ID
 from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.aggregation.reference import Engine
@@ -28,43 +28,41 @@ def theorem_of(ledger: AggregationLedger) -> str:
     return entry.variant(ledger.parameters, gradient=ledger.gradient).theorem
 
 
-def premises_of(ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Iterator[Premise]:
-    """What each theorem asks for, measured on a replay."""
-    if not ledger.late:  # a replay knows each outcome before the next forecast: it would have said something else
-        told = float(np.sum(losses))
-        same = abs(told - ledger.total_loss) <= AGREES * (abs(told) + 1e-300)
-        yield Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {ledger.total_loss:.9g}")
-    yield Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did")
-    yield Premise("the loss is convex", ledger.loss.convex, ledger.loss.name)
-    if engine.bound() is None:
-        yield Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule))
-    rule = theorem_of(ledger)
-    if rule == "exponentially-weighted-average":
-        yield exp_concave(ledger)
-    if rule == "fixed-share" and engine.bound() is not None:
-        concave = None if ledger.gradient else exp_concave(ledger)
-        lost = added_by(ledger, engine)
-        what = "what mixing loses, the loss not being exp-concave at η, is added: Σ min(s, ηs²/8), s the round's spread"
-        yield concave if concave is not None and concave.holds else Premise(what, True, f"{lost:.6g}")
-    if rule == "boa":
-        largest = engine.forecaster.rule.largest * ledger.parameters["eta"]  # type: ignore[attr-defined]
-        yield Premise("η|r| ≤ 1/2 in every round", largest <= 0.5, f"η|r| up to {largest:.6g}")
+class Applied(NamedTuple):
+    """What a theorem asks for and allows, measured on a replay."""
 
-
-def added_by(ledger: AggregationLedger, engine: Engine) -> float:
+    premises: tuple[Premise, ...]
+    allowed: FloatArray | None
+    """What it allows each expert's regret to be; None if there is no bound."""
+    added: float
     """Of Fixed Share: what its bound has beyond the theorem's, which asks for a loss that is exp-concave at η."""
-    if not ledger.gradient and exp_concave(ledger).holds:
-        return 0.0
-    return float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
 
 
-def allowed_by(ledger: AggregationLedger, engine: Engine) -> FloatArray | None:
-    """What the theorem allows each expert's regret to be; None if there is none."""
-    allowed = engine.bound()
-    if allowed is None or theorem_of(ledger) != "fixed-share":
-        return allowed
-    gaps = float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
-    return allowed - (gaps - added_by(ledger, engine))
+def applied(theorem: str, ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Applied:
+    """What a theorem asks for, and what it allows, by a replay of all rounds."""
+    allowed, added = engine.bound(), 0.0
+    premises = []
+    if not ledger.late:  # a replay knows each outcome before the next forecast: it would have said something else
+        told, total = float(np.sum(losses)), float(np.sum(ledger.losses))
+        same = abs(told - total) <= AGREES * (abs(told) + 1e-300)
+        premises.append(Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {total:.9g}"))
+    premises.append(Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did"))
+    premises.append(Premise("the loss is convex", ledger.loss.convex, ledger.loss.name))
+    if allowed is None:
+        premises.append(Premise("a theorem on this rule is known", False, str(ledger.parameters or ledger.rule)))
+    if theorem == "exponentially-weighted-average":
+        premises.append(exp_concave(ledger))
+    if theorem == "fixed-share" and allowed is not None:
+        concave, gaps = exp_concave(ledger), float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
+        proved = concave.holds and not ledger.gradient
+        added = 0.0 if proved else gaps
+        what = "what mixing loses, the loss not being exp-concave at η, is added: Σ min(s, ηs²/8), s the round's spread"
+        premises.append(concave if proved else Premise(what, True, f"{added:.6g}"))
+        allowed = allowed - (gaps - added)
+    if theorem == "boa":
+        largest = engine.forecaster.rule.largest * ledger.parameters["eta"]  # type: ignore[attr-defined]
+        premises.append(Premise("η|r| ≤ 1/2 in every round", largest <= 0.5, f"η|r| up to {largest:.6g}"))
+    return Applied(tuple(premises), allowed, added)
 
 
 def exp_concave(ledger: AggregationLedger) -> Premise:

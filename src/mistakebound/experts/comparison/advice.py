@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
 NO_OUTCOME = "there is no outcome"
+ALL_TAKEN = (
+    *("every column of numbers is taken for an expert: ", setting("experts", ["A", "B"]), " chooses, "),
+    *(setting("ignore", ["A", "B"]), " leaves out"),
+)
+ANOTHER_OUTCOME = ("choose another ", setting("outcome"))
+LEFT_OUT = ("leave the column out: ", setting("ignore"))
 
 
 @dataclass(frozen=True)
@@ -150,10 +156,12 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     outcome = frame.name(outcome)
     ignored = {frame.name(each) for given in wanted.ignore for each in columns_in(given, frame)}
     others = [name for name in frame.names if name != outcome and name not in ignored]
-    experts = list(wanted.experts) if wanted.classes else chosen(frame, outcome, wanted.experts)
+    experts = list(wanted.experts)
+    if experts and not wanted.classes:
+        experts = chosen(frame, outcome, experts)
     used = others if wanted.classes or not experts else experts
-    frame.refuse_decimal_commas([outcome], "choose another ", setting("outcome"))
-    frame.refuse_decimal_commas(used, "leave the column out: ", setting("ignore"))
+    frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
+    frame.refuse_decimal_commas(used, *LEFT_OUT)
     texts = frame.texts(outcome)
     rounds, bad = rounds_with_outcomes(frame, outcome, texts, wanted)
     if bad:
@@ -174,13 +182,7 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
     outcomes = places(texts[:rounds], said.labels) if told is None else told[:rounds]
     notes: list[tuple[str | Option, ...]] = [(note,) for note in said.notes]
     if kind == NUMBERS and not experts and not ignored:
-        two = ["A", "B"]
-        notes.append(
-            (
-                *("every column of numbers is taken for an expert: ", setting("experts", two), " chooses, "),
-                *(setting("ignore", two), " leaves out"),
-            )
-        )
+        notes.append(ALL_TAKEN)
     if ignored:
         notes.append((f"ignored: {', '.join(name for name in frame.names if name in ignored)}",))
     asleep = np.isnan(said.table[:rounds]).reshape(rounds, -1).all(axis=1)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support.json_numbers import json_of
-from mistakebound.aggregation.registry import LABELS as FOLLOWS
-from mistakebound.aggregation.registry import ids
+from mistakebound.aggregation.registry import FOLLOWING
 from mistakebound.data.columns import columns_with
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
@@ -200,7 +199,7 @@ def compare(
     advice = advice_of(frame, outcome, wanted)
     chosen = None if loss is None else loss_named(loss)
     named = rules_for(advice, _listed(rules), chosen)
-    if named[0] in ids(FOLLOWS):
+    if named[0] in FOLLOWING:
         advice = advice.as_labels(named[0])
     of_labels = advice.kind == LABELS
     used = ZeroOne() if of_labels else chosen or loss_named("square")

@@ -168,6 +168,8 @@ def refuse_no_distributions(frame: Frame, said: FloatArray, columns: list[list[s
 
 def numbers(frame: Frame, name: str) -> FloatArray:
     """A column of numbers; if it is none, the error says what may be done."""
+    if name in frame.numbers:
+        return frame.numbers[name]
     remedy = "; leave the field empty for an expert who sleeps, or leave the column out: "
     return frame.column(name, remedy, setting("ignore", name))
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound import experts
-from mistakebound.aggregation.registry import ALIASES, BY_ID, FORECASTS, LABELS, ids
+from mistakebound.aggregation.registry import ALIASES, BY_ID, FOLLOWING, MIXING
+from mistakebound.certificates.regret_certificate import certify_regret
 from mistakebound.errors import OptionError, setting
 from mistakebound.experts.comparison import advice as kinds
 
@@ -106,26 +107,26 @@ class Refused:
 def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[str]:
     """The rules that are meant: of one kind, for mistakes and losses cannot be compared."""
     of_labels = advice.kind == kinds.LABELS or (loss is None and advice.only_zeros_and_ones)
-    mixing, following = ids(FORECASTS), ids(LABELS)
-    rules = rules or [following[0] if of_labels else mixing[0]]
+    rules = rules or [FOLLOWING[0] if of_labels else MIXING[0]]
     named = list(dict.fromkeys(ALIASES.get(rule, rule) for rule in rules if rule != "all"))
     unknown = next((rule for rule in named if rule not in BY_ID), None)
     if unknown is not None:
         message = f"there is no rule {unknown!r}; there are {', '.join(BY_ID)}"
         raise OptionError(message, kind="unknown rule", value=unknown)
     if "all" in rules:
-        named = following if any(rule in following for rule in named) or (of_labels and not named) else mixing
-    mixer, follower = (next((rule for rule in named if rule in kind), None) for kind in (mixing, following))
+        follows = any(rule in FOLLOWING for rule in named) or (of_labels and not named)
+        named = [*(FOLLOWING if follows else MIXING)]
+    mixer, follower = (next((rule for rule in named if rule in kind), None) for kind in (MIXING, FOLLOWING))
     if mixer and follower:
         message = f"{mixer} has losses and {follower} counts mistakes, which cannot be compared: ask for one of them"
         raise OptionError(message, kind="rules of two kinds")
     if advice.kind == kinds.LABELS and mixer:
         told = f"{mixer} mixes numbers, and {advice.outcome!r} holds words: "
-        remedy = (setting("rules", following[0]), " follows them")
+        remedy = (setting("rules", FOLLOWING[0]), " follows them")
         raise OptionError(told, *remedy, kind="labels, not numbers", value=mixer)
     if follower and loss is not None:
         told = f"{follower} counts mistakes: leave out "
-        remedy = (setting("loss"), f", or choose a rule that mixes numbers, such as {mixing[0]}")
+        remedy = (setting("loss"), f", or choose a rule that mixes numbers, such as {MIXING[0]}")
         raise OptionError(told, *remedy, kind="no loss of labels", value=follower)
     return named
 
@@ -189,7 +190,9 @@ def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
     if advice.kind == kinds.LABELS:
         predictions = [None if code is None else advice.labels[int(code)] for code in predictions]
     derived = certify or advice.kind == kinds.LABELS or advice.rounds <= MOST_REPLAYED
-    certificate = learner.certify() if derived else None
+    certificate = None
+    if derived:  # the ledger is of all rounds: it need not be made anew
+        certificate = learner.certify() if advice.kind == kinds.LABELS else certify_regret(ledger)
     return Mix(rule, learner, losses, predictions, seconds, np.asarray(learner.weights_), certificate, drawn)
 
 

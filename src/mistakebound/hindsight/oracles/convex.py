@@ -82,7 +82,9 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     ([0.666667, 0.333333], 0.666667)
     """
     given = checked_forecasts(A, y, loss)
-    _require_convex(given)
+    if not given.loss.convex:
+        message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
+        raise ValueError(message)
     if not given.awake.all():
         return _renormalised(given)
     E, rounds = given.errors, len(given.outcomes)
@@ -106,12 +108,6 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         total, pull = given.judge(combined), E.T @ given.slopes(combined)
     # Convexity: any w' has at least total + pull @ (w' − w), and pull @ w' is at least the least of pull.
     return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0), names=given.names)
-
-
-def _require_convex(given: CheckedForecasts) -> None:
-    if not given.loss.convex:
-        message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
-        raise ValueError(message)
 
 
 def _combined(given: CheckedForecasts, w: FloatArray) -> FloatArray:

@@ -1,0 +1,71 @@
+"""AROW with a diagonal covariance: a weight and its variance per feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from mistakebound.rules.base import LARGEST, SMALLEST, Range, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.rules.base import Round
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArowRule(Rule):
+    r"""Predict the sign of w·x. If y(w·x) < 1, move w along Σx, and shrink the variances σ of the features of x.
+
+    With :math:`v = \sum_i \sigma_i x_i^2`, :math:`\beta = 1/(v + r)` and :math:`\tau = y\beta(1 - y\,w \cdot x)`:
+    :math:`w_i \leftarrow w_i + \tau\sigma_i x_i` and :math:`\sigma_i \leftarrow \sigma_i - \beta\sigma_i^2 x_i^2`.
+    The last is computed as σ(v − σx² + r)/(v + r), which never cancels to 0. In float32 variances are kept at 1e-30 at
+    least, and weights at 1e30 at most. Crammer, Kulesza & Dredze 2009, "Adaptive regularization of weight vectors".
+
+    No mistake bound is implemented. The paper's bound is for the full covariance Σ, where an update adds ((u − w)·x)²/r
+    to (u − w)ᵀΣ⁻¹(u − w): the score bounds that. A diagonal Σ adds at most Σ_i (u_i − w_i)²x_i²/r, which it does not.
+    """
+
+    r: float = 1.0
+    id: ClassVar[str] = "arow"
+    start: ClassVar[tuple[float, ...]] = (0.0, 1.0)
+    ranges: ClassVar[dict[str, Range]] = {
+        **Rule.ranges,
+        "update_margin": Range(lambda b: b == 0, "0, because AROW has a margin of its own"),
+        "r": Range(lambda r: SMALLEST <= r <= LARGEST, "between 1e-30 and 1e30"),
+    }
+
+    @property
+    def parameter(self) -> float:
+        """Return r."""
+        return self.r
+
+    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
+        """Identity."""
+        return z
+
+    def gather(self, state: Sequence[float], x: float, now: Round) -> float:  # noqa: ARG002
+        """σx²: summed up, the variance of the score."""
+        return state[1] * x * x
+
+    def step(self, now: Round) -> float:
+        """Return τ; 0 from a margin of 1 on."""
+        if now.y * now.score >= 1:
+            return 0.0
+        return now.y * (1 - now.y * now.score) / (now.gathered + self.r)
+
+    def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:
+        """Move w by τσx, and shrink σ."""
+        w, sigma = state
+        rest = max(now.gathered - sigma * x * x, 0.0) + self.r
+        moved = min(max(w + tau * sigma * x, -LARGEST), LARGEST)
+        return moved, max(sigma * (rest / (now.gathered + self.r)), SMALLEST)
+
+    def allows(self, state: FloatArray) -> bool:
+        """Whether every variance is above 0 and at most 1."""
+        return bool(((state[:, 1] >= SMALLEST) & (state[:, 1] <= 1)).all())
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """Return w, as it is."""
+        return z.copy()
