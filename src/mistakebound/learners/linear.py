@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound.data.labels import plain
-from mistakebound.errors import Option, OptionError
+from mistakebound.errors import InputError, Option, OptionError
 from mistakebound.learners.learner import KEEP_BYTES
 from mistakebound.learners.sklearn import Estimator
 from mistakebound.play.engine import Reduction
@@ -29,7 +29,6 @@ __all__ = [
     "PNormPerceptron",
     "Perceptron",
     "Winnow",
-    "load",
 ]
 """What ``import mistakebound`` has of this module."""
 
@@ -235,11 +234,9 @@ class Winnow(LinearLearner):
         theta = self.threshold
         if theta is None:
             if n is None:
-                message = (
-                    "a Winnow with named features needs a threshold, for their number is not known: "
-                    "pass threshold=4*s (--threshold) if at most s features are active at once"
-                )
-                raise ValueError(message)
+                reason = "a Winnow with named features needs a threshold, for their number is not known: pass "
+                option = Option("threshold", "threshold=4*s", "4*s")
+                raise InputError(reason, option, " if at most s features are active at once")
             theta = float(max(n + bias, 1))
         alpha = _number("alpha", self.alpha, ranges["alpha"])
         return {"alpha": alpha, "theta": _number("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
