@@ -59,6 +59,8 @@ class MixturePlay:
         self.loss = built_with._loss  # noqa: SLF001 - a play is a part of its learner
         self.roster = Roster(built_with.prior)
         self.engine: Engine | CompiledEngine | None = None
+        self.first_prior = np.zeros(0)
+        """Of the experts that the engine began with: a rate may depend on their number."""
         self.forecasts = array("d")  # of all classes, one round after the other
         self.losses = array("d")
         self.kept = KeptAdvice(built_with.keep_bytes)
@@ -213,13 +215,18 @@ class MixturePlay:
         roster.settle(width, names)
         prior = roster.prior()
         if engine is None:
-            made = self.built_with._make(prior)
-            engine = made if vectors else quickest(made, prior)
+            self.first_prior = prior
+            engine = self.new_engine(vectors=vectors)
         else:
             engine = copy.deepcopy(engine)
             engine.join(prior)
         self.engine, self.roster = engine, roster
         return engine
+
+    def new_engine(self, *, vectors: bool) -> Engine | CompiledEngine:
+        """An engine at its beginning."""
+        made = self.built_with._make(self.first_prior)
+        return made if vectors else quickest(made, self.first_prior)
 
     def ledger(self, before: int = 0, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         """The ledger of the rounds since ``before``."""

@@ -29,7 +29,6 @@ __all__ = [
     "PNormPerceptron",
     "Perceptron",
     "Winnow",
-    "load",
 ]
 """What ``import mistakebound`` has of this module."""
 
