@@ -58,7 +58,9 @@ experts::Simd simd_of(const std::string& level) {
 
 class MajorityGame {
  public:
-  explicit MajorityGame(double beta) : beta_(beta), majority_(checked(beta)) {}
+  explicit MajorityGame(double beta) : beta_(beta), majority_(checked(beta)) {
+    majority_.use(experts::level_of(experts::best_simd()));
+  }
 
   double beta() const { return beta_; }
   std::size_t experts() {
@@ -67,7 +69,7 @@ class MajorityGame {
   }
   void use_simd(const std::string& level) {
     const auto lock = lock_.take();
-    majority_.use_avx2(simd_of(level) != experts::Simd::plain);
+    majority_.use(experts::level_of(simd_of(level)));
   }
   void join(Array<double> losses) {
     const auto lock = lock_.take();
@@ -120,7 +122,7 @@ class MajorityGame {
 
   nb::dict state() {
     const auto lock = lock_.take();
-    Majority::State now = majority_.state();
+    experts::Majority::State now = majority_.state();
     nb::dict all;
     all["beta"] = beta_;
     all["loss"] = to_numpy(std::move(now.loss));
@@ -160,7 +162,7 @@ class MajorityGame {
   }
 
   double beta_;
-  Majority majority_;
+  experts::Majority majority_;
   Lock lock_;
 };
 

@@ -5,6 +5,7 @@
 // where `fused` says so and nowhere else; e^x and ln x by basic operations (elementary.hpp). So every level gives the same bits.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace mistakebound::experts {
 
@@ -69,6 +70,15 @@ struct Played {
   std::size_t rounds;
   double h[hedge_block];
 };
+// Rounds of Weighted Majority: what was said, row by row, and what is made of it. See majority.hpp.
+inline constexpr std::size_t majority_block = 8;
+struct MajorityBlock {
+  std::size_t n;
+  const std::uint8_t *said, *outcome, *since;
+  const double *base, *lean, *after;
+  std::uint8_t *wrongs, *next_since;
+  double* next_base;
+};
 struct Level {
   Mixed (*mix)(const Book&, const double* w, const double* x, double least, double most);
   Regrets (*lose)(const Book&, const double* x, const Outcome&);
@@ -79,6 +89,10 @@ struct Level {
   HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds, const Played& before);
   // Adds them to the sums alone.
   void (*settle)(const Book&, const Played&);
+  // Writes the bits of the rounds in which each expert is wrong; false if some advice is neither 0 nor 1.
+  bool (*gather)(const MajorityBlock&);
+  // Adds lean·base of each round to `lanes` (4 × majority_block), bases to `all` (4), and writes the bases after the block.
+  void (*add)(const MajorityBlock&, double* lanes, double* all);
   void (*exp)(const double* x, std::size_t n, double* out);
   void (*log)(const double* x, std::size_t n, double* out);
   void (*log1p)(const double* x, std::size_t n, double* out);

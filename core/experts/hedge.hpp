@@ -10,10 +10,10 @@
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
+// Sums of weights and of weighted losses, by lanes.
 template <std::size_t rounds>
 struct HedgeLanes {
   Eight total[rounds]{}, loss[rounds]{};
-  decltype(Eight{} < Eight{}) rose[rounds]{}, odd{};
 };
 
 // Adds played rounds to the sums of the group of experts at k.
@@ -63,8 +63,8 @@ struct Ahead {
   }
 };
 
-// Whole groups of experts for as long as all ηℓ are little; returns where it stopped. `most` does not see a NaN: the sum of
-// losses will be one.
+// Whole groups of experts for as long as all ηℓ are little; returns where it stopped. A NaN is not seen here: the sum of losses
+// will be one.
 template <std::size_t rounds, bool settles>
 std::size_t play_little(const Book& book, const double* losses, const Played& before, HedgeLanes<rounds>& lanes) {
   const std::size_t n = book.n;
@@ -78,8 +78,8 @@ std::size_t play_little(const Book& book, const double* losses, const Played& be
   for (; k + 8 <= n; k += 8) {
     Eight largest{};
 #pragma GCC unroll 4
-    for (std::size_t t = 0; t < rounds; ++t) largest = most(size(load<Eight>(losses + t * n + k)), largest);
-    if (!every(largest <= little.largest)) [[unlikely]]
+    for (std::size_t t = 0; t < rounds; ++t) largest = most_size(load<Eight>(losses + t * n + k), largest);
+    if (!within(largest, little.largest)) [[unlikely]]
       break;
     ahead.fetch<rounds>(k);
     Eight w = load<Eight>(w_of + k);
@@ -99,13 +99,14 @@ std::size_t play_little(const Book& book, const double* losses, const Played& be
 
 // The others.
 template <std::size_t rounds>
-void play_any(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from) {
+void play_any(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from, HedgeSums& seen) {
   const std::size_t n = book.n;
   const double* const w_of = book.w;
   double* const next = book.next;
   const double minus_eta = -book.eta;
   const Little<Eight> little(minus_eta);
   HedgeLanes<rounds> sums = lanes;
+  decltype(Eight{} < Eight{}) rose[rounds]{}, odd{};
   groups<Eight>(n, [&](std::size_t k, auto kind) __attribute__((always_inline)) {
     Eight w = load<Eight>(w_of + k);
 #pragma GCC unroll 4
@@ -114,14 +115,16 @@ void play_any(const Book& book, const double* losses, HedgeLanes<rounds>& lanes,
       const auto known = little.knows(x);
       sums.total[t] += w;
       sums.loss[t] += wx;
-      sums.rose[t] |= ~known & (x < 0.0);
-      sums.odd |= ~(size(x) <= largest_regret);
+      rose[t] |= ~known & (x < 0.0);
+      odd |= ~(size(x) <= largest_regret);
       const Eight by_little = fused(wx, little.slope(x), w);
       w = every(known) ? by_little : choose(known, by_little, w * exp(x * minus_eta));
     }
     store(next + k, w);
   }, from);
   lanes = sums;
+  seen.odd = any(odd);
+  for (std::size_t t = 0; t < rounds; ++t) seen.rose[t] = any(rose[t]);
 }
 
 template <std::size_t rounds>
@@ -134,14 +137,9 @@ HedgeSums hedge_rounds(const Book& book, const double* losses, const Played& bef
   } else {
     k = play_little<rounds, false>(book, losses, before, lanes);
   }
-  if (k < book.n) play_any(book, losses, lanes, k);
   HedgeSums sums{};
-  for (std::size_t t = 0; t < rounds; ++t) {
-    sums.total[t] = sum(lanes.total[t]);
-    sums.sum[t] = sum(lanes.loss[t]);
-    sums.rose[t] = any(lanes.rose[t]);
-  }
-  sums.odd = any(lanes.odd);
+  if (k < book.n) play_any(book, losses, lanes, k, sums);
+  for (std::size_t t = 0; t < rounds; ++t) sums.total[t] = sum(lanes.total[t]), sums.sum[t] = sum(lanes.loss[t]);
   return sums;
 }
 inline HedgeSums hedge(const Book& book, const double* losses, std::size_t rounds, const Played& before) {

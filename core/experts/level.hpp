@@ -4,6 +4,7 @@
 #include "experts/hedge.hpp"
 #include "experts/losses.hpp"
 #include "experts/rules.hpp"
+#include "experts/votes.hpp"
 
 namespace mistakebound::experts::MISTAKEBOUND_LEVEL {
 
@@ -28,7 +29,7 @@ inline void ln1ps(const double* x, std::size_t n, double* out) {
 // Of the rules in the order of RuleId.
 template <class... Rules>
 constexpr Level level_with() {
-  return {mix, lose, given, {Rules::weigh...}, {Rules::learn...}, hedge, settle, exps, lns, ln1ps};
+  return {mix, lose, given, {Rules::weigh...}, {Rules::learn...}, hedge, settle, gather, add, exps, lns, ln1ps};
 }
 inline constexpr Level level = level_with<Hedge, Anytime, AdaHedge, FixedShare, MLEwa, MLPoly, FixedBOA, Adaptive<Bernstein>,
                                         Adaptive<Product>, Observed<Bernstein>, Observed<Product>, OGD>();

@@ -16,7 +16,7 @@ inline bool runs(Simd simd) {
   if (simd == Simd::avx2) return fused;
   if (simd == Simd::avx512)
     return fused && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+           __builtin_cpu_supports("avx512vl");
 #endif
   return simd == Simd::plain;
 }

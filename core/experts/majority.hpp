@@ -6,7 +6,7 @@
 // the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
 // added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
 // and follows from the leans within it; but where it has fallen to a thousandth it is summed again, because rounding
-// errors do not fall as it does. One round at a time, eight at once and AVX2 give the same bits.
+// errors do not fall as it does. One round at a time and eight at once give the same bits, at every level.
 //
 // Ties: a sum in this order is rounded, so two equal sides may differ by a little, and by another little if the experts
 // come in another order. A lean that is so near to 0 is therefore computed anew by levels: experts with equal losses are
@@ -24,13 +24,13 @@
 #include <utility>
 #include <vector>
 
-#include "play/sum.hpp"
+#include "experts/book.hpp"
 
-namespace mistakebound {
+namespace mistakebound::experts {
 
 class Majority {
  public:
-  static constexpr std::size_t block = 8;
+  static constexpr std::size_t block = majority_block;
   static constexpr double tie = 0x1p-40;  // as in aggregation/majority.py
 
   explicit Majority(double beta) : beta_(beta) {
@@ -87,7 +87,7 @@ class Majority {
   }
 
   double total() const { return summed([this](std::size_t k) { return weight(k); }); }
-  void use_avx2(bool avx2) { avx2_ = avx2; }
+  void use(const Level& level) { level_ = &level; }
 
   // One round of any advice: `code` as above, `right` that of the outcome; `wrong` is the share of the awake weight that
   // is wrong, which is what a sleeper loses.
@@ -212,18 +212,13 @@ class Majority {
 
   // Answers false, and has changed nothing, if advice is not 0 or 1, or a total must be summed anew on the way.
   bool eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
-    alignas(32) EightLanes lanes{};
+    EightLanes lanes{};
     std::array<double, 4> all{};
-#ifdef MISTAKEBOUND_X86
-    if (avx2_) {
-      if (!gather_avx2(said, outcome)) return false;
-      add_avx2(lanes, all);
-    } else
-#endif
-    {
-      if (!gather(said, outcome, 0)) return false;
-      add(lanes, all);
-    }
+    const MajorityBlock rounds{.n = experts(), .said = said, .outcome = outcome, .since = since_.data(), .base = base_.data(),
+                               .lean = lean_[0].data(), .after = after_.data(), .wrongs = wrongs_.data(),
+                               .next_since = next_since_.data(), .next_base = next_base_.data()};
+    if (!level_->gather(rounds)) return false;
+    level_->add(rounds, lanes[0].data(), all.data());
     total_ = fresh_ = reduced(all);
     for (std::size_t t = 0; t < block; ++t) {
       if (stale()) return false;
@@ -240,91 +235,6 @@ class Majority {
     if (phase_ == span_) begin();
     return true;
   }
-
-  // Bits of the rounds in which each expert from k on is wrong; false if some advice is not 0 or 1.
-  bool gather(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t k) {
-    const std::size_t n = experts();
-    std::uint8_t seen = 0;
-    for (; k < n; ++k) {
-      unsigned bits = 0, count = 0;
-      for (std::size_t t = 0; t < block; ++t) {
-        const unsigned wrong = said[t * n + k] != outcome[t];
-        seen |= said[t * n + k];
-        bits |= wrong << t;
-        count += wrong;
-      }
-      wrongs_[k] = static_cast<std::uint8_t>(bits);
-      next_since_[k] = static_cast<std::uint8_t>(since_[k] + count);
-    }
-    return seen <= 1;
-  }
-#ifdef MISTAKEBOUND_X86
-  MISTAKEBOUND_AVX2 bool gather_avx2(const std::uint8_t* said, const std::uint8_t* outcome) {
-    const std::size_t n = experts();
-    __m256i right[block], seen = _mm256_setzero_si256();
-    for (std::size_t t = 0; t < block; ++t) right[t] = _mm256_set1_epi8(static_cast<char>(outcome[t]));
-    std::size_t k = 0;
-    for (; k + 32 <= n; k += 32) {
-      __m256i bits = _mm256_setzero_si256();
-      __m256i count = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(since_.data() + k));
-#pragma GCC unroll 8
-      for (int t = 0; t < 8; ++t) {
-        const auto at = static_cast<std::size_t>(t);
-        const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(said + at * n + k));
-        const __m256i wrong = _mm256_xor_si256(row, right[at]);  // 0 or 1: shifting pairs of bytes crosses no border
-        seen = _mm256_or_si256(seen, row);
-        bits = _mm256_or_si256(bits, _mm256_slli_epi16(wrong, t));
-        count = _mm256_add_epi8(count, wrong);
-      }
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(wrongs_.data() + k), bits);
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(next_since_.data() + k), count);
-    }
-    return gather(said, outcome, k) && _mm256_testz_si256(seen, _mm256_set1_epi8(static_cast<char>(0xfe))) != 0;
-  }
-#endif
-
-  void add(EightLanes& lanes, std::array<double, 4>& all) {
-    for (std::size_t k = 0; k < experts(); ++k) {
-      for (std::size_t t = 0; t < block; ++t) lanes[k & 3][t] += base_[k] * lean_[wrongs_[k]][t];
-      all[k & 3] += base_[k];
-      next_base_[k] = base_[k] * after_[wrongs_[k]];
-    }
-  }
-#ifdef MISTAKEBOUND_X86
-  MISTAKEBOUND_AVX2 void add_avx2(EightLanes& lanes, std::array<double, 4>& all) {
-    const double* const bases = base_.data();
-    double* const after = next_base_.data();
-    const std::uint8_t* const wrongs = wrongs_.data();
-    __m256d sum[4][2];
-    for (auto& each : sum) each[0] = each[1] = _mm256_setzero_pd();
-    __m256d total = _mm256_setzero_pd();
-    const auto add = [&](std::size_t k, std::size_t lane) MISTAKEBOUND_AVX2 {
-      const __m256d base = _mm256_set1_pd(bases[k]);
-      const double* row = lean_[wrongs[k]].data();
-      sum[lane][0] = _mm256_add_pd(sum[lane][0], _mm256_mul_pd(base, _mm256_load_pd(row)));
-      sum[lane][1] = _mm256_add_pd(sum[lane][1], _mm256_mul_pd(base, _mm256_load_pd(row + 4)));
-      after[k] = bases[k] * after_[wrongs[k]];
-    };
-    const std::size_t n = experts();
-    std::size_t k = 0;
-    for (; k + 4 <= n; k += 4) {
-      add(k, 0);
-      add(k + 1, 1);
-      add(k + 2, 2);
-      add(k + 3, 3);
-      total = _mm256_add_pd(total, _mm256_loadu_pd(bases + k));
-    }
-    _mm256_storeu_pd(all.data(), total);
-    for (std::size_t lane = 0; k < n; ++k, ++lane) {
-      add(k, lane);
-      all[lane] += bases[k];
-    }
-    for (std::size_t lane = 0; lane < 4; ++lane) {
-      _mm256_store_pd(lanes[lane].data(), sum[lane][0]);
-      _mm256_store_pd(lanes[lane].data() + 4, sum[lane][1]);
-    }
-  }
-#endif
 
   void advance() {
     if (++phase_ == span_) return begin();
@@ -362,15 +272,16 @@ class Majority {
   }
 
   double beta_;
-  bool by_eights_ = true, avx2_ = cpu_has_avx2();
+  const Level* level_ = &plain_level;
+  bool by_eights_ = true;
   std::size_t span_ = block, phase_ = 0;
   double total_ = 0, fresh_ = 0, doubt_ = 1;
   std::array<double, block + 1> power_{};
   std::array<double, 256> after_{};
   std::array<double, 512> behind_{};  // what j losses more than the leader's weigh
-  alignas(32) std::array<std::array<double, block>, 256> lean_{};
+  alignas(64) std::array<std::array<double, block>, 256> lean_{};
   std::vector<double> loss_, base_, next_base_;
   std::vector<std::uint8_t> wrongs_, in_block_, since_, next_since_;
 };
 
-}  // namespace mistakebound
+}  // namespace mistakebound::experts

@@ -11,7 +11,7 @@ from expert_streams import CASES, both, same, uneven
 
 import mistakebound as mb
 from mistakebound import _core
-from mistakebound.aggregation import mixture
+from mistakebound.aggregation import reference
 from mistakebound.errors import StreamError
 
 SCALES = [
@@ -122,8 +122,8 @@ def test_tiny_probabilities_are_no_fault(rule_parameters: Any) -> None:
 
 
 def test_the_limits_are_those_of_the_core() -> None:
-    assert (mixture.LARGEST, mixture.LEAST, mixture.LEAST_LOSS) == (1e150, 1e-150, 1e-135)
-    assert _core.loss_limits() == (mixture.LARGEST, mixture.LEAST, mixture.LEAST_LOSS)
+    assert (reference.LARGEST, reference.LEAST, reference.LEAST_LOSS) == (1e150, 1e-150, 1e-135)
+    assert _core.loss_limits() == (reference.LARGEST, reference.LEAST, reference.LEAST_LOSS)
 
 
 def test_a_refused_round_leaves_the_core_as_it_was() -> None:

@@ -66,10 +66,11 @@ def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: f
     0.129...
 
     """
-    return _gain(margin, eta, radius, update_margin)
+    return gain_of(margin, eta, radius, update_margin)
 
 
-def _gain(margin: float, eta: float, radius: float, update_margin: float) -> float:
+def gain_of(margin: float, eta: float, radius: float, update_margin: float) -> float:
+    """Return `winnow_gain` of numbers that were measured and lie in range, such as those of a certificate."""
     a, tilt = eta * radius, update_margin / radius
     if a < 1:
         # (b/L) sinh(a) as b eta sinh(a)/a, since b/L may be infinite. Beside an infinite eta gamma, logarithms vanish.
@@ -165,7 +166,7 @@ def winnow_agnostic(
     The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` for the margin.
 
     """
-    gain = _gain(margin, eta, radius, update_margin)
+    gain = gain_of(margin, eta, radius, update_margin)
     if gain <= 0 or math.isinf(relative_entropy + hinge) or (eta == math.inf and hinge > 0):
         return math.inf
     if math.isinf(gain):  # then the logarithm in it is nothing beside eta gamma

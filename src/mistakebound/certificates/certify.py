@@ -19,9 +19,10 @@ from mistakebound.certificates.certificate import (
     VIOLATED,
     Certificate,
 )
+from mistakebound.certificates.expert_certificate import certify_experts
 from mistakebound.play.expert_ledger import ExpertLedger
 from mistakebound.rules.registry import DECLARATIONS
-from mistakebound.theorems import EXPERT_THEOREMS, NEARLY, THEOREMS, Theorem, rival
+from mistakebound.theorems import NEARLY, THEOREMS, Theorem
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Evidence, Measured, Premise, Witness
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def certify(
     (9, 9.0, 'vacuous')
     """
     if isinstance(ledger, ExpertLedger):
-        return _of_experts(ledger)
+        return certify_experts(ledger)
     rule = ledger.rule.id
     _check_margin(margin, comparator)
     if theorem is not None:
@@ -139,32 +140,6 @@ def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
 
 def _smallest(found: list[Certificate]) -> Certificate | None:
     return min((c for c in found if c.status != DOES_NOT_APPLY), key=lambda c: c.bound, default=None)
-
-
-def _of_experts(ledger: ExpertLedger) -> Certificate:
-    """Certify with the one theorem that each rule over experts has."""
-    theorem = EXPERT_THEOREMS[ledger.rule]
-    premises = tuple(theorem.premises(ledger))
-    applies = all(p.holds for p in premises)
-    bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
-    broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
-    useful = VACUOUS if bound >= ledger.rounds else HOLDS
-    against = rival(ledger)
-    return Certificate(
-        theorem=theorem.id,
-        rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},
-        scope=WHOLE_STREAM,
-        hindsight=True,
-        rounds=ledger.rounds,
-        mistakes=ledger.mistakes,
-        updates=ledger.rounds,
-        bound=bound if broken or theorem.randomized else max(bound, float(ledger.mistakes)),
-        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
-        premises=premises,
-        comparator={} if against is None else {"variables": [against.name]},
-        note=theorem.note(ledger),
-        expected=ledger.expected_mistakes if theorem.randomized else None,
-    )
 
 
 def _find(theorem: str, rule: str) -> Theorem:

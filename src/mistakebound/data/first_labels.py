@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mistakebound.data.labels import plain_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mistakebound.data.parts import Part
     from mistakebound.errors import InputError
@@ -16,7 +16,7 @@ PATIENCE = 32 << 20
 """Bytes of text whose rows are held in memory, at most: a file that is sorted by label may be large."""
 
 
-def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
+def both_labels_first(stream: Iterable[Part]) -> Iterator[Part]:
     """Hold the first parts back until they have shown both labels, which each of them is then told.
 
     So a stream that comes line by line settles its labels as the same lines in one block would. Whatever ends the
@@ -26,7 +26,7 @@ def both_labels_first(parts: Iterator[Part]) -> Iterator[Part]:
     held: list[Part] = []
     found: dict[object, bytes] = {}  # the first two labels, as they are written
     reason: BaseException | None = None
-    size = 0
+    size, parts = 0, iter(stream)
     try:
         for part in parts:
             held.append(part)

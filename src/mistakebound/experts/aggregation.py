@@ -12,6 +12,7 @@ import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound.aggregation.reference import Engine, Mixture
+from mistakebound.experts.advice import Roster
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
 from mistakebound.losses import loss_named
@@ -19,6 +20,7 @@ from mistakebound.play.expert_ledger import count
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
     from typing_extensions import Self
@@ -68,7 +70,7 @@ class Aggregation:
         self._loss = loss_named(loss)
         self._lock = Lock()
         self._tickets = Tickets()
-        MixturePlay(self)  # it refuses a prior that is none
+        Roster(prior)  # it refuses a prior that is none
 
     # ------------------------------------------------------------------ the rule
 
@@ -211,6 +213,26 @@ class Aggregation:
         from mistakebound.certificates.regret_certificate import certify_regret  # noqa: PLC0415 - seldom needed
 
         return certify_regret(self.ledger_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+
+        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
+        older one at once or not at all. A loss that is a pair of functions raises ModelError.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, mistakebound as mb
+        >>> mixer = mb.experts.MLPoly()
+        >>> mixer.learn_one({"Ann": 20.0, "Bob": 25.0}, 21.0)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+        >>> mixer.save(path)
+        >>> mb.load(path).predict_one({"Ann": 18.0, "Bob": 22.0})
+        18.0
+        """
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+
+        save(self, path)
 
     # ------------------------------------------------------------------ inside
 

@@ -25,6 +25,7 @@ from mistakebound.play.expert_ledger import count
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Self
@@ -227,6 +228,26 @@ class WeightedMajority:
         from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+
+        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
+        older one at once or not at all. Outcomes other than bool, int, float and str raise ModelError.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, mistakebound as mb
+        >>> voter = mb.experts.WeightedMajority()
+        >>> voter.learn_one({"Ann": "sun", "Bob": "rain"}, "sun")
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+        >>> voter.save(path)
+        >>> mb.load(path).predict_one({"Ann": "rain", "Bob": "sun"})
+        'rain'
+        """
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+
+        save(self, path)
 
     # ------------------------------------------------------------------ inside
 

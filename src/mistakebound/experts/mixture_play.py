@@ -59,6 +59,8 @@ class MixturePlay:
         self.loss = built_with._loss  # noqa: SLF001 - a play is a part of its learner
         self.roster = Roster(built_with.prior)
         self.engine: Engine | CompiledEngine | None = None
+        self.first_prior = np.zeros(0)
+        """Of the experts that the engine began with: a rate may depend on their number."""
         self.forecasts = array("d")  # of all classes, one round after the other
         self.losses = array("d")
         self.kept = KeptAdvice(built_with.keep_bytes)
@@ -178,8 +180,8 @@ class MixturePlay:
             self.shape = table.shape[2:]
         elif fault is not None:
             self.roster, self.engine = roster, engine
-        self.forecasts.frombytes(np.asarray(forecasts, float).tobytes())
-        self.losses.frombytes(np.asarray(losses, float).tobytes())
+        self.forecasts.frombytes(np.asarray(forecasts, float).ravel().view(np.uint8).data)
+        self.losses.frombytes(np.asarray(losses, float).ravel().view(np.uint8).data)
         self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
         ledger: Any = self.ledger(before, weights)
         if isinstance(fault, StreamError):
@@ -213,20 +215,25 @@ class MixturePlay:
         roster.settle(width, names)
         prior = roster.prior()
         if engine is None:
-            made = self.built_with._make(prior)
-            engine = made if vectors else quickest(made, prior)
+            self.first_prior = prior
+            engine = self.new_engine(vectors=vectors)
         else:
             engine = copy.deepcopy(engine)
             engine.join(prior)
         self.engine, self.roster = engine, roster
         return engine
 
+    def new_engine(self, *, vectors: bool) -> Engine | CompiledEngine:
+        """An engine at its beginning."""
+        made = self.built_with._make(self.first_prior)
+        return made if vectors else quickest(made, self.first_prior)
+
     def ledger(self, before: int = 0, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         """The ledger of the rounds since ``before``."""
         sums = {} if self.engine is None else {name: values.copy() for name, values in self.engine.sums.items()}
         played = self.built_with
-        losses, shape = np.array(self.losses[before:]), self.shape or ()
-        forecasts = np.array(self.forecasts[before * math.prod(shape) :])
+        losses, shape = np.asarray(self.losses)[before:].copy(), self.shape or ()
+        forecasts = np.asarray(self.forecasts)[before * math.prod(shape) :].copy()
         return AggregationLedger(
             rule=played.id,
             parameters=played.parameters(),

@@ -195,28 +195,34 @@ def entropic_potential(eta: float, n: int, others: int, *, doubled: bool) -> Pot
     return phi
 
 
-def balance(trial: Callable[[float], tuple[float, float, float, float]], x: float, least: float = -math.inf) -> None:
-    """Move x until the bound nears its floor.
+class Balance:
+    """A search for the x where an agnostic bound is least.
 
-    ``trial(x) = (tilt, bound, floor, next)``: the tilt grows with x and is 0 where the bound is least; `next`
-    is where that seems to be, NaN to guess by the secant.
+    At each x that is tried, `move` takes a tilt, which grows with x and is 0 where the bound is least, the least bound
+    and the greatest floor so far, and where the root seems to be, NaN to guess by the secant.
     """
-    below, above, last = least, math.inf, (math.nan, math.nan)
-    for _ in range(TRIALS):
-        tilt, bound, floor, after = trial(x)
-        if bound <= (1 + TOLERANCE) * floor or (x <= least and tilt >= 0):
-            return
-        below, above = (x, above) if tilt < 0 else (below, x)
+
+    def __init__(self, x: float, least: float = -math.inf) -> None:
+        self.x, self.least = x, least
+        self.done = False
+        self._trials, self._below, self._above, self._last = 0, least, math.inf, (math.nan, math.nan)
+
+    def move(self, tilt: float, bound: float, floor: float, after: float = math.nan) -> None:
+        """Move x, or be done: the bound is near its floor, or there were enough trials."""
+        x, least, self._trials = self.x, self.least, self._trials + 1
+        self.done = bound <= (1 + TOLERANCE) * floor or (x <= least and tilt >= 0) or self._trials == TRIALS
+        below, above = (x, self._above) if tilt < 0 else (self._below, x)
         if above - below < 1e-3:  # a trial is not quite exact, so that its sign may have been wrong
             below, above = max(least, below - 0.02), above + 0.02
         if not below < after < above:
-            slope = (tilt - last[1]) / (x - last[0]) if x != last[0] else math.nan
+            last, last_tilt = self._last
+            slope = (tilt - last_tilt) / (x - last) if x != last else math.nan
             step = -tilt / slope if slope > 0 else -math.copysign(1.0, tilt)
             # beyond the root as long as it is not enclosed
             after = x + min(max(step * (1.2 if math.isinf(above) or below == least else 1.0), -2.0), 2.0)
-        last, x = (x, tilt), after
-        if not below < x < above:
-            x = least if below == least else (below + above) / 2
+        if not below < after < above:
+            after = least if below == least else (below + above) / 2
+        self._below, self._above, self._last, self.x = below, above, (x, tilt), after
 
 
 def care(bound: float, floor: float) -> float:

@@ -21,9 +21,9 @@ from mistakebound._support.arguments import require
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,
+    Balance,
     Rows,
     ascend,
-    balance,
     care,
     nearest,
     pnorm_potential,
@@ -148,15 +148,13 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
             best, best_u = c**2, u / gamma
         return math.log(load), c * kappa * gamma / norm if norm else math.inf
 
-    def trial(x: float) -> tuple[float, float, float, float]:
-        nonlocal a
-        phi = pnorm_potential(p, math.exp(-x))
-        a = ascend(rows, phi, a, upper=omega, chunks=CHUNKS, gap=care(best, floor))
-        return consider()[0], best, floor, math.nan
-
     _, mu = consider()
     if best > floor:
-        balance(trial, -math.log(mu))
+        search = Balance(-math.log(mu))
+        while not search.done:
+            phi = pnorm_potential(p, math.exp(-search.x))
+            a = ascend(rows, phi, a, upper=omega, chunks=CHUNKS, gap=care(best, floor))
+            search.move(consider()[0], best, floor)
     return rows.spread(best_u)
 
 
@@ -223,17 +221,15 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
             best, best_u = value, u
         return math.log(radius * spent / (norm * lam)) if norm else math.inf
 
-    def trial(x: float) -> tuple[float, float, float, float]:
-        nonlocal a
-        phi = pnorm_potential(2.0, math.exp(-x))
-        a, gap = rescale(rows, phi, a, ridge=1 / omega), care(best, floor)
-        a = ascend(rows, phi, a, ridge=1 / omega, chunks=CHUNKS, gap=gap)
-        return consider(math.exp(-x)), best**2, floor**2, math.nan
-
     first = radius * best  # as if u had norm 1 and D were all
     consider(first)
     if best > floor:
-        balance(trial, -math.log(first))
+        search = Balance(-math.log(first))
+        while not search.done:
+            phi = pnorm_potential(2.0, math.exp(-search.x))
+            a, gap = rescale(rows, phi, a, ridge=1 / omega), care(best, floor)
+            a = ascend(rows, phi, a, ridge=1 / omega, chunks=CHUNKS, gap=gap)
+            search.move(consider(math.exp(-search.x)), best**2, floor**2)
     return rows.spread(best_u)
 
 

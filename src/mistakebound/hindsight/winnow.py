@@ -13,14 +13,14 @@ import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from mistakebound._support.arguments import require
-from mistakebound.bounds.winnow import winnow_gain
+from mistakebound.bounds.winnow import gain_of
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,
+    Balance,
     Potential,
     Rows,
     ascend,
-    balance,
     care,
     entropic_potential,
     nearest,
@@ -136,7 +136,7 @@ def agnostic_winnow(
     if not np.any(X.data):
         return np.full(X.shape[1], 1 / X.shape[1]), radius
     require(update_margin < radius, "update_margin must be below radius")
-    room = winnow_gain(radius, eta, radius, update_margin)  # C at gamma = L
+    room = gain_of(radius, eta, radius, update_margin)  # C at gamma = L
     if room <= LEAST_GAIN * eta * radius:
         return even_weights(X, y, X.shape[1], doubled=doubled), radius
     rate, omega, signs = Rate(eta, eta * radius - room, radius), weights(weight, len(y)), np.ones(1)
@@ -173,19 +173,17 @@ def _search(rows: Rows, omega: Array, rate: Rate, phi: Potential, start: tuple[f
         if bound < best:
             best, best_u, best_gamma = bound, u / rate.eta, gamma
 
-    def trial(x: float) -> tuple[float, float, float, float]:
-        nonlocal a
-        floor, _ = _envelope(lines, 1 / room)
+    consider(rows.columns @ a, *start)
+    floor, _ = _envelope(lines, 1 / room)
+    least = -math.log(room)
+    search = Balance(max(least, -math.log(rate.eta * best_gamma - rate.growth)), least)
+    while not search.done:
         gap = care(best, floor)
-        a = ascend(rows, phi, a, gamma=rate.growth + math.exp(-x), upper=omega, chunks=CHUNKS, gap=gap)
+        a = ascend(rows, phi, a, gamma=rate.growth + math.exp(-search.x), upper=omega, chunks=CHUNKS, gap=gap)
         v = rows.columns @ a
         consider(v, *phi(v))
         floor, t = _envelope(lines, 1 / room)
-        return lines[-1][1] / (1 + lines[-1][0]), best, floor, math.log(t)
-
-    consider(rows.columns @ a, *start)
-    least = -math.log(room)
-    balance(trial, max(least, -math.log(rate.eta * best_gamma - rate.growth)), least)
+        search.move(lines[-1][1] / (1 + lines[-1][0]), best, floor, math.log(t))
     return rows.spread(best_u)
 
 

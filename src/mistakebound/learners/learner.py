@@ -484,8 +484,9 @@ class Learner:
     def _start_with(self, chunk: Chunk) -> Life:
         """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
         if self._life is None:
+            begun = self._new_life(None, growing=not chunk.named)
             with _STARTING:
-                self._life = self._life or self._new_life(None, growing=not chunk.named)
+                self._life = self._life or begun
         life = self._life
         life.require(None if chunk.named else life.width or 0, type(self).__name__)
         return life

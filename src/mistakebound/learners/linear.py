@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mistakebound.errors import InputError, Option
 from mistakebound.learners.learner import KEEP_BYTES
 from mistakebound.learners.linear_learner import LinearLearner, number_of
 from mistakebound.play.engine import Reduction
@@ -25,7 +26,6 @@ __all__ = [
     "PNormPerceptron",
     "Perceptron",
     "Winnow",
-    "load",
 ]
 """What ``import mistakebound`` has of this module."""
 
@@ -136,11 +136,9 @@ class Winnow(LinearLearner):
         theta = self.threshold
         if theta is None:
             if n is None:
-                message = (
-                    "a Winnow with named features needs a threshold, for their number is not known: "
-                    "pass threshold=4*s (--threshold) if at most s features are active at once"
-                )
-                raise ValueError(message)
+                reason = "a Winnow with named features needs a threshold, for their number is not known: pass "
+                option = Option("threshold", "threshold=4*s", "4*s")
+                raise InputError(reason, option, " if at most s features are active at once")
             theta = float(max(n + bias, 1))
         alpha = number_of("alpha", self.alpha, ranges["alpha"])
         return {"alpha": alpha, "theta": number_of("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}

@@ -115,4 +115,4 @@ def steps(
 
 def parts_of(learner: LearnsParts[Any], reader: StreamReader, y: AnyArray | None = None) -> Iterator[Part]:
     """The parts of a reader as they are to be learned: none before both labels are known, if that can be."""
-    return iter(reader) if y is not None or learner.labels_settled else both_labels_first(iter(reader))
+    return iter(reader) if y is not None or learner.labels_settled else both_labels_first(reader)

@@ -260,6 +260,7 @@ class Life:
             from_start=before.rounds == 0,
             named=self.named,
             source=source,
+            said_positive=own.count(1) if isinstance(own, bytes) else None,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
@@ -340,10 +341,6 @@ class EngineSource:
         wanted = self._now.rounds - self._before.rounds
         found: AnyArray = self._life.engine.predictions(self._before.rounds, self._now.rounds)
         return found.view(np.bool_) ^ self._life.reduction.conjunction if len(found) == wanted else None
-
-    def said_positive(self) -> int | None:
-        """How many predictions were positive, of a part of a file."""
-        return self._own.count(1) if isinstance(self._own, bytes) else None
 
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""

@@ -120,7 +120,7 @@ class CompiledEngine:
         message = {
             "all asleep": "every expert is asleep",
             "own loss": infinite_loss(math.inf, k if k < len(row) else None),
-            "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
+            "loss": f"the loss of expert {k} is {self._loss_of(row[min(k, len(row) - 1)], y)}",
             "too small": too_small(k),
         }.get(kind, too_large(k))
         return StreamError(message, round=number)

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.aggregation.reference import Engine
     from mistakebound.losses import Loss
+
+
+MOST_EXPERTS = 2**31
+"""In a file."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,41 @@ class KeptAdvice:
         ]
         self._parts = [(np.concatenate(rows), np.concatenate([y for _, y in self._parts]))]
         return self._parts[0]
+
+    def export(self) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """What is kept, for a file: numbers for JSON, and arrays by name."""
+        advice, outcomes = self.rounds()
+        joins = {"joins": list(self.joins), "widths": [len(prior) for prior in self.joins.values()]}
+        priors = np.concatenate([np.zeros(0), *self.joins.values()])
+        numbers = {"count": self.count, "bytes": self.bytes, "complete": self.complete, **joins}
+        return numbers, {"advice": advice, "outcomes": outcomes, "priors": priors}
+
+    def restore(self, said: Any, arrays: Mapping[str, AnyArray], shape: tuple[int, ...]) -> None:
+        """Take in what ``export`` gave, of forecasts of this shape; ModelError if it does not fit."""
+        from mistakebound._support import schema  # noqa: PLC0415 - only files need it
+        from mistakebound._support.schema import need  # noqa: PLC0415
+
+        names = ("count", "bytes", "complete", "joins", "widths")
+        count, size, complete, joins, widths = schema.fields(said, *names, path="kept")
+        self.count, self.bytes = schema.whole(count, "kept.count"), schema.whole(size, "kept.bytes")
+        self.complete = schema.flag(complete, "kept.complete")
+        need(self.complete == (self.bytes <= self.most), "kept.complete contradicts kept.bytes", "kept.complete")
+        schema.rising(joins, "kept.joins", self.count - 1)
+        need(not joins or joins[0] == 0, "kept.joins should begin with 0", "kept.joins")
+        need(bool(joins) == (self.count > 0), "kept.joins contradicts kept.count", "kept.joins")
+        schema.rising(widths, "kept.widths", MOST_EXPERTS, len(joins))
+        priors, advice, outcomes = (arrays[name] for name in ("priors", "advice", "outcomes"))
+        sound = priors.size == sum(widths) and np.isfinite(priors).all() and (priors > 0).all()
+        need(sound, "kept.priors should have a positive number for each expert of each of kept.widths", "kept.priors")
+        self._width = widths[-1] if widths else 0
+        self.joins = dict(zip(joins, np.split(priors.copy(), np.cumsum(widths)[:-1]), strict=True)) if joins else {}
+        rounds, classes = self.count if self.complete else 0, int(np.prod(shape))
+        fits = advice.size == rounds * self._width * classes and outcomes.size == rounds * classes
+        need(fits, "kept.advice and kept.outcomes do not have the rounds of kept.count", "kept.advice")
+        need(not np.isinf(advice).any() and np.isfinite(outcomes).all(), "kept.advice is infinite", "kept.advice")
+        if rounds:
+            own = advice.reshape(rounds, self._width, *shape).copy(), outcomes.reshape(rounds, *shape).copy()
+            self._parts = [own]
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,6 @@ class Source(Protocol):
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
 
-    def said_positive(self) -> int | None:
-        """How many predictions were positive, if that is known without looking at each; otherwise None."""
-
     def mistake_rounds(self) -> IntArray | None:
         """0-based rounds of the mistakes, or None when not all were kept."""
 
@@ -102,6 +99,7 @@ class Ledger:
         from_start: bool,
         named: bool,
         source: Source,
+        said_positive: int | None = None,
     ) -> None:
         self._counts = counts
         self.rule = rule
@@ -110,6 +108,7 @@ class Ledger:
         self.from_start = from_start
         self.named = named
         self._source = source
+        self._said_positive = said_positive
 
     @property
     def rounds(self) -> int:
@@ -151,8 +150,7 @@ class Ledger:
     @property
     def said_positive(self) -> int:
         """How many predictions were the positive label; counted without numpy where they came from a file."""
-        told = self._source.said_positive()
-        return int(self.positive.sum()) if told is None else told
+        return int(self.positive.sum()) if self._said_positive is None else self._said_positive
 
     @cached_property
     def predictions(self) -> AnyArray:
@@ -266,10 +264,6 @@ class Stored:
     def predictions(self) -> BoolArray | None:
         """As stored."""
         return self._said.predictions
-
-    def said_positive(self) -> int | None:
-        """Not stored."""
-        return None
 
     def mistake_rounds(self) -> IntArray | None:
         """As stored."""

@@ -151,7 +151,7 @@ class Position:
             for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
                 if step.part is not self._part:
                     self._arrive(step.part)
-                self.at, self.remarks = (number, step.part.begin, step.last), reader.report.remarks
+                self.at, self.remarks = (number, step.part.begin, step.last), self.report.remarks
                 yield step
             if self.source.follow:
                 return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
-from mistakebound.play.engine import Life, Reduction
-from mistakebound.play.inputs import Csr
+from mistakebound.theorems.replay import replays
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +151,8 @@ class Evidence:
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
         kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
         rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
-        mistakes, updates, parameter, delays = ledger.mistakes, ledger.updates, rule.parameter, ledger.delays
+        delays = ledger.delays if ledger.late else np.zeros(len(kept.labels), np.int64)
+        mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
         late = int(np.count_nonzero(delays))
         if complete:
             X, y = _matrix(kept, n, rule.bias, copy=not whole), kept.labels.astype(np.float64)
@@ -300,7 +299,7 @@ def _times(rounds: int, rows: int) -> FloatArray | float:
 def _replayed(ledger: Ledger, *, whole: bool) -> Premise:
     if whole:  # a second pass did it, or there would be no such evidence
         return Premise("learning the stream again gives the same mistakes and weights", True)
-    return Premise("the mistaken rounds replay to the same mistakes", _replays(ledger))
+    return Premise("the mistaken rounds replay to the same mistakes", replays(ledger))
 
 
 def _missing(kept: int, rounds: int, *, whole: bool) -> Premise:
@@ -308,60 +307,3 @@ def _missing(kept: int, rounds: int, *, whole: bool) -> Premise:
         return Premise("every example of the stream was kept in memory", False, f"{kept} of {rounds} were")
     few = f"only {kept} were: set a larger keep_bytes, or certify over the whole stream"
     return Premise("every mistaken example was kept", False, few)
-
-
-def _replays(ledger: Ledger) -> bool:
-    """Play the kept rounds alone with a fresh learner: each must be a mistake again where it was one, and update.
-
-    Rounds without an update change nothing, so a true ledger replays exactly.
-    """
-    kept = ledger.kept
-    life = Life(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
-    if ledger.late:
-        wrong = _replayed_late(ledger, life)
-    elif ledger.named:
-        wrong = [
-            life.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
-        ]
-    else:
-        rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
-        played = life.play(rows, kept.labels)
-        wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
-    return bool(
-        len(wrong) == len(kept)
-        and np.array_equal(wrong, kept.mistaken)
-        and life.counts.updates == ledger.updates
-        and int(kept.mistaken.sum()) == ledger.mistakes
-    )
-
-
-def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
-    """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
-    kept = ledger.kept
-    moves = (kept.labels < 0) | ledger.rule.learns_from_positives
-    asked_at = np.cumsum(moves) - moves - ledger.delays  # so many updates had each prediction seen
-    waiting = deque(np.argsort(asked_at, kind="stable").tolist())
-    served: dict[int, Any] = {}
-    wrong: list[bool] = []
-    for t in range(len(kept)):
-        while waiting and asked_at[waiting[0]] <= life.counts.updates:
-            place = waiting.popleft()
-            served[place] = life.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
-        if t not in served:
-            break  # a delay that cannot be
-        life.tell(served[t], int(kept.labels[t]))
-        wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
-    return wrong
-
-
-def _row(kept: Kept, t: int, n: int) -> Csr:
-    own = slice(kept.indptr[t], kept.indptr[t + 1])
-    return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], n)
-
-
-def _example(kept: Kept, t: int) -> dict[str, float]:
-    x: dict[str, float] = {}
-    for k in range(kept.indptr[t], kept.indptr[t + 1]):
-        name = str(kept.index[k])
-        x[name] = x.get(name, 0.0) + float(kept.value[k])
-    return x

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
+from mistakebound.bounds.winnow import gain_of
 from mistakebound.theorems.base import NEARLY, Theorem, indicator, separates
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 from mistakebound.theorems.perceptron import measured_panel, panel_premises
@@ -85,7 +86,7 @@ class WinnowFixedRate(Theorem):
             return -math.inf
         if radius == 0:
             return math.inf
-        return bounds.winnow_gain(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
+        return gain_of(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
 
     def well_scaled(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """‖u‖₁ = 1; and steps that float32 weights can make, which is mentioned only where it fails."""

@@ -1,0 +1,39 @@
+"""The certificate of a rule that votes by experts: its mistakes beside those that its one theorem allows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
+from mistakebound.theorems import EXPERT_THEOREMS, rival
+from mistakebound.theorems.evidence import WHOLE_STREAM
+
+if TYPE_CHECKING:
+    from mistakebound.play.expert_ledger import ExpertLedger
+
+
+def certify_experts(ledger: ExpertLedger) -> Certificate:
+    """Check the one theorem that the rule has."""
+    theorem = EXPERT_THEOREMS[ledger.rule]
+    premises = tuple(theorem.premises(ledger))
+    applies = all(p.holds for p in premises)
+    bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
+    broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
+    useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    against = rival(ledger)
+    return Certificate(
+        theorem=theorem.id,
+        rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},
+        scope=WHOLE_STREAM,
+        hindsight=True,
+        rounds=ledger.rounds,
+        mistakes=ledger.mistakes,
+        updates=ledger.rounds,
+        bound=bound if broken or theorem.randomized else max(bound, float(ledger.mistakes)),
+        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
+        premises=premises,
+        comparator={} if against is None else {"variables": [against.name]},
+        note=theorem.note(ledger),
+        expected=ledger.expected_mistakes if theorem.randomized else None,
+    )

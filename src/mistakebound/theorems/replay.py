@@ -1,0 +1,71 @@
+"""Play the kept rounds of a ledger again, with a fresh learner."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mistakebound.play.engine import Life, Reduction
+from mistakebound.play.inputs import Csr
+
+if TYPE_CHECKING:
+    from mistakebound.play.ledger import Kept, Ledger
+
+
+def replays(ledger: Ledger) -> bool:
+    """Play the kept rounds alone with a fresh learner: each must be a mistake again where it was one, and update.
+
+    Rounds without an update change nothing, so a true ledger replays exactly.
+    """
+    kept = ledger.kept
+    life = Life(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
+    if ledger.late:
+        wrong = _replayed_late(ledger, life)
+    elif ledger.named:
+        wrong = [
+            life.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
+        ]
+    else:
+        rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
+        played = life.play(rows, kept.labels)
+        wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
+    return bool(
+        len(wrong) == len(kept)
+        and np.array_equal(wrong, kept.mistaken)
+        and life.counts.updates == ledger.updates
+        and int(kept.mistaken.sum()) == ledger.mistakes
+    )
+
+
+def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
+    """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
+    kept = ledger.kept
+    moves = (kept.labels < 0) | ledger.rule.learns_from_positives
+    asked_at = np.cumsum(moves) - moves - ledger.delays  # so many updates had each prediction seen
+    waiting = deque(np.argsort(asked_at, kind="stable").tolist())
+    served: dict[int, Any] = {}
+    wrong: list[bool] = []
+    for t in range(len(kept)):
+        while waiting and asked_at[waiting[0]] <= life.counts.updates:
+            place = waiting.popleft()
+            served[place] = life.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
+        if t not in served:
+            break  # a delay that cannot be
+        life.tell(served[t], int(kept.labels[t]))
+        wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
+    return wrong
+
+
+def _row(kept: Kept, t: int, n: int) -> Csr:
+    own = slice(kept.indptr[t], kept.indptr[t + 1])
+    return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], n)
+
+
+def _example(kept: Kept, t: int) -> dict[str, float]:
+    x: dict[str, float] = {}
+    for k in range(kept.indptr[t], kept.indptr[t + 1]):
+        name = str(kept.index[k])
+        x[name] = x.get(name, 0.0) + float(kept.value[k])
+    return x
