@@ -136,9 +136,9 @@ class Winnow(LinearLearner):
         theta = self.threshold
         if theta is None:
             if n is None:
-                reason = "a Winnow with named features needs a threshold, for their number is not known: pass "
+                message = "a Winnow with named features needs a threshold, for their number is not known: pass "
                 option = Option("threshold", "threshold=4*s", "4*s")
-                raise InputError(reason, option, " if at most s features are active at once")
+                raise InputError(message, option, " if at most s features are active at once", kind="threshold")
             theta = float(max(n + bias, 1))
         alpha = number_of("alpha", self.alpha, ranges["alpha"])
         return {"alpha": alpha, "theta": number_of("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
