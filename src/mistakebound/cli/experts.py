@@ -198,8 +198,8 @@ def experts(
             **parameters_of(options),
         )
     tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
-    with written(predictions) as out:
-        if out is not None:
+    if predictions:
+        with written(predictions) as out:
             found.write_predictions(out)
     shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
     click.echo(shown, err=predictions == "-")

@@ -119,7 +119,7 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
+            [*self.skipped, *(BadLine((why,), *self.place(row)) for row in rows)],
             places,
         )
 
@@ -223,15 +223,13 @@ def columns_with(
 
     Parameters
     ----------
-    table : path, sequence of paths, DataFrame, dict of columns or Frame
+    table : path, sequence of paths, DataFrame or dict of columns
         What to read.
     outcome : str
         The name of a column, or its number, which counts from 1.
     separator, header, skip_bad
         How files are read: as for `Source`.
     """
-    if isinstance(table, Frame):
-        return table
     if hasattr(table, "columns") or isinstance(table, Mapping):
         from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound.aggregation.reference import Engine, Mixture
+from mistakebound.experts.advice import Roster
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
 from mistakebound.losses import loss_named
@@ -69,7 +70,7 @@ class Aggregation:
         self._loss = loss_named(loss)
         self._lock = Lock()
         self._tickets = Tickets()
-        MixturePlay(self)  # it refuses a prior that is none
+        Roster(prior)  # it refuses a prior that is none
 
     # ------------------------------------------------------------------ the rule
 

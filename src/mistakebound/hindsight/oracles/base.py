@@ -154,8 +154,9 @@ def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> 
     if not forecasts.size:
         message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
         raise StreamError(message)
-    awake = _awake(forecasts)
+    absent = asleep(forecasts)
     losses = _losses(loss, forecasts, outcomes[:, None], of_classes=outcomes.ndim == 2)
+    awake = _awake(absent)
     _refuse(np.isnan(losses) & awake, "the loss is not a number")
     if not isinstance(loss, Log):  # whose infinite loss is meant
         _refuse(np.isinf(losses), "the loss overflows; scale the values down")
@@ -206,9 +207,8 @@ def _rows(x: FloatArray) -> FloatArray:
     return x if x.ndim == 2 else np.ascontiguousarray(np.moveaxis(x, 1, 2)).reshape(-1, x.shape[1])
 
 
-def _awake(forecasts: Any) -> BoolArray:
+def _awake(absent: BoolArray) -> BoolArray:
     """Return who is awake: who gave a forecast, for every class or for none."""
-    absent = asleep(forecasts)
     if absent.ndim == 3:
         partly = np.asarray(absent.any(axis=2) & ~absent.all(axis=2))
         _refuse(partly, "a forecast for some of the classes is missing")
