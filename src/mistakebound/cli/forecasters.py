@@ -82,7 +82,7 @@ def forecasters(
         report = mb.forecasters.compare(
             files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
         )
-        tell_skipped(list(report.skipped))
+        tell_skipped(report.skipped)
         click.echo(report.to_json() if as_json else in_words(report))
         if draw and plot:
             draw(report).savefig(plot, dpi=150)

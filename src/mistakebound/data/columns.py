@@ -119,7 +119,7 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
+            [*self.skipped, *(BadLine((why,), *self.place(row)) for row in rows)],
             places,
         )
 
