@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, as_labels, check_classes, in_order, label_array
+from mistakebound.learners import parameters
 from mistakebound.learners.learner import Learner
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 
@@ -116,28 +117,23 @@ class Estimator(Learner):
 
     # ------------------------------------------------------------------ parameters
 
-    @classmethod
-    def _parameters(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
         """Return the constructor's parameters."""
-        return {name: getattr(self, name) for name in self._parameters()}
+        return parameters.get_params(self)
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters. They count from the next ``fit`` on: a life that has begun keeps its rule."""
-        known = self._parameters()
-        for name, value in params.items():
-            if name not in known:
-                message = f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {known!r}."
-                raise ValueError(message)
-            setattr(self, name, value)
-        return self
+        return parameters.set_params(self, params)
 
     def __repr__(self) -> str:
-        defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
-        shown = (f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k]))
-        return f"{type(self).__name__}({', '.join(shown)})"
+        said = (f"{name}={value!r}" for name, value in parameters.changed_params(self).items())
+        return f"{type(self).__name__}({', '.join(said)})"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        ledger = self.ledger_
+        rows = {**parameters.changed_params(self), "mistakes": ledger.mistakes, "rounds": ledger.rounds}
+        return html_table(type(self).__name__, rows)
 
     # ------------------------------------------------------------------ what scikit-learn asks
 
@@ -261,13 +257,6 @@ class Estimator(Learner):
             return rows.examples
         self._begun().require(rows.width, type(self).__name__)
         return ()
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return bool(a is b or a == b)
-    except ValueError:  # arrays
-        return False
 
 
 def _not_fitted(wanted: str) -> type[Exception]:
