@@ -26,7 +26,8 @@ def certified(learner: Any) -> Any:
     try:
         return learner.certify()
     except ValueError as error:
-        assert "no mistake bound is known" in str(error)
+        if "no mistake bound is known" not in str(error):
+            raise
         return str(error)
 
 
@@ -57,7 +58,7 @@ def test_every_public_learner_is_here() -> None:
 def test_it_has_the_methods_and_no_deep_hierarchy(name: str) -> None:
     learner = make(name)
     assert isinstance(learner, OnlineLearner)
-    assert len(type(learner).__mro__) - 1 <= (4 if name in LINEAR else 2)  # without object
+    assert len(type(learner).__mro__) - 1 <= (3 if name in LINEAR else 2)  # without object
 
 
 @every_kind
