@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -12,6 +11,7 @@ import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound.aggregation.reference import Engine, Mixture
+from mistakebound.aggregation.registry import declared
 from mistakebound.experts.advice import Roster
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
@@ -79,8 +79,10 @@ class Aggregation:
         return {}
 
     def _rule(self, prior: FloatArray) -> Rule:
-        """The rule on regrets, if the learner is one."""
-        raise NotImplementedError
+        """The rule on regrets that plays these parameters."""
+        passed = self.parameters()
+        variant = declared(type(self)).variant(passed, gradient=self.uses_gradient)
+        return variant.rule(prior, *(passed[name] for name in variant.needs))
 
     def _make(self, prior: FloatArray) -> Engine:
         """The rule at work."""
@@ -269,11 +271,3 @@ class Aggregation:
         """For copies and pickles: the play at one moment."""
         with self._lock:
             return snapshot(self) | {"_play": copy(self._play)}
-
-
-def positive(name: str, value: Any) -> Any:
-    """A number above 0, or None."""
-    if value is not None and not 0 < value < math.inf:
-        message = f"{name} must be a positive number, got {value!r}"
-        raise ValueError(message)
-    return value.item() if isinstance(value, np.generic) else value  # numpy's have no JSON

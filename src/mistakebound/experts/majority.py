@@ -18,6 +18,7 @@ import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound.aggregation.registry import SHARE
 from mistakebound.experts.vote_play import Totals, VotePlay
 from mistakebound.experts.votes import Draws, Heaviest, is_bit
 from mistakebound.learners import parameters
@@ -81,9 +82,7 @@ class WeightedMajority:
             raise ValueError(message)
         self.eta, self.prior = eta, prior
         self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
-        if not 0 <= self.beta < 1:
-            message = f"beta must be at least 0 and below 1, got {self.beta!r}"
-            raise ValueError(message)
+        SHARE.checked("beta", self.beta)
         if prior is not None and self.beta == 0:
             message = "halving counts mistakes alone: it has no prior"
             raise ValueError(message)

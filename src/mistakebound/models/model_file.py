@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.learners.sklearn import Estimator
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.engine import Life
 
-    Kind = TypeVar("Kind", bound=Estimator)
+    Kind = TypeVar("Kind", bound=LinearLearner)
 
 TENSORS = {
     "name_offsets": "I64",
@@ -60,9 +60,9 @@ LABEL_TYPES = (bool, int, float, str)
 
 
 def save(
-    learner: Estimator,
+    learner: LinearLearner,
     path: str | os.PathLike[str],
-    kinds: Mapping[str, type[Estimator]],
+    kinds: Mapping[str, type[LinearLearner]],
     progress: dict[str, Any] | None = None,
 ) -> None:
     """Write a learner to a file, whole or not at all; beside it, where its run is."""
@@ -110,7 +110,7 @@ def load_with_progress(
         raise ModelError(message) from None
 
 
-def fingerprint(learner: Estimator) -> str:
+def fingerprint(learner: LinearLearner) -> str:
     """SHA-256 of all that a learner is and knows: equal for two that a file could not tell apart."""
     said, tensors = _describe(learner)
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
@@ -122,7 +122,7 @@ def fingerprint(learner: Estimator) -> str:
 # ---------------------------------------------------------------------- into the file
 
 
-def _describe(learner: Estimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe(learner: LinearLearner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     known = vars(learner)
     begun = known.get("_life")
     life, tensors = (None, {}) if begun is None else _describe_life(learner, begun)
@@ -137,7 +137,7 @@ def _describe(learner: Estimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     return said, tensors
 
 
-def describe_parameters(learner: Estimator) -> dict[str, Any]:
+def describe_parameters(learner: LinearLearner) -> dict[str, Any]:
     """Parameters of a learner in JSON; ``construct`` makes an equal one from them."""
     return {name: encode(value) for name, value in learner.get_params().items()}
 
@@ -150,7 +150,7 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
     return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
-def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
@@ -261,7 +261,7 @@ def _revive_labels(said: Any) -> Labels:
     return labels
 
 
-def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray]) -> Life:
+def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> Life:
     late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
