@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
+    from mistakebound.errors import Word
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
@@ -64,7 +65,7 @@ class Frame:
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
-    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+    def error_at(self, row: int, *words: Word, **fields: Any) -> StreamError:
         """What is wrong with a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)

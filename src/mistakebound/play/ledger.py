@@ -12,6 +12,7 @@ from mistakebound.data.labels import label_array
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.report import ReadReport
     from mistakebound.play.ledger_schema import Said
     from mistakebound.rules import Rule
@@ -203,6 +204,15 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule.id}>"
+
+    def plot(self, certificate: Certificate | None = None) -> Any:
+        """Draw the mistakes made so far against rounds, and the bound of a certificate; a matplotlib figure.
+
+        ``figure.savefig("mistakes.png")`` saves it. Needs matplotlib.
+        """
+        from mistakebound.viz.plot import mistakes  # noqa: PLC0415 - few ask for a picture
+
+        return mistakes({self.rule.id: (self, certificate)})
 
     def to_json(self) -> str:
         """Everything as JSON text; ``Ledger.from_json`` reads it back."""
