@@ -14,10 +14,12 @@ from files import call
 import mistakebound as mb
 from mistakebound.errors import (
     CellError,
+    Expert,
     InputError,
     MissingColumnsError,
     Option,
     OptionConflictError,
+    OutcomeClass,
     StreamError,
     as_stream_error,
 )
@@ -176,6 +178,24 @@ def test_an_error_of_another_round_keeps_its_fields() -> None:
 def test_errors_can_be_pickled(error: InputError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+
+
+def test_experts_are_called_by_number_or_by_name() -> None:
+    """Nobody searches a message for their numbers: the error has them."""
+    with pytest.raises(StreamError) as caught:
+        mb.experts.AdaHedge(loss="square").run([[0.0, 1.0], [0.0, float("inf")]], [0, 1])
+    error = caught.value
+    assert (error.round, error.expert) == (1, 1)
+    assert "expert 1" in str(error)
+    learner = mb.experts.AdaHedge(loss="square")
+    with pytest.raises(StreamError, match="expert 'Bob'") as caught:
+        learner.learn_one({"Ann": 0.0, "Bob": float("inf")}, 1)
+    assert caught.value.expert == 1
+    words = (Expert(1, forecast=True), " for ", OutcomeClass(0), " is inf")
+    error = StreamError(*words, round=4)
+    assert str(error) == "round 4: expert 1's forecast for class 0 is inf"
+    assert str(error.with_names(["Ann", "Bob"], ["H"])) == "round 4: the forecast of expert 'Bob' for class 'H' is inf"
+    assert str(StreamError(Expert(7)).with_names(["Ann"])) == "expert 7"
 
 
 # ---------------------------------------------------------------------- no flags below the command line

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
+    from mistakebound.errors import Word
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
@@ -64,7 +65,7 @@ class Frame:
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
-    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+    def error_at(self, row: int, *words: Word, **fields: Any) -> StreamError:
         """What is wrong with a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
@@ -196,16 +197,17 @@ def read_columns(
     ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
     """
     reader = Source(files, **reading).open(all_columns=True)
+    report = reader.report
     frame, cells = Frame(), _Cells()
     for part in reader:
-        cells.add(part, list(reader.report.columns), frame.rows)
+        cells.add(part, list(report.columns), frame.rows)
         lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
         frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
         frame.rows += part.rows
         if part.error:
             raise part.error.at_round(None)
     frame.names = cells.names
-    frame.skipped = [*reader.report.skipped]
+    frame.skipped = [*report.skipped]
     for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
         if name in cells.words:
             frame.words[name] = cells.as_words(name, frame.rows)

@@ -12,7 +12,7 @@ import numpy as np
 from mistakebound import experts
 from mistakebound.aggregation.registry import ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.certificates.regret_certificate import certify_regret
-from mistakebound.errors import OptionError, setting
+from mistakebound.errors import OptionError, StreamError, setting
 from mistakebound.experts.comparison import advice as kinds
 
 if TYPE_CHECKING:
@@ -176,7 +176,8 @@ def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
     try:
         ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes)
     except ValueError as error:
-        remedy = (": ", setting("loss", "square"), " has no infinite losses") if str(error).endswith("inf") else ()
+        infinite = isinstance(error, StreamError) and error.kind == "loss" and abs(error.value) == np.inf
+        remedy = (": ", setting("loss", "square"), " has no infinite losses") if infinite else ()
         raise advice.placed(error, *remedy) from None
     seconds = time.perf_counter() - start
     losses, drawn = losses_of(ledger, advice), None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, StreamError
 from mistakebound.losses import Absolute, Log, Loss, Percentage, Pinball, loss_named
-from mistakebound.losses.base import asleep, by_name
+from mistakebound.losses.base import asleep
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -135,10 +135,9 @@ def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "squa
         raise ValueError(message)
     table, names = _table(A)
     try:
-        return _checked(table, y, loss_named(loss), names)
+        return _checked(table, y, loss if isinstance(loss, Loss) else loss_named(loss), names)
     except StreamError as error:
-        words = str(error).removeprefix(f"round {error.round}: ")
-        raise StreamError(by_name(words, names), round=error.round) from None
+        raise error.with_names(names) from None
 
 
 def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> CheckedForecasts:
@@ -219,5 +218,4 @@ def _awake(absent: BoolArray) -> BoolArray:
 def _refuse(bad: BoolArray, why: str) -> None:
     if bad.any():
         at, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        message = f"expert {expert}: {why}"
-        raise StreamError(message, round=int(at))
+        raise StreamError(Expert(int(expert)), f": {why}", round=int(at))
