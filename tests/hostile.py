@@ -35,6 +35,7 @@ import numpy as np
 from caches import Packed, join, split, write_stream
 
 import mistakebound as mb
+from mistakebound.errors import InputError
 from mistakebound.models.container import DTYPES
 
 EXPECTED = (ValueError,)  # ModelError and StreamError are ValueErrors
@@ -285,6 +286,68 @@ def use_model(data: bytes, folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+# ---------------------------------------------------------------------- models of experts
+
+
+EXPERTS: list[Callable[[], Any]] = [
+    mb.experts.MLPoly,
+    mb.experts.AdaHedge,
+    mb.experts.Squint,
+    lambda: mb.experts.Hedge(horizon=30, prior={"a": 1.0, "b": 2.0}),
+    lambda: mb.experts.BOA(loss="absolute", keep_bytes=300),
+    mb.experts.FixedShare,
+    lambda: mb.experts.Ridge(penalty=1.0),
+    mb.experts.WeightedMajority,
+    lambda: mb.experts.RandomizedWeightedMajority(seed=1),
+    mb.experts.Halving,
+]
+
+
+def make_experts(rng: random.Random, folder: Path) -> Model:
+    learner, numbers = rng.choice(EXPERTS)(), np.random.default_rng(rng.randrange(2**32))
+    votes = isinstance(learner, mb.experts.WeightedMajority)
+    rounds = rng.choice([0, 1, 8])
+    A, y = numbers.random((rounds, 3)).round(2), numbers.random(rounds).round(2)
+    if votes:
+        A, y = A > 0.5, y > 0.5
+    for row, outcome in zip(A.tolist(), y.tolist(), strict=True):
+        learner.learn_one(dict(zip("abc", row, strict=True)), outcome)
+    if rng.random() < 0.5:
+        learner.ask({"a": votes or 0.5, "d": votes or 0.25})
+    path = folder / "experts.mb"
+    learner.save(path)
+    model = Model(path.read_bytes())
+    path.unlink()
+    return model
+
+
+def use_experts(data: bytes, folder: Path) -> None:
+    path = folder / "forged.mb"
+    path.write_bytes(data)
+    try:
+        learner = mb.load(path)
+        if hasattr(learner, "predict"):  # forged into a linear learner
+            return
+        said: Any = 1 if isinstance(learner, mb.experts.WeightedMajority) else 0.5
+        row = dict.fromkeys(learner.names_, said) or {"a": said}
+        for do in (
+            lambda: learner.weights_,
+            lambda: learner.ledger_,
+            lambda: repr(learner.ledger_),
+            lambda: repr(learner),
+            lambda: learner.predict_one(row),
+            lambda: learner.certify(),
+            lambda: learner.learn_one(row, said),
+            lambda: learner.run([row, {**row, "new": said}], [said, said]),
+            lambda: learner.tell(learner.ask(row), said),
+            lambda: learner.save(path),
+            lambda: mb.load(path).predict_one(row),
+        ):
+            attempt(do)
+    finally:
+        path.unlink(missing_ok=True)
+
+
 # ---------------------------------------------------------------------- caches
 
 
@@ -402,6 +465,7 @@ def use_cache(data: bytes, _: Path) -> None:
 KINDS = {
     "ledger": Kind(make_ledger, mutate_json, sign_ledger, use_ledger),
     "model": Kind(make_model, mutate_model, sign_model, use_model),
+    "experts": Kind(make_experts, mutate_model, sign_model, use_experts),
     "cache": Kind(make_cache, mutate_cache, sign_cache, use_cache),
     "certificate": Kind(
         hostile_certificates.make, hostile_certificates.mutate, hostile_certificates.sign, hostile_certificates.use
@@ -464,7 +528,7 @@ def outcome(kind: Kind, data: bytes, work: Path, which: str) -> str:
     try:
         kind.use(data, work)
     except Exception as error:
-        if type(error) in (ValueError, mb.ModelError, mb.StreamError):
+        if type(error) in (ValueError, mb.ModelError, mb.StreamError, InputError):
             return "refused"
         message = f"{which}: {type(error).__name__}: {error}"
         raise AssertionError(message) from error

@@ -51,7 +51,8 @@ class Arena {
   std::size_t used_ = 0, room_ = 0;
 };
 
-// What is wrong with a line. Lines and columns (in bytes) count from 1.
+// What is wrong with a line. Lines and columns (in bytes) count from 1. The name of an option of `Source` that would help
+// may end the words, after a newline.
 struct Bad {
   std::int64_t line = 0, column = 0;
   std::string what;

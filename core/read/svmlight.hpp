@@ -58,7 +58,7 @@ struct Svmlight {
       if (!begins_feature(label, end)) return fail(label, "the label must be a number" + got(label, end));
       if (!label_optional)
         return fail(label, "there is no label before " + word(label, end) +
-                               "; if the labels lie in a file of their own, say --labels FILE");
+                               "; if the labels lie in a file of their own, \nlabels");
       p = label;
       number = 0;
     }
@@ -118,7 +118,7 @@ struct Svmlight {
   }
   static std::string got(const char* token, const char* end) { return ", got " + word(token, end); }
   std::string index_words(std::int64_t index) const {
-    if (index == 0) return "index 0: indices count from 1 here; if they count from 0, say --zero-based";
+    if (index == 0) return "index 0: indices count from 1 here; if they count from 0, \nzero_based";
     return "index " + std::to_string(index) + " is beyond the largest possible, " + std::to_string(widest);
   }
 };

@@ -19,6 +19,8 @@ from mistakebound.learners.linear import *  # noqa: F403 - the public learners a
 from mistakebound.play.ledger import Ledger
 
 if TYPE_CHECKING:
+    import os
+
     from mistakebound import bounds, experts, forecasters, lab, losses, runs, theorems
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.certificates.certify import certify
@@ -41,6 +43,7 @@ __all__ = [
     "experts",
     "forecasters",
     "lab",
+    "load",
     "losses",
     "oracles",
     "plot",
@@ -58,6 +61,29 @@ _MODULES = {
     "streams": "lab.streams",
 }
 _FROM_MODULES = {"Certificate": "certificates.certificate", "certify": "certificates.certify", "Source": "data.source"}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a learner that was saved, linear or over experts, exactly as it was. Nothing in a file is executed.
+
+    Parameters
+    ----------
+    path : str or path
+        What ``learner.save`` wrote.
+
+    Raises
+    ------
+    ModelError
+        If the file is not whole, was altered, contradicts itself, or comes from a newer version.
+    """
+    from mistakebound.models.container import learner_in  # noqa: PLC0415 - import needs no json and no hashes
+
+    name = learner_in(path)
+    if name in linear.KINDS or not hasattr(import_module("mistakebound.experts"), name):
+        return linear.load(path)  # which also says what is wrong with a file of no learner
+    from mistakebound.experts.model import load as load_experts  # noqa: PLC0415
+
+    return load_experts(path)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from typing_extensions import Self
 
@@ -44,9 +44,42 @@ def setting(name: str, value: Any = None) -> Option:
     return Option(name, f"{name}={value!r}", ",".join(value) if isinstance(value, list) else value)
 
 
-def in_words(words: Iterable[str | Option], of_option: Callable[[Option], str] = str) -> str:
+class Expert(NamedTuple):
+    """An expert that a message names: by its number, unless its name is known.
+
+    >>> str(Expert(1)), str(Expert(1, "Bob")), str(Expert(1, forecast=True)), str(Expert(1, "Bob", forecast=True))
+    ('expert 1', "expert 'Bob'", "expert 1's forecast", "the forecast of expert 'Bob'")
+    """
+
+    number: int
+    name: Any = None
+    forecast: bool = False
+    """Whether its forecast is meant."""
+
+    def __str__(self) -> str:
+        if self.name is None:
+            return f"expert {self.number}" + ("'s forecast" if self.forecast else "")
+        return ("the forecast of " if self.forecast else "") + f"expert {self.name!r}"
+
+
+class OutcomeClass(NamedTuple):
+    """A class of outcomes that a message names: by its number, unless its label is known."""
+
+    number: int
+    name: Any = None
+
+    def __str__(self) -> str:
+        return f"class {self.number if self.name is None else repr(self.name)}"
+
+
+if TYPE_CHECKING:
+    Word = str | Option | Expert | OutcomeClass
+    """A piece of a message."""
+
+
+def in_words(words: Iterable[Word], of_option: Callable[[Option], str] = str) -> str:
     """A message, with each option as ``of_option`` writes it."""
-    return "".join(each if isinstance(each, str) else of_option(each) for each in words)
+    return "".join(of_option(each) if isinstance(each, Option) else str(each) for each in words)
 
 
 def place_of(file: str | None, line: int | None = None, column: int | None = None, *, in_rows: bool = False) -> str:
@@ -90,7 +123,7 @@ class InputError(ValueError):
 
     def __init__(
         self,
-        *words: str | Option,
+        *words: Word,
         kind: str = "",
         file: str | None = None,
         line: int | None = None,
@@ -107,7 +140,7 @@ class InputError(ValueError):
         self.feature, self.value = feature, value
 
     @property
-    def words(self) -> tuple[str | Option, ...]:
+    def words(self) -> tuple[Word, ...]:
         """The message without round and place."""
         return self.args
 
@@ -130,6 +163,24 @@ class InputError(ValueError):
         self.file, self.line, self.in_rows = file, line, in_rows
         return self
 
+    @property
+    def expert(self) -> int | None:
+        """The number of the first expert that the message names."""
+        return next((each.number for each in self.words if isinstance(each, Expert)), None)
+
+    def with_names(self, experts: Sequence[str] = (), classes: Sequence[Any] = ()) -> Self:
+        """The same error, with experts and classes of outcomes called by name as far as names are known."""
+        names = {Expert: experts, OutcomeClass: classes}
+
+        def named(word: Word) -> Word:
+            if not isinstance(word, (Expert, OutcomeClass)) or word.name is not None:
+                return word
+            known = names[type(word)]
+            return word._replace(name=known[word.number]) if word.number < len(known) else word
+
+        self.args = tuple(named(word) for word in self.words)
+        return self
+
     def at_round(self, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
         """The same error, of this round of a stream."""
         kind = type(self) if isinstance(self, StreamError) else StreamError
@@ -148,12 +199,12 @@ class StreamError(InputError):
         What happened before it.
     """
 
-    def __init__(self, *words: str | Option, ledger: Ledger | None = None, **fields: Any) -> None:
+    def __init__(self, *words: Word, ledger: Ledger | None = None, **fields: Any) -> None:
         super().__init__(*words, **fields)
         self.ledger = ledger
 
 
-def as_stream_error(error: ValueError, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
+def as_stream_error(error: Exception, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
     """An error of this round, whatever raised it."""
     found = error if isinstance(error, InputError) else InputError(str(error))
     return found.at_round(round, ledger)
@@ -196,7 +247,7 @@ class OptionConflictError(InputError):
         self.given, self.known = given, known
 
     @property
-    def words(self) -> tuple[str | Option, ...]:
+    def words(self) -> tuple[Word, ...]:
         """The message."""
         given, known = (Option(self.option, f"{self.option}={each!r}", each) for each in (self.given, self.known))
         remedy = f": leave {self.option} out to read these files in the same way"
@@ -246,7 +297,7 @@ class MissingColumnsError(InputError):
         return [name for name in self.missing if name != self.label]
 
     @property
-    def words(self) -> tuple[str | Option, ...]:
+    def words(self) -> tuple[Word, ...]:
         """The message, with the option that does without the missing columns."""
         names = ", ".join(f'"{name}"' for name in self.ignorable[:IGNORED])
         more = ", ..." if len(self.ignorable) > IGNORED else ""

@@ -55,7 +55,7 @@ def test_every_learner_and_every_rule_on_regrets_has_an_entry() -> None:
 def test_out_of_range_is_refused_by_the_learner(entry: ExpertRule) -> None:
     kind = getattr(mb.experts, entry.learner)
     for name, parameter in entry.parameters.items():
-        for value in (-1.0, np.inf):
+        for value in (-1.0, np.inf, "never"):
             with pytest.raises(ValueError, match=f"{name} must be {parameter.range}|there is no rate"):
                 kind(**{name: value})
 

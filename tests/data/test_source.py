@@ -61,7 +61,7 @@ def test_svmlight_by_hand() -> None:
     ("text", "line", "column", "words"),
     [
         ("1 1:1\nspam 1:1", 2, 1, "label must be a number, got 'spam'"),
-        ("1 0:1", 1, 3, "--zero-based"),
+        ("1 0:1", 1, 3, "\nzero_based"),
         ("1 2147483648:1", 1, 3, "beyond the largest"),
         ("1 99999999999999999999:1", 1, 3, "index:value"),
         ("1 -1:1", 1, 3, "index:value"),

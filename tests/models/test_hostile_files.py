@@ -16,4 +16,4 @@ def test_forged_files_are_refused_or_harmless(name: str, count: int, tmp_path: P
 
 
 def test_every_kind_is_tried() -> None:
-    assert {"ledger", "model", "cache", "certificate"} <= set(KINDS)
+    assert {"ledger", "model", "experts", "cache", "certificate"} <= set(KINDS)

@@ -1,4 +1,4 @@
-"""Interval checks for the arguments of formulas: a ValueError names the argument that is out of range."""
+"""Range checks for the arguments of formulas: a ValueError names the argument that is out of range."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mistakebound._core import loss_limits
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, StreamError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -147,10 +147,10 @@ class Engine:
             mine, theirs = float(of(served.forecast, outcome)), of(x, outcome)
         lost = awake & ~np.isfinite(theirs)
         if not math.isfinite(mine):
-            raise StreamError(infinite_loss(mine, int(np.argmax(lost)) if lost.any() else None))
+            raise infinite_loss(mine, int(np.argmax(lost)) if lost.any() else None)
         if lost.any():
-            message = f"the loss of expert {int(np.argmax(lost))} is {theirs[int(np.argmax(lost))]}"
-            raise StreamError(message)
+            k = int(np.argmax(lost))
+            raise loss_of_expert(k, theirs[k])
         r, _ = self.forecaster.learn(served, outcome)
         self.learned = r
         everybody = bool(awake.all())
@@ -168,7 +168,7 @@ class Engine:
                 served = self.serve(x)
                 losses.append(self.learn(served, np.asarray(outcome)))
             except StreamError as error:
-                return forecasts, losses, StreamError(str(error), round=number)
+                return forecasts, losses, error.at_round(number)
             except Exception as error:  # noqa: BLE001 - for the caller to raise, when it has counted these rounds
                 return forecasts, losses, error
             forecasts.append(served.forecast if served.forecast.ndim else float(served.forecast))
@@ -245,34 +245,38 @@ def without_rounding(r: FloatArray, awake: BoolArray, noise: float) -> FloatArra
 def refuse_sizes(r: FloatArray, h: float) -> None:
     """Raise for regrets that have no square."""
     if not max(float(np.abs(r).max()), abs(h)) <= LARGEST:
-        raise StreamError(too_large(int(np.argmax(np.abs(r)))))
+        raise too_large(int(np.argmax(np.abs(r))))
 
 
 def refuse_small(scale: float, sizes: FloatArray) -> None:
     """Raise for losses none of which is large enough to be told from the others."""
     if 0 < scale < LEAST_LOSS:
-        raise StreamError(too_small(int(np.argmax(sizes))))
+        raise too_small(int(np.argmax(sizes)))
 
 
-def infinite_loss(mine: float, k: int | None) -> str:
-    """What is wrong with a round in which the learner's loss is not finite, and mostly that of an expert, too."""
-    return f"the loss of the forecast is {mine}" + ("" if k is None else f", as is that of expert {k}")
+def infinite_loss(mine: float, k: int | None) -> StreamError:
+    """The error for a round in which the learner's loss is not finite, and mostly that of expert k, too."""
+    words = f"the loss of the forecast is {mine}"
+    if k is None:
+        return StreamError(words, kind="loss", value=mine)
+    return StreamError(words, ", as is that of ", Expert(k), kind="losses", value=mine)
 
 
-def too_large(k: int) -> str:
-    """What is wrong with a round whose regrets have no square."""
-    return (
-        f"the losses are too large to be squared (largest regret: expert {k}): each must be at most {LARGEST:g} in "
-        "absolute value; scale the numbers down"
-    )
+def loss_of_expert(k: int, loss: float) -> StreamError:
+    """The error for a round in which only the loss of expert k is not finite."""
+    return StreamError("the loss of ", Expert(k), f" is {loss}", kind="loss", value=loss)
 
 
-def too_small(k: int) -> str:
-    """What is wrong with a round whose losses are nearly nothing."""
-    return (
-        f"the losses are too small to be squared (largest: expert {k}): in each round the largest must be 0 or at "
-        f"least {LEAST_LOSS:g} in absolute value; scale the numbers up"
-    )
+def too_large(k: int) -> StreamError:
+    """The error for a round whose regrets have no square; that of expert k is the largest."""
+    limit = f"): each must be at most {LARGEST:g} in absolute value; scale the numbers down"
+    return StreamError("the losses are too large to be squared (largest regret: ", Expert(k), limit, kind="too large")
+
+
+def too_small(k: int) -> StreamError:
+    """The error for a round whose losses are nearly nothing; that of expert k is the largest."""
+    limit = f"): in each round the largest must be 0 or at least {LEAST_LOSS:g} in absolute value; scale the numbers up"
+    return StreamError("the losses are too small to be squared (largest: ", Expert(k), limit, kind="too small")
 
 
 def _loss_of(loss: Loss, forecast: FloatArray, outcome: FloatArray) -> float:

@@ -106,6 +106,10 @@ class ExpertRule:
                 return each
         return self.variants[-1]
 
+    def checked(self, name: str, value: Any) -> Any:
+        """The value of a parameter; ValueError if it is out of range."""
+        return self.parameters[name].checked(name, value)
+
 
 ETA = {"eta": POSITIVE}
 OBSERVED, PROVED = {"rates": "observed"}, {"rates": "proved"}
@@ -177,3 +181,9 @@ MIXING = tuple(each.id for each in EXPERT_RULES if each.takes == FORECASTS)
 """Rules that mix forecasts; the first is the default."""
 FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
 """Rules that follow labels; the first is the default."""
+
+
+def declared(learner: type) -> ExpertRule:
+    """The entry of a learner's class, or of the class that it extends."""
+    named = (vars(each).get("id") for each in learner.__mro__)
+    return next(BY_ID[name] for name in named if name in BY_ID)

@@ -145,14 +145,14 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     10⁷. Memory: rounds × experts numbers.
     """
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
-    theorem = theorem_of(ledger)
+    theorem, rounds = theorem_of(ledger), len(ledger.losses)
     premises: tuple[Premise, ...] = ()
     if not ledger.from_start or not ledger.kept.complete:
         premises = (
             Premise("the rounds are those since the start", ledger.from_start, "" if ledger.from_start else LATER),
             Premise("the advice of all rounds was kept", ledger.kept.complete, f"keep_bytes is {ledger.kept.most:,}"),
         )
-    elif ledger.rounds == 0:
+    elif rounds == 0:
         found["status"] = DOES_NOT_APPLY
         premises = (Premise("something has happened", False),)
     else:
@@ -180,7 +180,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
         rule={"id": ledger.rule, **ledger.parameters},
         loss=ledger.loss.id,
         gradient=ledger.gradient,
-        rounds=ledger.rounds,
+        rounds=rounds,
         experts=len(ledger.names),
         total_loss=float(np.sum(ledger.losses)),
         premises=premises,

@@ -10,7 +10,7 @@ import click
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import reason_of
+from mistakebound.cli.errors import as_flag, reason_of
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, reading_options, source_of, two_labels
 from mistakebound.cli.output import picture_maker
@@ -138,6 +138,6 @@ def as_object(found: Comparison) -> dict[str, Any]:
             for each in found.ranked
         ],
         "not_counted": [{"options": f"--learner {name_of(each)}", "reason": why(each)} for each in found.refused],
-        "skipped": [str(line) for line in found.skipped],
+        "skipped": [line.text(as_flag) for line in found.skipped],
         "stopped": stopped_by(found.stopped),
     }

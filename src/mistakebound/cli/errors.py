@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,8 +11,6 @@ from mistakebound._support.text import escaped
 from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mistakebound.errors import Option
 
 FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
@@ -48,17 +45,6 @@ def raise_rendered(error: Exception) -> NoReturn:
     else:
         raise error
     raise click.ClickException(escaped(message)) from None
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Raise what went wrong as one line."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except Exception as error:  # noqa: BLE001 - what is not known is raised again
-        raise_rendered(error)
 
 
 def reason_of(error: BaseException) -> str:

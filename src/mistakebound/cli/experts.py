@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
-from mistakebound.cli.errors import as_flag, told
+from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
 from mistakebound.cli.output import picture_maker, tell_skipped, written
@@ -181,31 +181,30 @@ def experts(
 
     if predictions or plot:
         refuse_to_overwrite(files, None, predictions, plot)
-    with told():
-        if plot:
-            picture_maker("experts")
-        reading = {name: options.pop(name) for name in ("separator", "header")}
-        frame = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
-        tell_skipped(frame.skipped)
-        with waiting(MOST_AT_ONCE, wanted=not as_json) as progress:
-            found = room.compare(
-                frame,
-                outcome,
-                rules=rules,
-                loss=loss,
-                switches=switches,
-                certify=certify,
-                progress=progress,
-                **parameters_of(options),
-            )
-        tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
+    if plot:
+        picture_maker("experts")
+    reading = {name: options.pop(name) for name in ("separator", "header")}
+    frame = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
+    tell_skipped(frame.skipped)
+    with waiting(MOST_AT_ONCE, wanted=not as_json) as progress:
+        found = room.compare(
+            frame,
+            outcome,
+            rules=rules,
+            loss=loss,
+            switches=switches,
+            certify=certify,
+            progress=progress,
+            **parameters_of(options),
+        )
+    tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
+    if predictions:
         with written(predictions) as out:
-            if out is not None:
-                found.write_predictions(out)
-        shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
-        click.echo(shown, err=predictions == "-")
-        if plot:
-            found.plot().savefig(plot, dpi=150)
+            found.write_predictions(out)
+    shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
+    click.echo(shown, err=predictions == "-")
+    if plot:
+        found.plot().savefig(plot, dpi=150)
 
 
 def parameters_of(options: dict[str, Any]) -> dict[str, Any]:

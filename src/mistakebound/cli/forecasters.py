@@ -8,7 +8,6 @@ import click
 
 import mistakebound as mb
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import told
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options
 from mistakebound.cli.output import picture_maker, tell_skipped
@@ -76,16 +75,15 @@ def forecasters(
       mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob --plot rain.png
       mistakebound forecasters games.parquet --outcome winner --positive home --json
     """
-    with told():
-        draw = picture_maker("forecasters") if plot else None
-        chosen = [] if names is None else [each.strip() for each in names.split(",")]
-        report = mb.forecasters.compare(
-            files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
-        )
-        tell_skipped(list(report.skipped))
-        click.echo(report.to_json() if as_json else in_words(report))
-        if draw and plot:
-            draw(report).savefig(plot, dpi=150)
+    draw = picture_maker("forecasters") if plot else None
+    chosen = [] if names is None else [each.strip() for each in names.split(",")]
+    report = mb.forecasters.compare(
+        files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
+    )
+    tell_skipped(report.skipped)
+    click.echo(report.to_json() if as_json else in_words(report))
+    if draw and plot:
+        draw(report).savefig(plot, dpi=150)
 
 
 def in_words(report: Report) -> str:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
 from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
 from mistakebound.cli.output import note
+from mistakebound.learners.linear import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     """
     from mistakebound.runs import predictions  # noqa: PLC0415 - "--help" needs none of it
 
-    learner = mb.load(model)
+    learner = load(model)
     source = source_of(files, options, learner)
     found = predictions.predict(source, learner, click.open_file("-", "w"), scores=scores)
     show_remarks(found.remarks)
@@ -87,7 +87,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     """
     from mistakebound.learners.explain import Features  # noqa: PLC0415 - it needs numpy
 
-    features = Features(mb.load(model), zero_based=zero_based)
+    features = Features(load(model), zero_based=zero_based)
     found, constant = features.largest(top or None), features.constant
     if as_json:
         added = 0.0 if constant is None else constant.adds
@@ -124,7 +124,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 
-    learner = mb.load(model)
+    learner = load(model)
     reader = learner.open_stream(source_of((file,), options, learner), labels_needed=False, warn=False)
     found = explanations(learner, reader, line)
     shown_so_far = 0

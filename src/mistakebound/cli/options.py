@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 

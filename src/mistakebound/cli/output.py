@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped
+from mistakebound.cli.errors import as_flag
 from mistakebound.errors import naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from mistakebound.data.report import BadLine
 
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
@@ -23,10 +26,10 @@ def note(remark: str) -> None:
     click.echo(f"note: {escaped(remark)}", err=True)
 
 
-def tell_skipped(lines: Iterable[object]) -> None:
+def tell_skipped(lines: Iterable[BadLine]) -> None:
     """List bad lines that were left out."""
     for line in lines:
-        click.echo(f"skipped: {escaped(line)}", err=True)
+        click.echo(f"skipped: {escaped(line.text(as_flag))}", err=True)
 
 
 @contextmanager

@@ -185,7 +185,7 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
         own = {"certificate": json.loads(certificate.to_json())} if certificate else {}
         click.echo(json_of(found | own))
     else:
-        for line in result.skipped:
+        for line in found["skipped"]:
             click.echo(f"skipped {escaped(line)}", err=True)
         if result.rounds or not result.stopped:  # of nothing, such as a column that is not there, there is no summary
             click.echo("\n" + in_words(found), color=COLOUR)

@@ -46,7 +46,7 @@ def facts(result: RunResult) -> dict[str, Any]:
             "majority_mistakes": result.majority_mistakes,
             "files": list(source.files),
             "bytes": result.bytes,
-            "skipped": [str(line) for line in result.skipped],
+            "skipped": [line.text(as_flag) for line in result.skipped],
             "remarks": [remark.text(as_flag) for remark in result.remarks],
             "advice": advice(result, ledger),
             "stopped": stopped_by(result.stopped),

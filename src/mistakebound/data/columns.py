@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
+    from mistakebound.errors import Word
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
@@ -64,7 +65,7 @@ class Frame:
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
-    def error_at(self, row: int, *words: str | Option, **fields: Any) -> StreamError:
+    def error_at(self, row: int, *words: Word, **fields: Any) -> StreamError:
         """What is wrong with a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
@@ -119,7 +120,7 @@ class Frame:
                 for name, words in self.words.items()
             },
             first,
-            [*self.skipped, *(BadLine(why, *self.place(row)) for row in rows)],
+            [*self.skipped, *(BadLine((why,), *self.place(row)) for row in rows)],
             places,
         )
 
@@ -223,15 +224,13 @@ def columns_with(
 
     Parameters
     ----------
-    table : path, sequence of paths, DataFrame, dict of columns or Frame
+    table : path, sequence of paths, DataFrame or dict of columns
         What to read.
     outcome : str
         The name of a column, or its number, which counts from 1.
     separator, header, skip_bad
         How files are read: as for `Source`.
     """
-    if isinstance(table, Frame):
-        return table
     if hasattr(table, "columns") or isinstance(table, Mapping):
         from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
 

@@ -76,7 +76,7 @@ def numbered_names(columns: list[str]) -> bool:
     return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
 class Settings:
     """How one stream is read: settled once, when it is opened.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -31,23 +30,26 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Source
 
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
+CORE_OPTIONS = {
+    b"labels": Option("labels", "pass labels=FILE"),
+    b"zero_based": Option("zero_based", "pass zero_based=True"),
+}
+"""Options that the core names at the end of a message, after a newline."""
 WEIGHTS_IGNORED = "importance weights are ignored: every line counts once"
 
 
-@dataclass
 class Notes:
     """What a reader writes down while it reads; its ``ReadReport`` shows it."""
 
-    skipped: list[BadLine] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
-    columns: list[str] = field(default_factory=list)
-    bytes: int = 0
-    done: int = 0
-    options: Reading | None = None
-    format: TextFormat | None = None
-    """Of the file that is read now."""
-    unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
-    """The message for a row without a label."""
+    def __init__(self, skipped: Iterable[BadLine] = (), remarks: Iterable[Remark] = ()) -> None:
+        self.skipped, self.remarks = [*skipped], [*remarks]
+        self.columns: list[str] = []
+        self.bytes = self.done = 0
+        self.options: Reading | None = None
+        self.format: TextFormat | None = None
+        """Of the file that is read now."""
+        self.unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
+        """The message for a row without a label."""
 
     def remark(self, kind: str, *words: str | Option, file: str = "") -> None:
         """Add a remark, once."""
@@ -96,9 +98,7 @@ class StreamReader:
     ) -> None:
         self.source, self.settings, self.files = source, settings, source.files
         self._keep_text = keep_text
-        self._notes = Notes()
-        if before is not None:
-            self._notes = Notes([*before.skipped[: start.skipped]], [*before.remarks])
+        self._notes = Notes() if before is None else Notes(before.skipped[: start.skipped], before.remarks)
         self._unlisted = start.skipped - len(self._notes.skipped)
         self._stop = threading.Event()
         self._start: Place | None = start
@@ -244,11 +244,11 @@ class StreamReader:
         left_out: list[int] = []
         rows, error = len(chunk), None
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
-            reason = what.decode(errors="replace") + (LATIN_1 if what == b"not UTF-8" else "")
+            words = words_of(what)
             if in_rows:
-                bad = BadLine(reason, file, begin.line + row + number, in_rows=True)
+                bad = BadLine(words, file, begin.line + row + number, in_rows=True)
             else:
-                bad = BadLine(reason, file, begin.line + line, column)
+                bad = BadLine(words, file, begin.line + line, column)
             if begin.skipped + len(left_out) == source.skip_bad:
                 rows, error = row, bad.error()
                 break
@@ -273,6 +273,14 @@ class StreamReader:
         key = notes.format.label_key if notes.format else ""
         said = (notes.unlabelled, key, others, notes.options)
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said)
+
+
+def words_of(what: bytes) -> tuple[str | Option, ...]:
+    """What the core says of a bad line."""
+    words, _, name = what.rpartition(b"\n")
+    if name in CORE_OPTIONS:
+        return words.decode(errors="replace"), CORE_OPTIONS[name]
+    return (what.decode(errors="replace") + (LATIN_1 if what == b"not UTF-8" else ""),)
 
 
 def lines_of(chunk: Chunk, *, in_rows: bool) -> int:

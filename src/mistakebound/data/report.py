@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class BadLine(NamedTuple):
     """A line that cannot be parsed."""
 
-    reason: str
+    words: tuple[str | Option, ...]
     file: str = ""
     line: int | None = None
     """Counted from 1; of a file of columns, the row."""
@@ -24,12 +24,16 @@ class BadLine(NamedTuple):
     in_rows: bool = False
 
     def __str__(self) -> str:
-        return place_of(self.file, self.line, self.column, in_rows=self.in_rows) + self.reason
+        return self.text()
+
+    def text(self, of_option: Callable[[Option], str] = str) -> str:
+        """Where it is and what is wrong; ``of_option`` writes an option as the reader of the words passes it."""
+        return place_of(self.file, self.line, self.column, in_rows=self.in_rows) + in_words(self.words, of_option)
 
     def error(self) -> InputError:
         """The error to raise if the line cannot be skipped."""
         return InputError(
-            self.reason, kind="bad line", file=self.file, line=self.line, column=self.column, in_rows=self.in_rows
+            *self.words, kind="bad line", file=self.file, line=self.line, column=self.column, in_rows=self.in_rows
         )
 
 
@@ -67,8 +71,8 @@ class ReadReport:
         """The report of an earlier reading of which only the words are left, as in a checkpoint."""
         from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
 
-        lines = [BadLine(words) for words in skipped]
-        return cls(Notes(lines, [Remark("earlier", (words,)) for words in remarks]))
+        lines = [BadLine((words,)) for words in skipped]
+        return cls(Notes(lines, (Remark("earlier", (words,)) for words in remarks)))
 
     @property
     def skipped(self) -> tuple[BadLine, ...]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from mistakebound.data.blocks import total_size
 from mistakebound.data.options import Reading, Settings, fault_of, fault_of_table
@@ -41,7 +40,6 @@ class Stream(Protocol):
         """Begin to read; the options are those of ``Source.open``."""
 
 
-@dataclass(frozen=True, init=False)
 class Source:
     r"""One or several files as one stream of examples: the options of reading, which cannot be changed.
 
@@ -133,6 +131,27 @@ class Source:
             follow=follow,
             cache=cache,
         )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        message = f"a Source cannot be changed: make another one with {name}={value!r}, as by but({name}={value!r})"
+        raise AttributeError(message)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        message = f"a Source cannot be changed: {name} stays"
+        raise AttributeError(message)
+
+    def __repr__(self) -> str:
+        default = Source(())
+        options = {name: value for name, value in vars(self).items() if value != getattr(default, name)}
+        return f"Source({', '.join(f'{name}={value!r}' for name, value in options.items())})"
+
+    def but(self, **options: Any) -> Source:
+        """The same files and options, but for these.
+
+        >>> Source("a.svm", skip_bad=3, follow=True).but(follow=False)
+        Source(files=('a.svm',), skip_bad=3)
+        """
+        return Source(**{**vars(self), **options})
 
     @property
     def rows(self) -> int | None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
-from mistakebound.losses.base import by_name, is_missing
+from mistakebound.errors import Expert, StreamError
+from mistakebound.losses.base import is_missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
+    from mistakebound.errors import Word
 
 
 class Roster:
@@ -145,7 +146,7 @@ def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> Floa
     try:
         return _numbers(said, shape)
     except StreamError as error:
-        raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
+        raise error.with_names(roster.known(names_of(advice))).at_round(None) from None
 
 
 def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
@@ -154,12 +155,12 @@ def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
     try:
         row = floats_of([nothing if is_missing(each) else each for each in said])
     except (TypeError, ValueError, OverflowError):
-        message = f"{_culprit(said)}advice is not made of numbers"
-        raise StreamError(message) from None
+        message = "advice is not made of numbers"
+        raise StreamError(*_culprit(said), message) from None
     if np.isinf(row).any():
         place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
-        message = f"the forecast of expert {place} is infinite"
-        raise StreamError(message)
+        words = "the forecast of ", Expert(place), " is infinite"
+        raise StreamError(*words, kind="forecast")
     if row.ndim > 2:
         message = f"a forecast is a number, or one for each class, but here it has the shape {row.shape[1:]}"
         raise StreamError(message)
@@ -180,14 +181,14 @@ def floats_of(values: Any) -> FloatArray:
     return np.asarray(array, float)
 
 
-def _culprit(said: list[Any]) -> str:
+def _culprit(said: list[Any]) -> tuple[Word, ...]:
     """Who said what is no number."""
     for place, each in enumerate(said):
         try:
             floats_of(np.nan if is_missing(each) else each)
         except (TypeError, ValueError, OverflowError):  # noqa: PERF203 - the first of them is looked for
-            return f"expert {place} says {reprlib.repr(each)}: "
-    return ""
+            return Expert(place), f" says {reprlib.repr(each)}: "
+    return ()
 
 
 def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
@@ -233,10 +234,4 @@ def refuse_parts(table: FloatArray) -> None:
         return
     partly = np.asarray(missing.any(axis=2) & ~missing.all(axis=2))
     number = int(np.argmax(partly.any(axis=1)))
-    message = f"expert {int(np.argmax(partly[number]))} forecasts some classes only"
-    raise StreamError(message, round=number)
-
-
-def words_of(error: Exception) -> str:
-    """What an error says, without the round that it names."""
-    return str(error).removeprefix(f"round {getattr(error, 'round', None)}: ")
+    raise StreamError(Expert(int(np.argmax(partly[number]))), " forecasts some classes only", round=number)

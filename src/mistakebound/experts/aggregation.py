@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -11,7 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound._support.text import html_table
 from mistakebound.aggregation.reference import Engine, Mixture
+from mistakebound.aggregation.registry import declared
+from mistakebound.experts.advice import Roster
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
 from mistakebound.losses import loss_named
@@ -19,6 +21,7 @@ from mistakebound.play.expert_ledger import count
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Sequence
 
     from typing_extensions import Self
@@ -68,7 +71,7 @@ class Aggregation:
         self._loss = loss_named(loss)
         self._lock = Lock()
         self._tickets = Tickets()
-        MixturePlay(self)  # it refuses a prior that is none
+        Roster(prior)  # it refuses a prior that is none
 
     # ------------------------------------------------------------------ the rule
 
@@ -77,8 +80,10 @@ class Aggregation:
         return {}
 
     def _rule(self, prior: FloatArray) -> Rule:
-        """The rule on regrets, if the learner is one."""
-        raise NotImplementedError
+        """The rule on regrets that plays these parameters."""
+        passed = self.parameters()
+        variant = declared(type(self)).variant(passed, gradient=self.uses_gradient)
+        return variant.rule(prior, *(passed[name] for name in variant.needs))
 
     def _make(self, prior: FloatArray) -> Engine:
         """The rule at work."""
@@ -104,6 +109,13 @@ class Aggregation:
         said = parameters.in_a_line(parameters.changed_params(self if play is None else play.built_with))
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
         return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        play = self._begun()
+        shown = self.ledger_
+        rows = {**parameters.changed_params(play.built_with), "loss so far": f"{shown.total_loss:.6g}"}
+        return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 
@@ -212,6 +224,26 @@ class Aggregation:
 
         return certify_regret(self.ledger_)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+
+        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
+        older one at once or not at all. A loss that is a pair of functions raises ModelError.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, mistakebound as mb
+        >>> mixer = mb.experts.MLPoly()
+        >>> mixer.learn_one({"Ann": 20.0, "Bob": 25.0}, 21.0)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+        >>> mixer.save(path)
+        >>> mb.load(path).predict_one({"Ann": 18.0, "Bob": 22.0})
+        18.0
+        """
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+
+        save(self, path)
+
     # ------------------------------------------------------------------ inside
 
     @contextmanager
@@ -247,11 +279,3 @@ class Aggregation:
         """For copies and pickles: the play at one moment."""
         with self._lock:
             return snapshot(self) | {"_play": copy(self._play)}
-
-
-def positive(name: str, value: Any) -> Any:
-    """A number above 0, or None."""
-    if value is not None and not 0 < value < math.inf:
-        message = f"{name} must be a positive number, got {value!r}"
-        raise ValueError(message)
-    return value.item() if isinstance(value, np.generic) else value  # numpy's have no JSON

@@ -11,8 +11,9 @@ import numpy as np
 from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.reference import Engine, Mixture, regrets
+from mistakebound.aggregation.registry import declared
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
-from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation, positive
+from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation
 from mistakebound.losses import Square
 from mistakebound.play.calibrated_engine import Calibrated
 
@@ -96,7 +97,7 @@ class ExponentiallyWeightedAverage(Aggregation):
         if isinstance(eta, str) and (eta != "theorem" or self._loss.exp_concave is None):
             message = f"there is no rate {eta!r} for the {self._loss.name}: give a number, or leave eta out"
             raise ValueError(message)
-        self.eta = eta if isinstance(eta, str) else positive("eta", eta)
+        self.eta: Any = declared(type(self)).checked("eta", eta)
 
     @property
     def uses_gradient(self) -> bool:
@@ -106,7 +107,7 @@ class ExponentiallyWeightedAverage(Aggregation):
     @property
     def rate(self) -> float | None:
         """η, if it is fixed."""
-        return self._loss.exp_concave if self.eta == "theorem" else self.eta  # type: ignore[return-value]
+        return self._loss.exp_concave if self.eta == "theorem" else self.eta
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the rule, for a ledger."""
@@ -143,10 +144,8 @@ class FixedShare(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        self.eta, self.alpha = positive("eta", eta), alpha
-        if alpha is not None and not 0 <= alpha < 1:
-            message = f"alpha must be at least 0 and below 1, got {alpha!r}"
-            raise ValueError(message)
+        rule = declared(type(self))
+        self.eta, self.alpha = rule.checked("eta", eta), rule.checked("alpha", alpha)
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
@@ -183,7 +182,7 @@ class Ridge(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        self.penalty = positive("penalty", penalty)
+        self.penalty = declared(type(self)).checked("penalty", penalty)
         super().__init__("square", False, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:

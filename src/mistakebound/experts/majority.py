@@ -18,6 +18,8 @@ import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound._support.text import html_table
+from mistakebound.aggregation.registry import SHARE
 from mistakebound.experts.vote_play import Totals, VotePlay
 from mistakebound.experts.votes import Draws, Heaviest, is_bit
 from mistakebound.learners import parameters
@@ -25,6 +27,7 @@ from mistakebound.play.expert_ledger import count
 from mistakebound.play.tickets import Asked, Tickets
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from typing_extensions import Self
@@ -80,9 +83,7 @@ class WeightedMajority:
             raise ValueError(message)
         self.eta, self.prior = eta, prior
         self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
-        if not 0 <= self.beta < 1:
-            message = f"beta must be at least 0 and below 1, got {self.beta!r}"
-            raise ValueError(message)
+        SHARE.checked("beta", self.beta)
         if prior is not None and self.beta == 0:
             message = "halving counts mistakes alone: it has no prior"
             raise ValueError(message)
@@ -119,6 +120,13 @@ class WeightedMajority:
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
         said = parameters.in_a_line(params)
         return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        play = self._begun()
+        shown = self.ledger_
+        rows = {**parameters.changed_params(play.built_with), "mistakes": shown.mistakes}
+        return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 
@@ -227,6 +235,26 @@ class WeightedMajority:
         from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+
+        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
+        older one at once or not at all. Outcomes other than bool, int, float and str raise ModelError.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib, mistakebound as mb
+        >>> voter = mb.experts.WeightedMajority()
+        >>> voter.learn_one({"Ann": "sun", "Bob": "rain"}, "sun")
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+        >>> voter.save(path)
+        >>> mb.load(path).predict_one({"Ann": "rain", "Bob": "sun"})
+        'rain'
+        """
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+
+        save(self, path)
 
     # ------------------------------------------------------------------ inside
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mistakebound.aggregation.reference import widened
-from mistakebound.errors import StreamError
+from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.experts.advice import (
     Roster,
     floats_of,
@@ -20,9 +20,7 @@ from mistakebound.experts.advice import (
     read_table,
     refuse_parts,
     refuse_shapes,
-    words_of,
 )
-from mistakebound.losses.base import by_name
 from mistakebound.play.expert_engine import CompiledEngine, quickest, run_keeping_weights
 from mistakebound.play.expert_ledger import AggregationLedger, KeptAdvice, stacked_weights
 
@@ -59,6 +57,8 @@ class MixturePlay:
         self.loss = built_with._loss  # noqa: SLF001 - a play is a part of its learner
         self.roster = Roster(built_with.prior)
         self.engine: Engine | CompiledEngine | None = None
+        self.first_prior = np.zeros(0)
+        """Of the experts that the engine began with: a rate may depend on their number."""
         self.forecasts = array("d")  # of all classes, one round after the other
         self.losses = array("d")
         self.kept = KeptAdvice(built_with.keep_bytes)
@@ -87,7 +87,7 @@ class MixturePlay:
             served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
         except StreamError as error:
             self.roster, self.engine = roster, engine
-            raise StreamError(by_name(words_of(error), roster.known(names_of(advice)))) from None
+            raise error.with_names(roster.known(names_of(advice))).at_round(None) from None
         except ValueError:
             self.roster, self.engine = roster, engine
             raise
@@ -104,7 +104,7 @@ class MixturePlay:
             self.loss.check(row[None], truth[None])
             loss = self.engine.learn(served, truth)  # type: ignore[union-attr]
         except (TypeError, ValueError, OverflowError) as error:
-            raise StreamError(by_name(words_of(error), self.roster.known(None)), round=self.rounds) from None
+            raise as_stream_error(error, self.rounds).with_names(self.roster.known(None)) from None
         self.late += asked.number != self.rounds
         self.shape = row.shape[1:]
         self.forecasts.extend(served.forecast.ravel().tolist())
@@ -118,7 +118,7 @@ class MixturePlay:
             asked = self.serve(advice)
             self.learn(asked, outcome)
         except ValueError as error:
-            raise StreamError(words_of(error), round=number) from None
+            raise as_stream_error(error, number) from None
         finally:
             if self.rounds == number:  # who came with a refused round has not come
                 self.roster, self.engine = roster, engine
@@ -143,7 +143,7 @@ class MixturePlay:
                 asked = self.one(advice, outcome)
             except StreamError as error:
                 ledger: Any = self.ledger(before, weights)
-                raise StreamError(words_of(error), round=number, ledger=ledger) from None
+                raise error.at_round(number, ledger) from None
             if weights is not None:
                 weights.append(asked.served.p)
         return self.ledger(before, weights)
@@ -183,8 +183,7 @@ class MixturePlay:
         self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
         ledger: Any = self.ledger(before, weights)
         if isinstance(fault, StreamError):
-            words = by_name(words_of(fault), self.roster.known(names))
-            raise StreamError(words, round=fault.round, ledger=ledger)
+            raise fault.with_names(self.roster.known(names)).at_round(fault.round, ledger)
         if fault is not None:  # of a loss of one's own
             raise fault
         return ledger  # type: ignore[no-any-return]
@@ -213,13 +212,18 @@ class MixturePlay:
         roster.settle(width, names)
         prior = roster.prior()
         if engine is None:
-            made = self.built_with._make(prior)
-            engine = made if vectors else quickest(made, prior)
+            self.first_prior = prior
+            engine = self.new_engine(vectors=vectors)
         else:
             engine = copy.deepcopy(engine)
             engine.join(prior)
         self.engine, self.roster = engine, roster
         return engine
+
+    def new_engine(self, *, vectors: bool) -> Engine | CompiledEngine:
+        """An engine at its beginning."""
+        made = self.built_with._make(self.first_prior)
+        return made if vectors else quickest(made, self.first_prior)
 
     def ledger(self, before: int = 0, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
         """The ledger of the rounds since ``before``."""

@@ -5,16 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.aggregation.exponential import AdaHedge as AdaHedgeRule
-from mistakebound.aggregation.exponential import Anytime, Exponential
-from mistakebound.aggregation.exponential import MLEwa as MLEwaRule
-from mistakebound.aggregation.gradient import OGD as OGDRule  # noqa: N811
-from mistakebound.aggregation.polynomial import MLPoly as MLPolyRule
-from mistakebound.aggregation.second_order import BOA as BOARule  # noqa: N811
-from mistakebound.aggregation.second_order import FixedBOA, ObservedBOA, ObservedMLProd
-from mistakebound.aggregation.second_order import MLProd as MLProdRule
-from mistakebound.aggregation.second_order import Squint as SquintRule
-from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation, positive
+from mistakebound.aggregation.exponential import Exponential
+from mistakebound.aggregation.registry import declared
+from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,9 +51,6 @@ class MLPoly(Aggregation):
 
     id: ClassVar[str] = "ml-poly"
 
-    def _rule(self, prior: FloatArray) -> Rule:
-        return MLPolyRule(prior)
-
 
 class MLEwa(Aggregation):
     """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``; steady, but no theorem is known to us.
@@ -72,9 +62,6 @@ class MLEwa(Aggregation):
     """
 
     id: ClassVar[str] = "ml-ewa"
-
-    def _rule(self, prior: FloatArray) -> Rule:
-        return MLEwaRule(prior)
 
 
 class AdaHedge(Aggregation):
@@ -88,9 +75,6 @@ class AdaHedge(Aggregation):
 
     id: ClassVar[str] = "adahedge"
 
-    def _rule(self, prior: FloatArray) -> Rule:
-        return AdaHedgeRule(prior)
-
 
 class Squint(Aggregation):
     """All rates at once, weighed by their evidence.
@@ -103,9 +87,6 @@ class Squint(Aggregation):
 
     id: ClassVar[str] = "squint"
 
-    def _rule(self, prior: FloatArray) -> Rule:
-        return SquintRule(prior)
-
 
 class OGD(Aggregation):
     """Projected online gradient descent on the simplex.
@@ -117,9 +98,6 @@ class OGD(Aggregation):
     """
 
     id: ClassVar[str] = "ogd"
-
-    def _rule(self, prior: FloatArray) -> Rule:
-        return OGDRule(prior)
 
 
 class BOA(Aggregation):
@@ -137,7 +115,6 @@ class BOA(Aggregation):
     """
 
     id: ClassVar[str] = "boa"
-    adaptive: ClassVar[dict[str, type[Rule]]] = {"observed": ObservedBOA, "proved": BOARule}
 
     def __init__(
         self,
@@ -148,18 +125,13 @@ class BOA(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        if rates not in self.adaptive:
-            message = f"rates must be 'observed' or 'proved', got {rates!r}"
-            raise ValueError(message)
-        self.eta, self.rates = positive("eta", eta), rates
+        rule = declared(type(self))
+        self.eta, self.rates = rule.checked("eta", eta), rule.checked("rates", rates)
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the rule, for a ledger."""
         return {"rates": self.rates} if self.eta is None else {"eta": self.eta}
-
-    def _rule(self, prior: FloatArray) -> Rule:
-        return self.adaptive[self.rates](prior) if self.eta is None else FixedBOA(prior, self.eta)
 
 
 class MLProd(Aggregation):
@@ -174,7 +146,6 @@ class MLProd(Aggregation):
     """
 
     id: ClassVar[str] = "ml-prod"
-    adaptive: ClassVar[dict[str, type[Rule]]] = {"observed": ObservedMLProd, "proved": MLProdRule}
 
     def __init__(
         self,
@@ -184,18 +155,12 @@ class MLProd(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        if rates not in self.adaptive:
-            message = f"rates must be 'observed' or 'proved', got {rates!r}"
-            raise ValueError(message)
-        self.rates = rates
+        self.rates = declared(type(self)).checked("rates", rates)
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the rule, for a ledger."""
         return {"rates": self.rates}
-
-    def _rule(self, prior: FloatArray) -> Rule:
-        return self.adaptive[self.rates](prior)
 
 
 class Hedge(Aggregation):
@@ -235,8 +200,9 @@ class Hedge(Aggregation):
         if eta is not None and horizon is not None:
             message = "eta and horizon both set the rate: give one of them"
             raise ValueError(message)
-        self.eta, self.horizon = positive("eta", eta), positive("horizon", horizon)
-        self.loss_range = positive("loss_range", loss_range)
+        rule = declared(type(self))
+        self.eta, self.horizon = rule.checked("eta", eta), rule.checked("horizon", horizon)
+        self.loss_range = rule.checked("loss_range", loss_range)
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
@@ -247,4 +213,4 @@ class Hedge(Aggregation):
     def _rule(self, prior: FloatArray) -> Rule:
         if self.horizon is not None:
             return Exponential(prior, math.sqrt(8 * math.log(max(len(prior), 2)) / self.horizon) / self.loss_range)
-        return Anytime(prior) if self.eta is None else Exponential(prior, self.eta)
+        return super()._rule(prior)

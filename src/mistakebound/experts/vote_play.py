@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mistakebound.data.labels import label_array
-from mistakebound.errors import StreamError
-from mistakebound.experts.advice import Roster, names_of, words_of
+from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.experts.advice import Roster, names_of
 from mistakebound.experts.votes import (
     is_bit,
     is_fraction,
@@ -156,7 +156,7 @@ class VotePlay:
                 self.one(advice, outcome, bits=bits, weights=weights)
             except StreamError as error:  # noqa: PERF203 - the round is that of the batch
                 ledger = self.ledger(before)
-                raise StreamError(words_of(error), round=number, ledger=ledger) from None
+                raise error.at_round(number, ledger) from None
         whole = self.ledger(before)
         return whole if weights is None else replace(whole, weights=stacked_weights(weights, self.roster.n))
 
@@ -202,7 +202,7 @@ class VotePlay:
             if bits and any(map(is_fraction, outcomes)):
                 refuse_probabilities(said, lambda place: self.roster.called(place, names))
         except (ValueError, TypeError) as error:
-            raise StreamError(str(error), round=self.rounds) from None
+            raise as_stream_error(error, self.rounds) from None
         return said, names, outcomes
 
     def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:

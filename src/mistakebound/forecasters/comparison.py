@@ -119,7 +119,7 @@ def _compare_table(table: ForecastTable, alpha: float) -> Report:
         report = compare(table.forecasts, table.outcomes, alpha=alpha)
     except StreamError as error:
         raise table.placed(error) from None
-    return replace(report, left=table.left, skipped=tuple(map(str, table.frame.skipped)))
+    return replace(report, left=table.left, skipped=tuple(table.frame.skipped))
 
 
 def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:

@@ -14,6 +14,7 @@ from mistakebound.forecasters.calibration import reliability
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.data.report import BadLine
     from mistakebound.forecasters.calibration import Decomposition, Reliability
     from mistakebound.forecasters.confidence_sequence import Bounds
 
@@ -108,7 +109,7 @@ class Report:
         As it was told.
     left : tuple of str
         Of a table: the columns that are not forecasters, and why.
-    skipped : tuple of str
+    skipped : tuple of BadLine
         Of files: the bad rows that were left out.
     """
 
@@ -121,7 +122,7 @@ class Report:
     y: FloatArray = field(repr=False)
     names: tuple[str, ...] = field(repr=False)
     left: tuple[str, ...] = field(default=(), repr=False)
-    skipped: tuple[str, ...] = field(default=(), repr=False)
+    skipped: tuple[BadLine, ...] = field(default=(), repr=False)
 
     def reliability(self, name: str, **options: Any) -> Reliability:
         """Reliability diagram of a forecaster, on all rounds in which he gave a forecast; see ``reliability``."""

@@ -1,25 +1,22 @@
-"""The public linear learners: parameters are checked here; ``learner`` and ``sklearn`` do the work."""
+"""The public linear learners: what each is for, its parameters, and how they make its rule."""
 
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from mistakebound.data.labels import plain
-from mistakebound.errors import InputError, Option, OptionError
+from mistakebound.errors import InputError, Option
 from mistakebound.learners.learner import KEEP_BYTES
-from mistakebound.learners.sklearn import Estimator
+from mistakebound.learners.linear_learner import LinearLearner, number_of
 from mistakebound.play.engine import Reduction
-from mistakebound.rules.registry import DECLARATIONS, rule_class
+from mistakebound.rules.registry import DECLARATIONS
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from mistakebound.certificates.certificate import Certificate
     from mistakebound.play.ledger import Ledger
-    from mistakebound.rules.base import Range, Rule
+    from mistakebound.rules.base import Range
 
 __all__ = [
     "Arow",
@@ -29,104 +26,8 @@ __all__ = [
     "PNormPerceptron",
     "Perceptron",
     "Winnow",
-    "load",
 ]
 """What ``import mistakebound`` has of this module."""
-
-
-class LinearLearner(Estimator):
-    """What every public linear learner is: an estimator that can certify what it did.
-
-    A subclass names its rule and has the rule's parameters, which are checked by the rule's own ranges.
-    """
-
-    def _make_rule(self, n: int | None) -> Rule:
-        kind = rule_class(self.rule_id)
-        own = self._own_parameters(kind.ranges, n)
-        shared = {name: getattr(self, name) for name in kind.ranges if name not in own and hasattr(self, name)}
-        checked: dict[str, Any] = {name: _number(name, value, kind.ranges[name]) for name, value in shared.items()}
-        return kind(**own, **checked)
-
-    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
-        """Parameters of the rule that are not simply the learner's, for n features (None: they have names)."""
-        return {}
-
-    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """The bound that is known while a stream goes on, without a comparator found in hindsight; None if none is.
-
-        It is a function of a ledger and of the positives missed so far. ``relevant`` is the number of features of
-        which the label is an OR, if the caller knows it; OptionError if no theorem of this learner speaks of it.
-        """
-        if relevant is not None:
-            reason = " is for winnow without a bias: no other theorem speaks of an OR of so many features"
-            raise OptionError(Option("relevant", "relevant"), reason)
-        return None
-
-    def certify(
-        self,
-        theorem: str | None = None,
-        comparator: Any = None,
-        margin: float | None = None,
-        *,
-        X: Any = None,
-        y: Any = None,
-    ) -> Certificate:
-        """Compare the mistakes with the bound of a theorem, and check its premises.
-
-        With X and y the premises are checked on the whole stream, in a second pass over it; otherwise on the rounds
-        with a mistake only. Without theorem and comparator, those that give the smallest bound are searched for.
-
-        Parameters
-        ----------
-        theorem : str, optional
-            An id that ``mistakebound bound`` lists, such as ``"novikoff"``.
-        comparator : array, dict or sequence of variables, optional
-            The witness u, or the variables of a disjunction; found in hindsight if not given.
-        margin : float, optional
-            The γ at which an agnostic theorem measures hinge losses.
-        X, y : optional
-            The stream that this learner learned from, in the same order; X may be a Source. After several passes each
-            example counts once per pass. ValueError if a replay gives other predictions, mistakes or weights; a
-            change that alters none of these is not noticed (``run --certificate`` compares files byte by byte). A
-            stream of more than some 350 million non-zeros is *incomplete*.
-
-        Examples
-        --------
-        >>> import mistakebound as mb
-        >>> stream = mb.streams.margin(n=20, rounds=2000, margin=0.3, seed=0)
-        >>> learner = mb.Perceptron()
-        >>> ledger = learner.run(stream.X, stream.y)
-        >>> certificate = learner.certify(X=stream.X, y=stream.y)
-        >>> certificate.status, certificate.scope
-        ('holds', 'whole stream')
-        """
-        from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
-
-        if X is None and y is None:
-            return certify(self.ledger_, theorem=theorem, comparator=comparator, margin=margin)
-        from mistakebound.learners.replay import whole_stream  # noqa: PLC0415
-
-        return certify(whole_stream(self, X, y), theorem=theorem, comparator=comparator, margin=margin)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
-
-        The file holds all that the learner knows, its kept mistakes included, so that learning goes on as if it had
-        never stopped. It replaces an older one at once or not at all, and is never half written.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib, mistakebound as mb
-        >>> learner = mb.Perceptron(classes=("ham", "spam"))
-        >>> learner.learn_one({"lunch": 1}, "ham")
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
-        >>> learner.save(path)
-        >>> mb.load(path).predict_one({"lunch": 1})
-        'ham'
-        """
-        from mistakebound.models.model_file import save  # noqa: PLC0415 - import needs no json and no hashes
-
-        save(self, path, KINDS)
 
 
 class Perceptron(LinearLearner):
@@ -231,16 +132,16 @@ class Winnow(LinearLearner):
         self.keep_bytes = keep_bytes
 
     def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:
-        bias = _number("bias", self.bias, ranges["bias"])
+        bias = number_of("bias", self.bias, ranges["bias"])
         theta = self.threshold
         if theta is None:
             if n is None:
-                reason = "a Winnow with named features needs a threshold, for their number is not known: pass "
+                message = "a Winnow with named features needs a threshold, for their number is not known: pass "
                 option = Option("threshold", "threshold=4*s", "4*s")
-                raise InputError(reason, option, " if at most s features are active at once")
+                raise InputError(message, option, " if at most s features are active at once", kind="threshold")
             theta = float(max(n + bias, 1))
-        alpha = _number("alpha", self.alpha, ranges["alpha"])
-        return {"alpha": alpha, "theta": _number("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
+        alpha = number_of("alpha", self.alpha, ranges["alpha"])
+        return {"alpha": alpha, "theta": number_of("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
         """Littlestone's bound, if the label is an OR of ``relevant`` features.
@@ -459,7 +360,7 @@ class PNormPerceptron(LinearLearner):
                 message = 'p="best" needs the number of features: use arrays, or pass p'
                 raise ValueError(message)
             p = max(2.0, 2 * math.log(max(n, 1)))
-        return {"p": _number("p", p, ranges["p"])}
+        return {"p": number_of("p", p, ranges["p"])}
 
 
 class Arow(LinearLearner):
@@ -524,16 +425,6 @@ def load(path: str | os.PathLike[str]) -> LinearLearner:
     return read(path, KINDS)
 
 
-def _number(name: str, value: Any, allowed: Range) -> float:
-    """Return a parameter as a float if it is allowed, otherwise say what is needed."""
-    number = value if type(value) in (bool, int, float) else plain(value)
-    with suppress(OverflowError):  # a whole number that no float can be
-        if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
-            return float(number)
-    message = f"{name} must be {allowed.words}, got {value!r}"
-    raise ValueError(message)
-
-
 def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range) -> float:
     """Return η as given, or the one that the theorem prefers."""
     if isinstance(eta, str) and eta == "best":
@@ -544,8 +435,8 @@ def _rate(eta: float | str, margin: float | None, radius: float, allowed: Range)
         from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
 
         number = Range(lambda _: True, "a number")  # the formula says which ones
-        return winnow_rate(_number("margin", margin, number), _number("radius", radius, number))
-    return _number("eta", eta, allowed)
+        return winnow_rate(number_of("margin", margin, number), number_of("radius", radius, number))
+    return number_of("eta", eta, allowed)
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001

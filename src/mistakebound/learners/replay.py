@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -140,7 +139,7 @@ def once_more(source: Source, known: Reading | None) -> Source:
     keeps = source.cache is None or (known is None and os.path.isfile(source.cache))
     if keeps and not source.follow:
         return source
-    return replace(source, follow=False, cache=source.cache if keeps else None)
+    return source.but(follow=False, cache=source.cache if keeps else None)
 
 
 def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from mistakebound.data.first_labels import both_labels_first
@@ -42,18 +41,26 @@ class LearnsParts(Protocol[Learned_co]):
         """Learn rows of a part; return their ledger, and what is wrong with the row after them."""
 
 
-@dataclass(frozen=True)
 class Step(Generic[Learned_co]):
-    """Some rows of a part that were learned."""
+    """Some rows of a part that were learned.
 
-    part: Part
-    first: int
-    """The first of the rows."""
-    last: int
-    """The row after them: reading goes on here, at ``part.begin`` plus so many rows."""
-    ledger: Learned_co
-    error: InputError | None
-    """What is wrong with the row after them; it is raised next."""
+    Attributes
+    ----------
+    part : Part
+        Where they are from.
+    first, last : int
+        The first of the rows, and the row after them: reading goes on at ``part.begin`` plus ``last`` rows.
+    ledger : Ledger
+        What happened in them.
+    error : InputError or None
+        What is wrong with the row after them; it is raised next.
+    """
+
+    __slots__ = ("error", "first", "last", "ledger", "part")
+
+    def __init__(self, part: Part, first: int, ledger: Learned_co, error: InputError | None) -> None:
+        self.part, self.first, self.last = part, first, first + ledger.rounds
+        self.ledger, self.error = ledger, error
 
 
 def steps(
@@ -103,9 +110,9 @@ def steps(
             with guard:
                 most = None if limit is None else limit()
                 ledger, error = learner.run_part(part, first, None if most is None else first + most, own)
-                begin, first = first, first + ledger.rounds
-                rounds += ledger.rounds
-                yield Step(part, begin, first, ledger, error)
+                step = Step(part, first, ledger, error)
+                first, rounds = step.last, rounds + ledger.rounds
+                yield step
             if error:
                 reader.end_at(part, first)
                 raise error.at_round(rounds)

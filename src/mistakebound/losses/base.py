@@ -6,15 +6,12 @@ Everything is elementwise, broadcasts and is float64. With several classes the l
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, OutcomeClass, StreamError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike
 
     from mistakebound._support.arrays import BoolArray, FloatArray
@@ -99,10 +96,10 @@ def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
             if not _is_numeric(row):
                 cells = row if what == "forecast" and isinstance(row, (list, tuple, np.ndarray)) else ()
                 place = next((k for k, cell in enumerate(cells) if not _is_numeric(cell)), None)
-                said = "" if place is None else f": expert {place} says {cells[place]!r}"
+                said = () if place is None else (": ", Expert(place), f" says {cells[place]!r}")
                 shown = row.tolist() if isinstance(row, np.ndarray) else row
-                message = f"{what} {shown!r} is not made of numbers{said}"
-                raise StreamError(message, round=first_round + number) from None
+                message = f"{what} {shown!r} is not made of numbers"
+                raise StreamError(message, *said, round=first_round + number, value=shown) from None
         message = f"{what}s are not an array of numbers: {error}"
         raise StreamError(message) from None
 
@@ -138,26 +135,7 @@ def refuse(values: Any, bad: BoolArray, what: str, why: str, first_round: int) -
     if not bad.any():
         return
     at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    whose = f"expert {at[1]}'s {what}" if what == "forecast" and len(at) > 1 else f"the {what}"
-    which = f" for class {at[-1]}" if len(at) > (2 if what == "forecast" else 1) else ""
-    message = f"{whose}{which} is {values[at]}; {why}"
-    raise StreamError(message, round=first_round + int(at[0]))
-
-
-def by_name(words: str, names: Sequence[str]) -> str:
-    """What is wrong with the forecast of a numbered expert, said of its name; as it was if there are no names.
-
-    Examples
-    --------
-    >>> by_name("expert 1's forecast is inf; it must be finite", ["Ann", "Bob"])
-    "the forecast of expert 'Bob' is inf; it must be finite"
-    """
-    if not names:
-        return words
-    words = re.sub(r"\bexpert (\d+)'s forecast", r"the forecast of expert \1", words, count=1)
-
-    def named(found: re.Match[str]) -> str:
-        place = int(found[1])
-        return f"expert {names[place]!r}" if place < len(names) else found[0]
-
-    return re.sub(r"\bexpert (\d+)\b", named, words, count=1)
+    whose = Expert(int(at[1]), forecast=True) if what == "forecast" and len(at) > 1 else f"the {what}"
+    which = (" for ", OutcomeClass(int(at[-1]))) if len(at) > (2 if what == "forecast" else 1) else ()
+    words = f" is {values[at]}; {why}"
+    raise StreamError(whose, *which, words, round=first_round + int(at[0]), kind=what, value=values[at])

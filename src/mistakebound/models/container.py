@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, is_list_of, need, parse
+from mistakebound.errors import ModelError
 
 if TYPE_CHECKING:
+    import os
+
     from mistakebound._support.arrays import AnyArray
 
 FORMAT = 4
@@ -24,6 +28,7 @@ FORMAT = 4
 MAGIC = b'{"__metadata__":{"sha256":"'
 DIGEST = slice(8 + len(MAGIC), 8 + len(MAGIC) + 64)
 DTYPES = {"I64": "<i8", "F64": "<f8", "U32": "<u4", "F32": "<f4", "U8": "|u1", "I8": "|i1"}
+MOST_HEADER = 1 << 30
 COPY = "load another copy, or train anew"
 
 
@@ -47,8 +52,11 @@ def pack(said: dict[str, Any], tensors: dict[str, AnyArray]) -> list[bytes]:
     return [head[: DIGEST.start] + digest + head[DIGEST.stop :], *parts[1:]]
 
 
-def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    """Return the JSON object without its format, and all of the expected tensors (name: dtype), or none of them."""
+def unpack(data: bytes, expected: dict[str, str] | None) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the JSON object without its format, and all of the expected tensors (name: dtype), or none of them.
+
+    With None, any tensors: the caller then looks at their names.
+    """
     need(data, f"the file is empty: {COPY}")
     need(data[8:].startswith(MAGIC), "this is not a model that mistakebound saved, or only the first bytes of one")
     length = int.from_bytes(data[:8], "little")
@@ -62,11 +70,13 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
     need(type(version) is int and version >= 1, f"{version!r} is no format of a model")
     need(version <= FORMAT, f"written by a newer mistakebound (format {version}); this one reads up to {FORMAT}")
     need(length % 8 == 0, "the header does not end at a multiple of 8 bytes")
-    need(not header or list(header) == list(expected), f"its tensors should be {', '.join(expected)}")
+    if expected is not None:
+        need(not header or list(header) == list(expected), f"its tensors should be {', '.join(expected)}")
     tensors, end = {}, 0
     for name, described in header.items():
         dtype, shape, offsets = fields(described, "dtype", "shape", "data_offsets")
-        need(dtype == expected[name], f"tensor {name} should have the dtype {expected[name]}")
+        wanted = DTYPES if expected is None else (expected[name],)
+        need(type(dtype) is str and dtype in wanted, f"tensor {name} should have the dtype {', '.join(wanted)}")
         need(is_list_of(int, shape) and len(shape) == 1 and shape[0] >= 0, f"tensor {name} should have one dimension")
         begin, end = end, end + shape[0] * np.dtype(DTYPES[dtype]).itemsize
         need(is_list_of(int, offsets) and offsets == [begin, end], f"tensor {name} lies in the wrong place")
@@ -75,6 +85,19 @@ def unpack(data: bytes, expected: dict[str, str]) -> tuple[dict[str, Any], dict[
         tensors[name] = tensor.astype(tensor.dtype.newbyteorder("="), copy=False)
     need(8 + length + end == len(data), "there is more in the file than its tensors")
     return said, tensors
+
+
+def learner_in(path: str | os.PathLike[str]) -> str:
+    """The class of the learner in a file, by its header alone; empty if the file is not a model, which loading says."""
+    with Path(path).open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        head = file.read(min(length, MOST_HEADER))
+    try:
+        said = parse(parse(head)["__metadata__"]["mistakebound"])
+    except (ModelError, KeyError, TypeError):
+        return ""
+    name = said.get("learner")
+    return name if isinstance(name, str) else ""
 
 
 def _digest(*parts: bytes | memoryview) -> bytes:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._core import Engine
+from mistakebound._support import schema
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, from_json, is_list_of, need, shown, to_json
@@ -35,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.learners.sklearn import Estimator
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.engine import Life
 
-    Kind = TypeVar("Kind", bound=Estimator)
+    Kind = TypeVar("Kind", bound=LinearLearner)
 
 TENSORS = {
     "name_offsets": "I64",
@@ -59,9 +60,9 @@ LABEL_TYPES = (bool, int, float, str)
 
 
 def save(
-    learner: Estimator,
+    learner: LinearLearner,
     path: str | os.PathLike[str],
-    kinds: Mapping[str, type[Estimator]],
+    kinds: Mapping[str, type[LinearLearner]],
     progress: dict[str, Any] | None = None,
 ) -> None:
     """Write a learner to a file, whole or not at all; beside it, where its run is."""
@@ -109,7 +110,7 @@ def load_with_progress(
         raise ModelError(message) from None
 
 
-def fingerprint(learner: Estimator) -> str:
+def fingerprint(learner: LinearLearner) -> str:
     """SHA-256 of all that a learner is and knows: equal for two that a file could not tell apart."""
     said, tensors = _describe(learner)
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
@@ -121,7 +122,7 @@ def fingerprint(learner: Estimator) -> str:
 # ---------------------------------------------------------------------- into the file
 
 
-def _describe(learner: Estimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe(learner: LinearLearner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     known = vars(learner)
     begun = known.get("_life")
     life, tensors = (None, {}) if begun is None else _describe_life(learner, begun)
@@ -136,20 +137,20 @@ def _describe(learner: Estimator) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     return said, tensors
 
 
-def describe_parameters(learner: Estimator) -> dict[str, Any]:
+def describe_parameters(learner: LinearLearner) -> dict[str, Any]:
     """Parameters of a learner in JSON; ``construct`` makes an equal one from them."""
-    return {name: _encode(value) for name, value in learner.get_params().items()}
+    return {name: encode(value) for name, value in learner.get_params().items()}
 
 
 def _describe_labels(labels: Labels) -> dict[str, Any]:
     for label in labels.pair:
         kind = type(label).__name__
         need(type(label) in LABEL_TYPES, f"label {label!r} is of type {kind}; a file holds bool, int, float and str")
-    negative, positive = map(_encode, labels.pair)
+    negative, positive = map(encode, labels.pair)
     return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
-def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
@@ -164,11 +165,11 @@ def _describe_life(learner: Estimator, life: Life) -> tuple[dict[str, Any], dict
     _check_life(life, limit, Counts(*counts), keeping, arrays)  # what could not be read again is not written
     at_work = _at_work(life, limit)
     said = {
-        "parameters": {name: _encode(at_work[name]) for name in learner.get_params() if name in at_work},
+        "parameters": {name: encode(at_work[name]) for name in learner.get_params() if name in at_work},
         "width": width_now if life.growing else life.width,
         "growing": life.growing,
         "counts": list(counts),
-        "sums": {name: _encode(value) for name, value in zip(_sums(life.rule.start), sums, strict=True)},
+        "sums": {name: encode(value) for name, value in zip(_sums(life.rule.start), sums, strict=True)},
         "keeping": keeping,
     }
     if len(late[0]):
@@ -187,15 +188,18 @@ def _at_work(life: Life, limit: int) -> dict[str, Any]:
     }
 
 
-def _encode(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """A parameter or label so that its type comes back; JSON has no infinity, and does not tell a tuple from a list."""
     value = value.tolist() if hasattr(value, "tolist") else value  # numbers and arrays of numpy
+    if isinstance(value, dict):
+        return {"dict": [[str(name), encode_one(each)] for name, each in value.items()]}
     if isinstance(value, Collection) and not isinstance(value, str):
-        return {"tuple" if isinstance(value, tuple) else "list": [_encode_one(each) for each in value]}
-    return _encode_one(value)
+        return {"tuple" if isinstance(value, tuple) else "list": [encode_one(each) for each in value]}
+    return encode_one(value)
 
 
-def _encode_one(value: Any) -> Any:
+def encode_one(value: Any) -> Any:
+    """A single value of a parameter; ModelError for one that a file cannot hold."""
     value = value.tolist() if hasattr(value, "tolist") else value
     words = f"{value!r} is of type {type(value).__name__}; a file holds None, bool, int, float, str, and lists of them"
     need(value is None or type(value) in LABEL_TYPES, words)
@@ -223,18 +227,24 @@ def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[s
 def construct(kind: type[Kind], parameters: Any) -> Kind:
     """A fresh learner; what its parameters mean is checked when its life begins."""
     need(isinstance(parameters, dict), "its parameters are not an object")
-    values = {name: _decode(value, f"parameters.{name}") for name, value in parameters.items()}
+    values = {name: decode(value, f"parameters.{name}") for name, value in parameters.items()}
     try:
         return kind(**values)
     except TypeError as error:
         raise ModelError(str(error)) from None
 
 
-def _decode(value: Any, path: str) -> Any:
+def decode(value: Any, path: str) -> Any:
+    """The value of a parameter that ``encode`` wrote."""
     if isinstance(value, dict) and set(value) in ({"tuple"}, {"list"}):
         ((kind, inside),) = value.items()
         need(isinstance(inside, list), f"{path}.{kind} should be a list, got {shown(inside)}")
         return (tuple if kind == "tuple" else list)(from_json(each, f"{path}.{kind}") for each in inside)
+    if isinstance(value, dict) and set(value) == {"dict"}:
+        pairs = schema.items(value["dict"], f"{path}.dict")
+        named = all(isinstance(pair, list) and len(pair) == 2 and type(pair[0]) is str for pair in pairs)
+        need(named, f"{path}.dict should be a list of names and values", path)
+        return {name: from_json(each, f"{path}.dict") for name, each in pairs}
     return from_json(value, path)
 
 
@@ -251,7 +261,7 @@ def _revive_labels(said: Any) -> Labels:
     return labels
 
 
-def _revive_life(kind: type[Estimator], said: Any, tensors: dict[str, AnyArray]) -> Life:
+def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> Life:
     late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"

@@ -16,12 +16,13 @@ from mistakebound.aggregation.reference import (
     Mixture,
     Served,
     infinite_loss,
+    loss_of_expert,
     too_large,
     too_small,
     without_rounding,
 )
 from mistakebound.aggregation.registry import BY_RULE, VARIANTS
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, StreamError
 from mistakebound.losses import Pinball
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class CompiledEngine:
         if self.loss.id == "given":
             losses, error = self.run_losses(row[None])
             if error is not None:
-                raise StreamError(str(error).removeprefix("round 0: "))
+                raise error.at_round(None)
             return float(losses[0])
         loss, fault = self.core.learn(row, float(served.forecast), y)
         if fault is not None:
@@ -116,14 +117,14 @@ class CompiledEngine:
                     outcomes = np.ones(1)
                 self.loss.check(forecasts, outcomes, first_round=number or 0)
             except StreamError as error:
-                return error if number is not None else StreamError(str(error).removeprefix("round 0: "))
-        message = {
-            "all asleep": "every expert is asleep",
-            "own loss": infinite_loss(math.inf, k if k < len(row) else None),
-            "loss": f"the loss of expert {k} is {self._loss_of(row[k], y)}",
-            "too small": too_small(k),
-        }.get(kind, too_large(k))
-        return StreamError(message, round=number)
+                return error.at_round(number)
+        if kind == "all asleep":
+            return StreamError("every expert is asleep", kind=kind, round=number)
+        if kind == "own loss":
+            return infinite_loss(math.inf, k if k < len(row) else None).at_round(number)
+        if kind == "loss":
+            return loss_of_expert(k, self._loss_of(row[min(k, len(row) - 1)], y)).at_round(number)
+        return (too_small(k) if kind == "too small" else too_large(k)).at_round(number)
 
 
 class LossEngine(Engine):
@@ -206,8 +207,7 @@ def run_keeping_weights(
         if fault is not None and not isinstance(fault, StreamError):
             return forecasts, losses, fault, weights
         if fault is not None:
-            words = str(fault).removeprefix("round 0: ")
-            return forecasts, losses, StreamError(words, round=number), weights
+            return forecasts, losses, fault.at_round(number), weights
         forecasts.extend(forecast)
         losses.extend(loss)
         weights.append(before)
@@ -220,11 +220,9 @@ def loss_error(row: FloatArray, number: int, kind: str = "") -> StreamError:
         return StreamError("every expert is asleep", round=number)
     k = int(np.nanargmax(np.abs(row)))
     if kind == "too small":
-        return StreamError(too_small(k), round=number)
-    message = (
-        f"the loss of expert {k} is {row[k]}; it must be at most {LARGEST:g} in size, or NaN for an expert who sleeps"
-    )
-    return StreamError(message, round=number)
+        return too_small(k).at_round(number)
+    limit = f" is {row[k]}; it must be at most {LARGEST:g} in size, or NaN for an expert who sleeps"
+    return StreamError("the loss of ", Expert(k), limit, kind="too large", round=number, value=row[k])
 
 
 def _row(values: Any) -> FloatArray:

@@ -6,13 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
+from mistakebound.play.ledger import curve_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound._support.arrays import AnyArray, FloatArray, IntArray
     from mistakebound.aggregation.reference import Engine
     from mistakebound.losses import Loss
+
+
+MOST_EXPERTS = 2**31
+"""In a file."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,37 @@ class ExpertLedger:
         """Index of the expert with the least losses."""
         return int(np.argmin(self.expert_losses))
 
+    @property
+    def mistake_curve(self) -> IntArray:
+        """Mistakes made up to and including each round."""
+        return curve_of(self.mistake_rounds, self.rounds)
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What was lost up to and including each round: a mistake is a loss of 1."""
+        return self.mistake_curve.astype(float)
+
+    def to_json(self) -> str:
+        """Everything but ``weights`` as JSON text; ``ExpertLedger.from_json`` reads it back."""
+        from mistakebound.play.expert_ledger_schema import votes_to_json  # noqa: PLC0415 - not needed to learn
+
+        return votes_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ExpertLedger:
+        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid."""
+        from mistakebound.play.expert_ledger_schema import read_votes  # noqa: PLC0415 - not needed to learn
+
+        return cls(**read_votes(text))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {"mistakes": self.mistakes, "rounds": self.rounds, "experts": len(self.names), "rule": self.rule}
+        if self.rounds:
+            best = self.best_expert
+            rows["best expert"] = f"{self.names[best]} ({self.expert_mistakes[best]} mistakes)"
+        return html_table("ExpertLedger", rows)
+
 
 class KeptAdvice:
     """Advice and outcomes of all rounds, while they fit into so many bytes; of none, once they do not."""
@@ -108,6 +145,41 @@ class KeptAdvice:
         ]
         self._parts = [(np.concatenate(rows), np.concatenate([y for _, y in self._parts]))]
         return self._parts[0]
+
+    def export(self) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+        """What is kept, for a file: numbers for JSON, and arrays by name."""
+        advice, outcomes = self.rounds()
+        joins = {"joins": list(self.joins), "widths": [len(prior) for prior in self.joins.values()]}
+        priors = np.concatenate([np.zeros(0), *self.joins.values()])
+        numbers = {"count": self.count, "bytes": self.bytes, "complete": self.complete, **joins}
+        return numbers, {"advice": advice, "outcomes": outcomes, "priors": priors}
+
+    def restore(self, said: Any, arrays: Mapping[str, AnyArray], shape: tuple[int, ...]) -> None:
+        """Take in what ``export`` gave, of forecasts of this shape; ModelError if it does not fit."""
+        from mistakebound._support import schema  # noqa: PLC0415 - only files need it
+        from mistakebound._support.schema import need  # noqa: PLC0415
+
+        names = ("count", "bytes", "complete", "joins", "widths")
+        count, size, complete, joins, widths = schema.fields(said, *names, path="kept")
+        self.count, self.bytes = schema.whole(count, "kept.count"), schema.whole(size, "kept.bytes")
+        self.complete = schema.flag(complete, "kept.complete")
+        need(self.complete == (self.bytes <= self.most), "kept.complete contradicts kept.bytes", "kept.complete")
+        schema.rising(joins, "kept.joins", self.count - 1)
+        need(not joins or joins[0] == 0, "kept.joins should begin with 0", "kept.joins")
+        need(bool(joins) == (self.count > 0), "kept.joins contradicts kept.count", "kept.joins")
+        schema.rising(widths, "kept.widths", MOST_EXPERTS, len(joins))
+        priors, advice, outcomes = (arrays[name] for name in ("priors", "advice", "outcomes"))
+        sound = priors.size == sum(widths) and np.isfinite(priors).all() and (priors > 0).all()
+        need(sound, "kept.priors should have a positive number for each expert of each of kept.widths", "kept.priors")
+        self._width = widths[-1] if widths else 0
+        self.joins = dict(zip(joins, np.split(priors.copy(), np.cumsum(widths)[:-1]), strict=True)) if joins else {}
+        rounds, classes = self.count if self.complete else 0, int(np.prod(shape))
+        fits = advice.size == rounds * self._width * classes and outcomes.size == rounds * classes
+        need(fits, "kept.advice and kept.outcomes do not have the rounds of kept.count", "kept.advice")
+        need(not np.isinf(advice).any() and np.isfinite(outcomes).all(), "kept.advice is infinite", "kept.advice")
+        if rounds:
+            own = advice.reshape(rounds, self._width, *shape).copy(), outcomes.reshape(rounds, *shape).copy()
+            self._parts = [own]
 
 
 @dataclass(frozen=True)
@@ -201,6 +273,35 @@ class AggregationLedger:
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self.expert_losses / self.expert_rounds
         return self.names[int(np.nanargmin(means))]
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What the learner lost up to and including each round."""
+        return np.cumsum(self.losses)
+
+    def to_json(self) -> str:
+        """Everything but ``weights`` as JSON text; ``AggregationLedger.from_json`` reads it back."""
+        from mistakebound.play.expert_ledger_schema import mixture_to_json  # noqa: PLC0415 - not needed to learn
+
+        return mixture_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> AggregationLedger:
+        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid.
+
+        It shows what happened, but does not hold the rule: certify the learner, or the model file of it.
+        """
+        from mistakebound.play.expert_ledger_schema import no_engine, read_mixture  # noqa: PLC0415
+
+        return cls(**read_mixture(text, KeptAdvice), make=no_engine)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {self.loss.name: f"{self.total_loss:.6g}", "rounds": self.rounds, "experts": len(self.names)}
+        rows["rule"] = self.rule
+        if (self.expert_rounds > 0).any():
+            rows["best expert"] = self.best_expert
+        return html_table("AggregationLedger", rows)
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
         """The rule by its specification, over the advice that was kept.

@@ -8,10 +8,12 @@ from operator import sub
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
 from mistakebound.data.labels import label_array
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.report import ReadReport
     from mistakebound.play.ledger_schema import Said
     from mistakebound.rules import Rule
@@ -169,9 +171,12 @@ class Ledger:
     @property
     def mistake_curve(self) -> IntArray:
         """Mistakes made up to and including each round."""
-        curve = np.zeros(self.rounds, np.int64)
-        curve[self.mistake_rounds] = 1
-        return np.cumsum(curve)
+        return curve_of(self.mistake_rounds, self.rounds)
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What was lost up to and including each round: a mistake is a loss of 1."""
+        return self.mistake_curve.astype(float)
 
     @cached_property
     def kept(self) -> Kept:
@@ -203,6 +208,20 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule.id}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {"mistakes": self.mistakes, "rounds": self.rounds, "updates": self.updates, "rule": self.rule.id}
+        return html_table("Ledger", rows)
+
+    def plot(self, certificate: Certificate | None = None) -> Any:
+        """Draw the mistakes made so far against rounds, and the bound of a certificate; a matplotlib figure.
+
+        ``figure.savefig("mistakes.png")`` saves it. Needs matplotlib.
+        """
+        from mistakebound.viz.plot import mistakes  # noqa: PLC0415 - few ask for a picture
+
+        return mistakes({self.rule.id: (self, certificate)})
 
     def to_json(self) -> str:
         """Everything as JSON text; ``Ledger.from_json`` reads it back."""
@@ -248,6 +267,13 @@ class Ledger:
             named=said.named,
             source=Stored(said),
         )
+
+
+def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
+    """Mistakes up to and including each round."""
+    curve = np.zeros(rounds, np.int64)
+    curve[mistake_rounds] = 1
+    return np.cumsum(curve)
 
 
 def _finite(value: object) -> object:

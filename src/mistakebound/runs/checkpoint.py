@@ -10,7 +10,7 @@ from mistakebound.errors import ModelError, ResumeError
 from mistakebound.learners.linear import KINDS
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.runs.position import Position
     from mistakebound.runs.tally import Tally
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mistakebound.data.report import BadLine
     from mistakebound.data.source import Source
     from mistakebound.errors import InputError
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
 
 VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
     (declared, {**declared.defaults, **parameters})

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.runs.position import Position
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.report import ReadReport, Remark
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.learners.stream_loop import Step
     from mistakebound.play.ledger import Ledger
 

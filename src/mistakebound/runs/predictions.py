@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mistakebound.data.report import Remark
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
 
 

@@ -17,7 +17,7 @@ from mistakebound.models.model_file import describe_parameters
 from mistakebound.runs.position import FileRead, hashes, size_of
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.runs.position import Position
 
 FIELDS = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")

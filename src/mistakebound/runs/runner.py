@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.report import BadLine, ReadReport
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear import LinearLearner
+    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ from mistakebound.experts.comparison.expert_columns import (
     places,
     some,
 )
-from mistakebound.losses.base import by_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,11 +127,8 @@ class Advice:
         number = getattr(error, "round", None)
         if number is None or not isinstance(error, StreamError):
             return error
-        words = error.text(with_round=False)
-        if not re.search(r"\bexpert ['\"]", words):  # a learner has not named it yet
-            words = by_name(words, self.names)
-        words = re.sub(r"\bfor class (\d+)\b", lambda found: f"for class {self.labels[int(found[1])]!r}", words)
-        return self.frame.error_at(number, words, *remedy, kind="bad round", value=error.value)
+        words = error.with_names(self.names, self.labels).words
+        return self.frame.error_at(number, *words, *remedy, kind="bad round", value=error.value)
 
 
 class Named:

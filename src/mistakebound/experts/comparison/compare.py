@@ -9,7 +9,7 @@ import numpy as np
 
 from mistakebound._support.json_numbers import json_of
 from mistakebound.aggregation.registry import FOLLOWING
-from mistakebound.data.columns import columns_with
+from mistakebound.data.columns import Frame, columns_with
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
 from mistakebound.experts.comparison.hindsight import in_hindsight, regrets_to_each
@@ -194,7 +194,9 @@ def compare(
     >>> {name: round(float(mean), 3) for name, mean in zip(found.advice.names, found.expert_means)}
     {'Ann': 1.0, 'Bob': 16.0}
     """
-    frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
+    frame = table
+    if not isinstance(table, Frame):
+        frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
     wanted = Wanted(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad)
     advice = advice_of(frame, outcome, wanted)
     chosen = None if loss is None else loss_named(loss)
@@ -223,8 +225,8 @@ def compare(
     if progress:
         progress("the best in hindsight", len(named), len(named) + 1, advice.said.size)
     mixes.sort(key=lambda each: each.mean)
-    hindsight = in_hindsight(advice, checked, switches, mixes[0].losses)
     plain, squares = plain_losses(advice, used), used.id == "square"
+    hindsight = in_hindsight(advice, checked, switches, mixes[0].losses)
     rounds = advice.awake.sum(axis=0)
     totals = np.where(advice.awake, checked.losses, 0.0).sum(axis=0)
     means = np.asarray(np.where(rounds > 0, totals / np.maximum(rounds, 1), np.inf))

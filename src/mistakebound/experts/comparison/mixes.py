@@ -12,7 +12,7 @@ import numpy as np
 from mistakebound import experts
 from mistakebound.aggregation.registry import ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.certificates.regret_certificate import certify_regret
-from mistakebound.errors import OptionError, setting
+from mistakebound.errors import OptionError, StreamError, setting
 from mistakebound.experts.comparison import advice as kinds
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ class Mix:
     seconds: float
     weights: FloatArray
     certificate: Certificate | RegretCertificate | None
+    linear_regret: float | None = None
     drawn: int | None = None
     mean: float = 0.0
     total: float = 0.0
     bound: float | None = None
     status: str = "not derived"
-    linear_regret: float | None = None
     regrets: dict[str, float | None] = field(default_factory=dict)
     expert_regrets: FloatArray = field(default_factory=lambda: np.zeros(0))
     against: str = ""
@@ -91,9 +91,6 @@ class Mix:
         if certificate is not None:
             self.status = certificate.status
             self.bound = certificate.bound if certificate.status in BOUNDED else None
-        if getattr(self.learner, "uses_gradient", False):
-            derived = getattr(certificate, "regret", None)
-            self.linear_regret = float(self.learner.ledger_.linear_regrets.max()) if certificate is None else derived
 
 
 @dataclass(frozen=True)
@@ -179,7 +176,8 @@ def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
     try:
         ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes)
     except ValueError as error:
-        remedy = (": ", setting("loss", "square"), " has no infinite losses") if str(error).endswith("inf") else ()
+        infinite = isinstance(error, StreamError) and error.kind == "loss" and abs(error.value) == np.inf
+        remedy = (": ", setting("loss", "square"), " has no infinite losses") if infinite else ()
         raise advice.placed(error, *remedy) from None
     seconds = time.perf_counter() - start
     losses, drawn = losses_of(ledger, advice), None
@@ -189,11 +187,18 @@ def mix_of(rule: str, learner: Any, advice: Advice, *, certify: bool) -> Mix:
     predictions += [predicted(learner, advice, t) for t in range(advice.rounds, len(advice.said))]
     if advice.kind == kinds.LABELS:
         predictions = [None if code is None else advice.labels[int(code)] for code in predictions]
-    derived = certify or advice.kind == kinds.LABELS or advice.rounds <= MOST_REPLAYED
-    certificate = None
-    if derived:  # the ledger is of all rounds: it need not be made anew
-        certificate = learner.certify() if advice.kind == kinds.LABELS else certify_regret(ledger)
-    return Mix(rule, learner, losses, predictions, seconds, np.asarray(learner.weights_), certificate, drawn)
+    derived = certify or advice.rounds <= MOST_REPLAYED
+    certificate: Certificate | RegretCertificate | None = None
+    linear = None
+    if advice.kind == kinds.LABELS:
+        certificate = learner.certify()
+    elif derived:  # by the ledger of all rounds: the learner's own would be made anew
+        certificate = certify_regret(ledger)
+        linear = certificate.regret if ledger.gradient else None
+    elif ledger.gradient:
+        linear = float(ledger.linear_regrets.max())
+    weights = np.asarray(learner.weights_)
+    return Mix(rule, learner, losses, predictions, seconds, weights, certificate, linear, drawn)
 
 
 def predicted(learner: Any, advice: Advice, t: int) -> Any:

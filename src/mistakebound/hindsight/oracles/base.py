@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, StreamError
 from mistakebound.losses import Absolute, Log, Loss, Percentage, Pinball, loss_named
-from mistakebound.losses.base import asleep, by_name
+from mistakebound.losses.base import asleep
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -137,8 +137,7 @@ def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "squa
     try:
         return _checked(table, y, loss_named(loss), names)
     except StreamError as error:
-        words = str(error).removeprefix(f"round {error.round}: ")
-        raise StreamError(by_name(words, names), round=error.round) from None
+        raise error.with_names(names) from None
 
 
 def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> CheckedForecasts:
@@ -154,8 +153,9 @@ def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> 
     if not forecasts.size:
         message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
         raise StreamError(message)
-    awake = _awake(forecasts)
+    absent = asleep(forecasts)
     losses = _losses(loss, forecasts, outcomes[:, None], of_classes=outcomes.ndim == 2)
+    awake = _awake(absent)
     _refuse(np.isnan(losses) & awake, "the loss is not a number")
     if not isinstance(loss, Log):  # whose infinite loss is meant
         _refuse(np.isinf(losses), "the loss overflows; scale the values down")
@@ -206,9 +206,8 @@ def _rows(x: FloatArray) -> FloatArray:
     return x if x.ndim == 2 else np.ascontiguousarray(np.moveaxis(x, 1, 2)).reshape(-1, x.shape[1])
 
 
-def _awake(forecasts: Any) -> BoolArray:
+def _awake(absent: BoolArray) -> BoolArray:
     """Return who is awake: who gave a forecast, for every class or for none."""
-    absent = asleep(forecasts)
     if absent.ndim == 3:
         partly = np.asarray(absent.any(axis=2) & ~absent.all(axis=2))
         _refuse(partly, "a forecast for some of the classes is missing")
@@ -219,5 +218,4 @@ def _awake(forecasts: Any) -> BoolArray:
 def _refuse(bad: BoolArray, why: str) -> None:
     if bad.any():
         at, expert = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        message = f"expert {expert}: {why}"
-        raise StreamError(message, round=int(at))
+        raise StreamError(Expert(int(expert)), f": {why}", round=int(at))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mistakebound.errors import StreamError
+from mistakebound.errors import Expert, StreamError
 from mistakebound.hindsight.oracles.base import Oracle
 
 if TYPE_CHECKING:
@@ -95,8 +95,7 @@ def _table(losses: ArrayLike) -> FloatArray:
         raise StreamError(message)
     if np.isneginf(table).any():
         at, expert = np.argwhere(np.isneginf(table))[0]
-        message = f"expert {expert}: the loss is -inf"
-        raise StreamError(message, round=int(at))
+        raise StreamError(Expert(int(expert)), ": the loss is -inf", round=int(at))
     asleep = np.isnan(table)
     if asleep.all(axis=1).any():
         message = "every expert sleeps, and one must be followed"
