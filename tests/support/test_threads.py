@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import threading
 
 import pytest
 from processes import DEADLINE
 
+from mistakebound._support.locks import Lock
 from mistakebound._support.threads import in_order
 
 
@@ -101,3 +104,36 @@ def test_whoever_stops_early_leaves_no_thread_behind() -> None:
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
     assert set(threading.enumerate()) <= before  # one of another test may have ended meanwhile
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_lock_is_free_in_a_forked_process_or_its_object_is_refused(inside: bool) -> None:
+    """Another thread may be inside when the process forks: it is not there in the child, and never leaves."""
+    lock, entered, leave = Lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            entered.set()
+            leave.wait(DEADLINE)
+
+    thread = threading.Thread(target=hold)
+    if inside:
+        thread.start()
+        assert entered.wait(DEADLINE)
+    child = os.fork()
+    if child == 0:
+        code = 9
+        try:
+            with lock, lock:
+                code = 1
+        except RuntimeError as error:
+            code = 2 if "forked while another thread" in str(error) else 3
+        os._exit(code)
+    leave.set()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (2 if inside else 1)
+    if inside:
+        thread.join(DEADLINE)
+    with lock, copy.deepcopy(lock), pickle.loads(pickle.dumps(lock)):  # copies are others, and free
+        pass

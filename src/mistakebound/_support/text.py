@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 JOINERS = "\u200c\u200d"
 """Formatting that letters of some languages, and emoji, are written with."""
 
@@ -60,3 +65,17 @@ def share(part: int, whole: int) -> str:
     """
     percent = 100 * part / max(whole, 1)
     return f"{percent:.2f} %" if percent >= 1 else f"{percent:.3g} %"
+
+
+def html_table(title: str, rows: Mapping[str, object]) -> str:
+    """A small table in HTML, for notebooks: everything in it is escaped, and nothing is loaded.
+
+    >>> html_table("Ledger", {"<b>": 1})
+    '<table><caption>Ledger</caption><tr><th>&lt;b&gt;</th><td>1</td></tr></table>'
+    """
+    from html import escape  # noqa: PLC0415 - only notebooks need it
+
+    body = ""
+    for name, value in rows.items():
+        body += f"<tr><th>{escape(escaped(name))}</th><td>{escape(escaped(value))}</td></tr>"
+    return f"<table><caption>{escape(escaped(title))}</caption>{body}</table>"

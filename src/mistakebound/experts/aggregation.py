@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound._support.text import html_table
 from mistakebound.aggregation.reference import Engine, Mixture
 from mistakebound.aggregation.registry import declared
 from mistakebound.experts.advice import Roster
@@ -80,8 +81,8 @@ class Aggregation:
 
     def _rule(self, prior: FloatArray) -> Rule:
         """The rule on regrets that plays these parameters."""
-        passed = self.parameters()
-        variant = declared(type(self)).variant(passed, gradient=self.uses_gradient)
+        passed, gradient = self.parameters(), self.uses_gradient
+        variant = declared(type(self)).variant(passed, gradient=gradient)
         return variant.rule(prior, *(passed[name] for name in variant.needs))
 
     def _make(self, prior: FloatArray) -> Engine:
@@ -108,6 +109,13 @@ class Aggregation:
         said = parameters.in_a_line(parameters.changed_params(self if play is None else play.built_with))
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
         return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        play = self._begun()
+        shown = self.ledger_
+        rows = {**parameters.changed_params(play.built_with), "loss so far": f"{shown.total_loss:.6g}"}
+        return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 

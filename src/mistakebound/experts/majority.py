@@ -18,6 +18,7 @@ import numpy as np
 
 from mistakebound._core import Majority
 from mistakebound._support.locks import Lock, guarded, snapshot
+from mistakebound._support.text import html_table
 from mistakebound.aggregation.registry import SHARE
 from mistakebound.experts.vote_play import Totals, VotePlay
 from mistakebound.experts.votes import Draws, Heaviest, is_bit
@@ -119,6 +120,13 @@ class WeightedMajority:
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
         said = parameters.in_a_line(params)
         return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        play = self._begun()
+        shown = self.ledger_
+        rows = {**parameters.changed_params(play.built_with), "mistakes": shown.mistakes}
+        return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 

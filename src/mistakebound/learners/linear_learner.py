@@ -6,10 +6,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, as_labels, check_classes, in_order, label_array, plain
 from mistakebound.errors import Option, OptionError
 from mistakebound.learners.learner import Learner
-from mistakebound.learners.parameters import defaults_of, get_params, set_params
+from mistakebound.learners.parameters import changed_params, get_params, set_params
 from mistakebound.learners.sklearn import check_lengths, matrix_rows, not_fitted, tags, targets
 from mistakebound.play.inputs import Named, frame_names, read_rows
 from mistakebound.rules.registry import rule_class
@@ -227,9 +228,14 @@ class LinearLearner(Learner):
         """Change parameters. They count from the next ``fit`` on: a life that has begun keeps its rule."""
         return set_params(self, params)
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        ledger = self.ledger_
+        rows = {**changed_params(self), "mistakes": ledger.mistakes, "rounds": ledger.rounds}
+        return html_table(type(self).__name__, rows)
+
     def __repr__(self) -> str:
-        defaults = defaults_of(type(self))
-        shown = (f"{k}={v!r}" for k, v in self.get_params().items() if not _same(v, defaults[k]))
+        shown = (f"{name}={value!r}" for name, value in changed_params(self).items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_tags__(self) -> Any:
@@ -308,10 +314,3 @@ def number_of(name: str, value: Any, allowed: Range) -> float:
             return float(number)
     message = f"{name} must be {allowed.words}, got {value!r}"
     raise ValueError(message)
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        return bool(a is b or a == b)
-    except ValueError:  # arrays
-        return False

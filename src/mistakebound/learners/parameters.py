@@ -60,6 +60,6 @@ def in_a_line(parameters: Mapping[str, Any]) -> str:
 def _same(value: Any, default: Any) -> bool:
     """Whether both are the same; a prior may be an array, which does not say so in a word."""
     try:
-        return value is default or (type(value) is type(default) and bool(value == default))
+        return bool(value is default or value == default)
     except ValueError:  # arrays
         return False

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
+from mistakebound.play.ledger import curve_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,6 +75,37 @@ class ExpertLedger:
     def best_expert(self) -> int:
         """Index of the expert with the least losses."""
         return int(np.argmin(self.expert_losses))
+
+    @property
+    def mistake_curve(self) -> IntArray:
+        """Mistakes made up to and including each round."""
+        return curve_of(self.mistake_rounds, self.rounds)
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What was lost up to and including each round: a mistake is a loss of 1."""
+        return self.mistake_curve.astype(float)
+
+    def to_json(self) -> str:
+        """Everything but ``weights`` as JSON text; ``ExpertLedger.from_json`` reads it back."""
+        from mistakebound.play.expert_ledger_schema import votes_to_json  # noqa: PLC0415 - not needed to learn
+
+        return votes_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> ExpertLedger:
+        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid."""
+        from mistakebound.play.expert_ledger_schema import read_votes  # noqa: PLC0415 - not needed to learn
+
+        return cls(**read_votes(text))
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {"mistakes": self.mistakes, "rounds": self.rounds, "experts": len(self.names), "rule": self.rule}
+        if self.rounds:
+            best = self.best_expert
+            rows["best expert"] = f"{self.names[best]} ({self.expert_mistakes[best]} mistakes)"
+        return html_table("ExpertLedger", rows)
 
 
 class KeptAdvice:
@@ -240,6 +273,35 @@ class AggregationLedger:
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self.expert_losses / self.expert_rounds
         return self.names[int(np.nanargmin(means))]
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What the learner lost up to and including each round."""
+        return np.cumsum(self.losses)
+
+    def to_json(self) -> str:
+        """Everything but ``weights`` as JSON text; ``AggregationLedger.from_json`` reads it back."""
+        from mistakebound.play.expert_ledger_schema import mixture_to_json  # noqa: PLC0415 - not needed to learn
+
+        return mixture_to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> AggregationLedger:
+        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid.
+
+        It shows what happened, but does not hold the rule: certify the learner, or the model file of it.
+        """
+        from mistakebound.play.expert_ledger_schema import no_engine, read_mixture  # noqa: PLC0415
+
+        return cls(**read_mixture(text, KeptAdvice), make=no_engine)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {self.loss.name: f"{self.total_loss:.6g}", "rounds": self.rounds, "experts": len(self.names)}
+        rows["rule"] = self.rule
+        if (self.expert_rounds > 0).any():
+            rows["best expert"] = self.best_expert
+        return html_table("AggregationLedger", rows)
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
         """The rule by its specification, over the advice that was kept.

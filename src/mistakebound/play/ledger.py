@@ -8,6 +8,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mistakebound._support.lazy import np
+from mistakebound._support.text import html_table
 from mistakebound.data.labels import label_array
 
 if TYPE_CHECKING:
@@ -170,9 +171,12 @@ class Ledger:
     @property
     def mistake_curve(self) -> IntArray:
         """Mistakes made up to and including each round."""
-        curve = np.zeros(self.rounds, np.int64)
-        curve[self.mistake_rounds] = 1
-        return np.cumsum(curve)
+        return curve_of(self.mistake_rounds, self.rounds)
+
+    @property
+    def loss_curve(self) -> FloatArray:
+        """What was lost up to and including each round: a mistake is a loss of 1."""
+        return self.mistake_curve.astype(float)
 
     @cached_property
     def kept(self) -> Kept:
@@ -204,6 +208,11 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule.id}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        rows = {"mistakes": self.mistakes, "rounds": self.rounds, "updates": self.updates, "rule": self.rule.id}
+        return html_table("Ledger", rows)
 
     def plot(self, certificate: Certificate | None = None) -> Any:
         """Draw the mistakes made so far against rounds, and the bound of a certificate; a matplotlib figure.
@@ -258,6 +267,13 @@ class Ledger:
             named=said.named,
             source=Stored(said),
         )
+
+
+def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
+    """Mistakes up to and including each round."""
+    curve = np.zeros(rounds, np.int64)
+    curve[mistake_rounds] = 1
+    return np.cumsum(curve)
 
 
 def _finite(value: object) -> object:

@@ -70,6 +70,8 @@ class WeightedMajority:
         best = rival(ledger)
         if not ledger.from_start:
             yield BEGUN
+        if ledger.late:
+            yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
             yield Premise("something has happened", False)
         elif best.prior is None:
@@ -111,6 +113,8 @@ class Halving(WeightedMajority):
         best = rival(ledger)
         if not ledger.from_start:
             yield BEGUN
+        if ledger.late:
+            yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
             yield Premise("something has happened", False)
         else:
