@@ -197,7 +197,8 @@ def experts(
             progress=progress,
             **parameters_of(options),
         )
-    tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
+    if found.advice.frame is not frame:  # rows without an outcome, or in which every expert is asleep
+        tell_skipped(found.advice.frame.skipped[len(frame.skipped) :])
     if predictions:
         with written(predictions) as out:
             found.write_predictions(out)

@@ -197,16 +197,17 @@ def read_columns(
     ({'day': ['Mon', 'Tue']}, {'Alice': [0.5, nan], 'rain': [0.0, 1.0]})
     """
     reader = Source(files, **reading).open(all_columns=True)
+    report = reader.report
     frame, cells = Frame(), _Cells()
     for part in reader:
-        cells.add(part, list(reader.report.columns), frame.rows)
+        cells.add(part, list(report.columns), frame.rows)
         lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
         frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
         frame.rows += part.rows
         if part.error:
             raise part.error.at_round(None)
     frame.names = cells.names
-    frame.skipped = [*reader.report.skipped]
+    frame.skipped = [*report.skipped]
     for name in frame.names if wanted is None else [frame.name(each) for each in wanted]:
         if name in cells.words:
             frame.words[name] = cells.as_words(name, frame.rows)

@@ -81,8 +81,8 @@ class Aggregation:
 
     def _rule(self, prior: FloatArray) -> Rule:
         """The rule on regrets that plays these parameters."""
-        passed = self.parameters()
-        variant = declared(type(self)).variant(passed, gradient=self.uses_gradient)
+        passed, gradient = self.parameters(), self.uses_gradient
+        variant = declared(type(self)).variant(passed, gradient=gradient)
         return variant.rule(prior, *(passed[name] for name in variant.needs))
 
     def _make(self, prior: FloatArray) -> Engine:

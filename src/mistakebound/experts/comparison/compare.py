@@ -24,7 +24,7 @@ from mistakebound.experts.comparison.mixes import (
 )
 from mistakebound.experts.comparison.records import as_object, write_predictions
 from mistakebound.hindsight.oracles import checked_forecasts
-from mistakebound.losses import ZeroOne, loss_named
+from mistakebound.losses import Square, ZeroOne, loss_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -204,7 +204,7 @@ def compare(
     if named[0] in FOLLOWING:
         advice = advice.as_labels(named[0])
     of_labels = advice.kind == LABELS
-    used = ZeroOne() if of_labels else chosen or loss_named("square")
+    used = ZeroOne() if of_labels else chosen or Square()
     try:
         checked = checked_forecasts(advice.known, advice.outcomes, used)
     except StreamError as error:

@@ -135,7 +135,7 @@ def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "squa
         raise ValueError(message)
     table, names = _table(A)
     try:
-        return _checked(table, y, loss_named(loss), names)
+        return _checked(table, y, loss if isinstance(loss, Loss) else loss_named(loss), names)
     except StreamError as error:
         raise error.with_names(names) from None
 
