@@ -166,6 +166,13 @@ def winnow_agnostic(
     The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` for the margin.
 
     """
+    return bound_of(relative_entropy, hinge, margin, eta, radius, update_margin)
+
+
+def bound_of(
+    relative_entropy: float, hinge: float, margin: float, eta: float, radius: float, update_margin: float
+) -> float:
+    """Return `winnow_agnostic` of numbers that were measured and lie in range, such as those of a certificate."""
     gain = gain_of(margin, eta, radius, update_margin)
     if gain <= 0 or math.isinf(relative_entropy + hinge) or (eta == math.inf and hinge > 0):
         return math.inf

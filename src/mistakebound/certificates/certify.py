@@ -83,6 +83,8 @@ def certify(
     candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
     if evidence.late:
         candidates = [t for t in THEOREMS.values() if t.rule == rule and t.delayed] or candidates
+    if len(candidates) == 1:
+        return _with_theorem(evidence, candidates[0])
     agnostic = [_with_theorem(evidence, t) for t in candidates if t.agnostic]
     if evidence.scope == WHOLE_STREAM and agnostic and _far_from_separable(agnostic):
         return _smallest(agnostic) or agnostic[0]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from mistakebound._support.arguments import require
 from mistakebound.bounds.winnow import gain_of
 from mistakebound.hindsight.dual import (
     CHUNKS,
@@ -131,11 +130,17 @@ def agnostic_winnow(
     least value of the greatest of these lines.
 
     """
-    require(0 < eta < math.inf, "eta must be positive and finite")
-    require(n >= X.shape[1], "n must be at least the number of columns of X")
+    if not 0 < eta < math.inf:
+        message = "eta must be positive and finite"
+        raise ValueError(message)
+    if n < X.shape[1]:
+        message = "n must be at least the number of columns of X"
+        raise ValueError(message)
     if not np.any(X.data):
         return np.full(X.shape[1], 1 / X.shape[1]), radius
-    require(update_margin < radius, "update_margin must be below radius")
+    if not update_margin < radius:
+        message = "update_margin must be below radius"
+        raise ValueError(message)
     room = gain_of(radius, eta, radius, update_margin)  # C at gamma = L
     if room <= LEAST_GAIN * eta * radius:
         return even_weights(X, y, X.shape[1], doubled=doubled), radius

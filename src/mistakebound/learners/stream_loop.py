@@ -58,8 +58,8 @@ class Step(Generic[Learned_co]):
 
     __slots__ = ("error", "first", "last", "ledger", "part")
 
-    def __init__(self, part: Part, first: int, ledger: Learned_co, error: InputError | None) -> None:
-        self.part, self.first, self.last = part, first, first + ledger.rounds
+    def __init__(self, part: Part, first: int, last: int, ledger: Learned_co, error: InputError | None) -> None:
+        self.part, self.first, self.last = part, first, last
         self.ledger, self.error = ledger, error
 
 
@@ -110,9 +110,9 @@ def steps(
             with guard:
                 most = None if limit is None else limit()
                 ledger, error = learner.run_part(part, first, None if most is None else first + most, own)
-                step = Step(part, first, ledger, error)
-                first, rounds = step.last, rounds + ledger.rounds
-                yield step
+                learned = ledger.rounds
+                begin, first, rounds = first, first + learned, rounds + learned
+                yield Step(part, begin, first, ledger, error)
             if error:
                 reader.end_at(part, first)
                 raise error.at_round(rounds)

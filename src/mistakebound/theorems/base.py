@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -49,9 +48,8 @@ class Theorem:
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
         """Return the comparator as this theorem measures it: the same one at another scale, if that matters."""
         factor = moderate(witness.u)
-        return replace(
-            witness, u=witness.u * factor, margin=None if witness.margin is None else witness.margin * factor
-        )
+        margin = None if witness.margin is None else witness.margin * factor
+        return witness._replace(u=witness.u * factor, margin=margin)
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """Measure a comparator on these rounds: one that was searched for, given by a user or read from a file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
@@ -53,11 +53,10 @@ class Step:
         return self.z if self.older is None else self.older
 
 
-@dataclass(frozen=True, eq=False)
-class Witness:
+class Witness(NamedTuple):
     """The comparator: a vector u, or the variables of a disjunction or panel, and the margin it is used at."""
 
-    u: FloatArray = field(default_factory=lambda: np.zeros(0))
+    u: FloatArray = np.zeros(0)
     variables: tuple[int, ...] = ()
     margin: float | None = None
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.bounds.winnow import gain_of
+from mistakebound.bounds.winnow import bound_of, gain_of
 from mistakebound.theorems.base import NEARLY, Theorem, indicator, separates
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 from mistakebound.theorems.perceptron import measured_panel, panel_premises
@@ -42,7 +41,7 @@ class WinnowFixedRate(Theorem):
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
         """Scale u to ‖u‖₁ = 1."""
-        return replace(witness, u=unit_l1(witness.u))
+        return witness._replace(u=unit_l1(witness.u))
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """RE(u‖uniform), over 2n features if doubled; γ, C at this γ, and H = Σ max(0, γ − y u·x)."""
@@ -52,7 +51,7 @@ class WinnowFixedRate(Theorem):
         norm = relative_entropy(np.abs(u), 2 * evidence.n if self.doubled else evidence.n)
         gamma, gain = self.margin(evidence, witness.margin, float(np.min(margins, initial=np.inf)))
         loss = evidence.total(np.maximum(0.0, gamma - margins))
-        return Measured(replace(witness, u=u), scores, evidence.errors(scores), norm, gamma, loss, gain)
+        return Measured(witness._replace(u=u), scores, evidence.errors(scores), norm, gamma, loss, gain)
 
     def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:  # noqa: ARG002
         """Return γ = min y(u·x), and C at this γ."""
@@ -174,9 +173,7 @@ class WinnowAgnostic(WinnowFixedRate):
     def bound(self, evidence: Evidence, measured: Measured) -> float:
         """(RE + ηH)/C."""
         rule, radius = evidence.rule, evidence.largest_value
-        return bounds.winnow_agnostic(
-            measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin
-        )
+        return bound_of(measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin)
 
     def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
         """γ in each round."""

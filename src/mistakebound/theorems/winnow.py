@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -131,7 +130,7 @@ class LittlestoneSeparable(Theorem):
         if witness.margin is not None:
             return witness
         worst = float(np.max((evidence.X @ witness.u)[~evidence.positive], initial=0.0))
-        return replace(witness, margin=min(1.0, 1 - worst))
+        return witness._replace(margin=min(1.0, 1 - worst))
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
         """Scores are μ·x less the middle between 1 and 1−δ; the norm is Σμ, and γ is δ."""
