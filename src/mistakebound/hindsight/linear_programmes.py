@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csr_matrix, hstack
 
 if TYPE_CHECKING:
@@ -60,6 +59,8 @@ def _solved(A: csr_matrix, b: Array, *, nonnegative: bool) -> Array | None:
     if not nonnegative:
         both = _solved(hstack([A, -A], format="csr"), b, nonnegative=True)
         return None if both is None else both[: A.shape[1]] - both[A.shape[1] :]
+    from scipy.optimize import linprog  # noqa: PLC0415 - it loads slowly, and most searches need none
+
     used, indices = np.unique(A.indices, return_inverse=True)
     A_used = csr_matrix((-A.data, indices, A.indptr), shape=(A.shape[0], len(used)))
     if not len(used):
