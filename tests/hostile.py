@@ -37,6 +37,7 @@ from caches import Packed, join, split, write_stream
 import mistakebound as mb
 from mistakebound.errors import InputError
 from mistakebound.models.container import DTYPES
+from mistakebound.play.expert_ledger import AggregationLedger, ExpertLedger
 
 EXPECTED = (ValueError,)  # ModelError and StreamError are ValueErrors
 INF = float("inf")
@@ -348,6 +349,26 @@ def use_experts(data: bytes, folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def make_expert_ledger(rng: random.Random, _: Path) -> dict[str, Any]:
+    learner, numbers = rng.choice(EXPERTS)(), np.random.default_rng(rng.randrange(2**32))
+    A, y = numbers.random((6, 2)).round(2), numbers.random(6).round(2)
+    if isinstance(learner, mb.experts.WeightedMajority):
+        A, y = A > 0.5, y > 0.5
+    for row, outcome in zip(A.tolist(), y.tolist(), strict=True):
+        learner.learn_one(dict(zip("ab", row, strict=True)), outcome)
+    data: dict[str, Any] = json.loads(learner.ledger_.to_json())
+    return data
+
+
+def use_expert_ledger(data: bytes, _: Path) -> None:
+    kind = ExpertLedger if b'"beta"' in data else AggregationLedger
+    ledger: Any = kind.from_json(data.decode())
+    repr(ledger), ledger._repr_html_(), ledger.loss_curve, ledger.predictions
+    if kind is ExpertLedger:
+        attempt(lambda: mb.certify(ledger))
+    assert kind.from_json(ledger.to_json()).to_json() == ledger.to_json()
+
+
 # ---------------------------------------------------------------------- caches
 
 
@@ -466,6 +487,7 @@ KINDS = {
     "ledger": Kind(make_ledger, mutate_json, sign_ledger, use_ledger),
     "model": Kind(make_model, mutate_model, sign_model, use_model),
     "experts": Kind(make_experts, mutate_model, sign_model, use_experts),
+    "expert ledger": Kind(make_expert_ledger, mutate_json, sign_ledger, use_expert_ledger),
     "cache": Kind(make_cache, mutate_cache, sign_cache, use_cache),
     "certificate": Kind(
         hostile_certificates.make, hostile_certificates.mutate, hostile_certificates.sign, hostile_certificates.use

@@ -44,17 +44,21 @@ def setting(name: str, value: Any = None) -> Option:
     return Option(name, f"{name}={value!r}", ",".join(value) if isinstance(value, list) else value)
 
 
-class Expert(NamedTuple):
+class Expert:
     """An expert that a message names: by its number, unless its name is known.
 
     >>> str(Expert(1)), str(Expert(1, "Bob")), str(Expert(1, forecast=True)), str(Expert(1, "Bob", forecast=True))
     ('expert 1', "expert 'Bob'", "expert 1's forecast", "the forecast of expert 'Bob'")
     """
 
-    number: int
-    name: Any = None
-    forecast: bool = False
-    """Whether its forecast is meant."""
+    __slots__ = ("forecast", "name", "number")
+
+    def __init__(self, number: int, name: Any = None, *, forecast: bool = False) -> None:
+        self.number, self.name, self.forecast = number, name, forecast
+
+    def named(self, name: Any) -> Expert:
+        """The same expert, by name."""
+        return Expert(self.number, name, forecast=self.forecast)
 
     def __str__(self) -> str:
         if self.name is None:
@@ -62,11 +66,17 @@ class Expert(NamedTuple):
         return ("the forecast of " if self.forecast else "") + f"expert {self.name!r}"
 
 
-class OutcomeClass(NamedTuple):
+class OutcomeClass:
     """A class of outcomes that a message names: by its number, unless its label is known."""
 
-    number: int
-    name: Any = None
+    __slots__ = ("name", "number")
+
+    def __init__(self, number: int, name: Any = None) -> None:
+        self.number, self.name = number, name
+
+    def named(self, name: Any) -> OutcomeClass:
+        """The same class, by its label."""
+        return OutcomeClass(self.number, name)
 
     def __str__(self) -> str:
         return f"class {self.number if self.name is None else repr(self.name)}"
@@ -176,7 +186,7 @@ class InputError(ValueError):
             if not isinstance(word, (Expert, OutcomeClass)) or word.name is not None:
                 return word
             known = names[type(word)]
-            return word._replace(name=known[word.number]) if word.number < len(known) else word
+            return word.named(known[word.number]) if word.number < len(known) else word
 
         self.args = tuple(named(word) for word in self.words)
         return self

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from aggregation_learners import LEARNERS, NAN, every_learner, every_mixer, stat
 import mistakebound as mb
 from mistakebound import experts
 from mistakebound.experts.model import KINDS, _describe, revived
+from mistakebound.models.container import FORMAT
 
 VOTERS: dict[str, Any] = {
     "weighted majority": experts.WeightedMajority,
@@ -299,3 +302,24 @@ def test_loading_a_linear_learner_does_not_import_experts(tmp_path: Path) -> Non
     code = f"import sys, mistakebound as mb; mb.load({path!r}); print('mistakebound.experts' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("experts-v*.mb")), ids=lambda path: path.stem)
+def test_files_of_earlier_versions(path: Path) -> None:
+    found = spec_from_file_location("make_experts", FIXTURES / "make_experts.py")
+    assert found is not None
+    assert found.loader is not None
+    make = module_from_spec(found)
+    found.loader.exec_module(make)
+    said = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    learner = mb.load(path)
+    assert learner.ledger_.rounds == 8
+    assert make.later(learner, said["learner"]) == said["later"]
+
+
+def test_every_format_has_its_files() -> None:
+    for version in range(4, FORMAT + 1):  # experts have files since the fourth
+        assert len(list(FIXTURES.glob(f"experts-v{version}-*.mb"))) == 7

@@ -83,7 +83,7 @@ class Source:
     >>> _ = file.write_text("+1 1:1 3:0.5\n-1 2:1\n")
     >>> ledger = mb.Perceptron().run(mb.Source(file))
     >>> ledger.mistakes, ledger.reading.bytes
-    (1, 21)
+    (1, 20)
     """
 
     files: tuple[str, ...]

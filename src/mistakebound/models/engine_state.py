@@ -57,6 +57,7 @@ def restore(engine: AnyEngine, numbers: Any, arrays: Mapping[str, AnyArray], sha
         counts = {name: check(value, f"engine.{name}") for (name, check), value in said}
         found = {name: _array(arrays, name, value) for name, value in expected.items()}
         need((found["numbers"][:2] == state["numbers"][:2]).all() or _moving(state), "engine.numbers has another rate")
+        need(np.isfinite(found["numbers"][2:]).all(), "engine.numbers has an infinite sum", "engine.numbers")
         core = CoreMixture.__new__(CoreMixture)
         try:
             core.__setstate__(state | found | counts)

@@ -116,7 +116,7 @@ def read_mixture(text: Any, keep: Any) -> dict[str, Any]:
     size = len(losses) * math.prod(shape)
     flat = schema.numbers(said["predictions"], "predictions", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT, size)
     parameters = said["parameters"]
-    plain = isinstance(parameters, dict) and all(type(each) in (int, float, str) for each in parameters.values())
+    plain = isinstance(parameters, dict) and all(_is_plain(each) for each in parameters.values())
     need(plain, "parameters should be an object of numbers and texts", "parameters")
     sums = {}
     if said["sums"] is not None:
@@ -159,7 +159,8 @@ def _read_kept(value: Any, keep: Any, shape: tuple[int, ...]) -> Any:
     for name in KEPT:
         need(name in found, f"kept.{name} is missing", f"kept.{name}")
         listed = schema.items(found.pop(name), f"kept.{name}")
-        sound = all(each is None or type(each) in (int, float) for each in listed)
+        largest = schema.LARGEST_FLOAT
+        sound = all(each is None or (type(each) in (int, float) and abs(each) <= largest) for each in listed)
         need(sound, f"kept.{name} should be numbers, or null for who sleeps", f"kept.{name}")
         arrays[name] = np.array([math.nan if each is None else each for each in listed], float)
     complete, size = found.get("complete"), found.get("bytes")
@@ -167,6 +168,10 @@ def _read_kept(value: Any, keep: Any, shape: tuple[int, ...]) -> Any:
     made = keep(limit if type(limit) is int else 0)
     made.restore(found, arrays, shape)
     return made
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) is str or (type(value) in (int, float) and abs(value) <= schema.LARGEST_FLOAT)
 
 
 def _holes(array: AnyArray) -> list[float | None]:

@@ -1,9 +1,10 @@
 r"""A whole job in one call: learn files with checkpoints, compare learners, verify certificates, predict.
 
 >>> import mistakebound as mb
+>>> from pathlib import Path
 >>> from tempfile import TemporaryDirectory
 >>> with TemporaryDirectory() as folder:
-...     _ = open(f"{folder}/a.svm", "w").write("1 1:1\n0 2:1\n" * 50)
+...     _ = Path(f"{folder}/a.svm").write_text("1 1:1\n0 2:1\n" * 50)
 ...     result = mb.runs.run(mb.Source(f"{folder}/a.svm"), mb.Perceptron(), certify=True)
 >>> result.rounds, result.mistakes, result.certificate.status
 (100, 1, 'holds')
