@@ -132,8 +132,8 @@ MISTAKEBOUND_AVX2 inline bool dot_avx2(const Weights<Slot>& w, const Row<std::in
       return false;
     if constexpr (Ahead)
       for (std::size_t j = 0; j < lane_count; ++j) fetch(w.data, x.index[k + j + look_ahead]);
-    low = _mm256_add_pd(low, _mm256_mul_pd(four_weights(w.data, x.index + k), value.low));
-    high = _mm256_add_pd(high, _mm256_mul_pd(four_weights(w.data, x.index + k + 4), value.high));
+    low += four_weights(w.data, x.index + k) * value.low;
+    high += four_weights(w.data, x.index + k + 4) * value.high;
   }
   Lanes lanes;
   _mm256_storeu_pd(lanes.lane, low);

@@ -1,6 +1,8 @@
 // What the quick readers of lines share (AVX2): the places of all separators in a window of text, 64 bytes at a time, so
 // that no number waits for the end of the one before; and numbers whose digits are shuffled to the right end of 8 or 16
-// bytes, where three multiplications add them up. They give the same numbers as numbers.hpp.
+// bytes, where three multiplications add them up. They give the same numbers as numbers.hpp. These are intrinsics, not the
+// vectors of experts/lanes.hpp: shuffles by a table, masks of bytes as integers and sums of neighbouring products have no
+// operator, and wider registers would not help, because the bits of a mask are taken one by one.
 #pragma once
 #include <array>
 #include <bit>

@@ -1,4 +1,7 @@
-// Balanced Winnow's update of four features at once (AVX2): the same operations as rules.hpp, so the same bits.
+// Balanced Winnow's update of four features at once (AVX2): the same operations as rules.hpp, so the same bits. Arithmetic is
+// written with operators on vectors, as over experts (experts/lanes.hpp). Here the target is set by function, not by file: an
+// update is inlined into the loop over rows, and a call through a table of levels would cost each row. Intrinsics are left
+// for what has no operator: weights gathered from their slots, conversions from float32 and back, masks.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -10,30 +13,23 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {
 
-MISTAKEBOUND_AVX2 inline __m256d sum_of(__m256d a, __m256d b, __m256d x) { return _mm256_add_pd(a, _mm256_mul_pd(b, x)); }
-MISTAKEBOUND_AVX2 inline __m256d four(double a, double b, __m256d x) { return sum_of(_mm256_set1_pd(a), _mm256_set1_pd(b), x); }
-
 // Four copies of sinh_of (rules.hpp), for x within its reach, in two halves: 2^k and (e^r - 1), and what is made of them.
 struct Powers {
   __m256d two_k, q;
 };
 MISTAKEBOUND_AVX2 inline Powers four_powers(__m256d x) {
-  const __m256d rounder = _mm256_set1_pd(Sinh::rounder);
-  const __m256d sum = _mm256_add_pd(_mm256_mul_pd(x, _mm256_set1_pd(Sinh::log2_e)), rounder), k = _mm256_sub_pd(sum, rounder);
-  const __m256d r = _mm256_sub_pd(_mm256_sub_pd(x, _mm256_mul_pd(k, _mm256_set1_pd(Sinh::ln2_high))),
-                                  _mm256_mul_pd(k, _mm256_set1_pd(Sinh::ln2_low)));
-  const __m256d r2 = _mm256_mul_pd(r, r), r4 = _mm256_mul_pd(r2, r2);
+  const __m256d sum = x * Sinh::log2_e + Sinh::rounder, k = sum - Sinh::rounder;
+  const __m256d r = (x - k * Sinh::ln2_high) - k * Sinh::ln2_low, r2 = r * r, r4 = r2 * r2;
   const auto& t = Sinh::terms;
-  const __m256d low = sum_of(four(t[0], t[1], r), four(t[2], t[3], r), r2), high = sum_of(four(t[4], t[5], r), four(t[6], t[7], r), r2);
-  const __m256d tail = _mm256_mul_pd(_mm256_set1_pd(t[8]), _mm256_mul_pd(r4, r4));
+  const __m256d low = (t[0] + t[1] * r) + (t[2] + t[3] * r) * r2, high = (t[4] + t[5] * r) + (t[6] + t[7] * r) * r2;
+  const __m256d tail = t[8] * (r4 * r4);
   const __m256i exponent = _mm256_slli_epi64(_mm256_castpd_si256(sum), 52);
   return {_mm256_castsi256_pd(_mm256_add_epi64(exponent, _mm256_set1_epi64x(std::int64_t{1023} << 52))),
-          _mm256_mul_pd(_mm256_add_pd(sum_of(low, high, r4), tail), r)};
+          ((low + high * r4) + tail) * r};
 }
 MISTAKEBOUND_AVX2 inline __m256d four_sinh(const Powers it) {
-  const __m256d one = _mm256_set1_pd(1.0), half = _mm256_set1_pd(0.5);
-  const __m256d e = _mm256_add_pd(_mm256_mul_pd(it.two_k, it.q), _mm256_sub_pd(it.two_k, one));
-  return _mm256_mul_pd(half, _mm256_add_pd(e, _mm256_div_pd(e, _mm256_add_pd(e, one))));
+  const __m256d e = it.two_k * it.q + (it.two_k - 1.0);
+  return 0.5 * (e + e / (e + 1.0));
 }
 
 MISTAKEBOUND_AVX2 inline __m256d four_values(const double* x) { return _mm256_loadu_pd(x); }
@@ -56,24 +52,24 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
   const __m128 first = _mm_unpacklo_ps(slot(0), slot(1)), second = _mm_unpacklo_ps(slot(2), slot(3));  // w w z z
   const __m256d old = _mm256_cvtps_pd(_mm_movelh_ps(first, second)), before = _mm256_cvtps_pd(_mm_movehl_ps(second, first));
   const __m256d sign = _mm256_set1_pd(-0.0);
-  const __m128 moved = _mm256_cvtpd_ps(_mm256_add_pd(before, _mm256_mul_pd(it.label, four_values(value))));
-  const __m256d now = _mm256_cvtps_pd(moved), size = _mm256_mul_pd(it.eta, _mm256_andnot_pd(sign, now));
+  const __m128 moved = _mm256_cvtpd_ps(before + it.label * four_values(value));
+  const __m256d now = _mm256_cvtps_pd(moved), size = it.eta * _mm256_andnot_pd(sign, now);
   const __m256d beyond = _mm256_cmp_pd(size, _mm256_set1_pd(Sinh::largest), _CMP_NLE_UQ);
   if (_mm256_movemask_pd(beyond) != 0) [[unlikely]]
     return false;
   const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-  const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(four_sinh(four_powers(size)), it.floor), negative));
+  const __m128 weight = _mm256_cvtpd_ps(_mm256_or_pd(four_sinh(four_powers(size)) * it.floor, negative));
   const __m256d fresh = _mm256_cvtps_pd(weight);
-  __m256d mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(fresh, fresh)));
-  __m256d old_mass = _mm256_sqrt_pd(_mm256_add_pd(it.square, _mm256_mul_pd(old, old)));
+  __m256d mass = _mm256_sqrt_pd(it.square + fresh * fresh);
+  __m256d old_mass = _mm256_sqrt_pd(it.square + old * old);
   if constexpr (!Whole) {
     const __m256i number = _mm256_set1_epi64x(static_cast<std::int64_t>(count));
     const __m256d counts = _mm256_castsi256_pd(_mm256_cmpgt_epi64(number, _mm256_setr_epi64x(0, 1, 2, 3)));
     mass = _mm256_and_pd(mass, counts);
     old_mass = _mm256_and_pd(old_mass, counts);
   }
-  plus = _mm256_add_pd(plus, mass);
-  less = _mm256_add_pd(less, old_mass);
+  plus += mass;
+  less += old_mass;
   const auto put = [&](std::size_t k, __m128 two, bool upper) MISTAKEBOUND_AVX2 {
     if (!Whole && k >= count) return;
     auto* const to = reinterpret_cast<__m64*>(it.slots + static_cast<std::uint32_t>(at[k]));
@@ -134,8 +130,8 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
   const __m256d sign = _mm256_set1_pd(-0.0), y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta);
   const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
   const __m256d largest = _mm256_set1_pd(Sinh::largest);
-  const auto mass = [square](__m256d w) MISTAKEBOUND_AVX2 { return _mm256_sqrt_pd(_mm256_add_pd(square, _mm256_mul_pd(w, w))); };
-  const auto reach = [sign, eta](__m256d z) MISTAKEBOUND_AVX2 { return _mm256_mul_pd(eta, _mm256_andnot_pd(sign, z)); };
+  const auto mass = [square](__m256d w) MISTAKEBOUND_AVX2 { return _mm256_sqrt_pd(square + w * w); };
+  const auto reach = [sign, eta](__m256d z) MISTAKEBOUND_AVX2 { return eta * _mm256_andnot_pd(sign, z); };
   std::size_t done = 0;
   while (done < x.size) {
     const std::size_t size = std::min(at_once, x.size - done), whole = size / 4 * 4;
@@ -155,15 +151,15 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
     const auto first_go = [&](const std::int32_t* index, const Value* value, std::size_t k) MISTAKEBOUND_AVX2 {
       const __m128 first = _mm_unpacklo_ps(pair(index), pair(index + 1)), second = _mm_unpacklo_ps(pair(index + 2), pair(index + 3));
       const __m256d old = _mm256_cvtps_pd(_mm_movelh_ps(first, second)), z = _mm256_cvtps_pd(_mm_movehl_ps(second, first));
-      const __m128 now = _mm256_cvtpd_ps(_mm256_add_pd(z, _mm256_mul_pd(y, four_values(value))));
+      const __m128 now = _mm256_cvtpd_ps(z + y * four_values(value));
       _mm_store_ps(moved + k, now);
       beyond = _mm256_or_pd(beyond, _mm256_cmp_pd(reach(_mm256_cvtps_pd(now)), largest, _CMP_NLE_UQ));
       return mass(old);
     };
     for (std::size_t k = 0; k < whole; k += 4)
-      less[k / 4 % 2] = _mm256_add_pd(less[k / 4 % 2], first_go(x.index + done + k, x.value + done + k, k));
+      less[k / 4 % 2] += first_go(x.index + done + k, x.value + done + k, k);
     if (whole < size)
-      less[whole / 4 % 2] = _mm256_add_pd(less[whole / 4 % 2], _mm256_and_pd(counts, first_go(last_index, last_value, whole)));
+      less[whole / 4 % 2] += _mm256_and_pd(counts, first_go(last_index, last_value, whole));
     if (_mm256_movemask_pd(beyond) != 0) [[unlikely]]
       return done;
     _mm256_storeu_pd(taken.lane, less[0]);
@@ -178,7 +174,7 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
       const __m128 z = _mm_load_ps(moved + k);
       const __m256d now = _mm256_cvtps_pd(z), size_of_weight = four_sinh({_mm256_load_pd(two_k + k), _mm256_load_pd(q + k)});
       const __m256d negative = _mm256_and_pd(sign, _mm256_cmp_pd(now, _mm256_setzero_pd(), _CMP_LT_OQ));
-      const __m128 w = _mm256_cvtpd_ps(_mm256_or_pd(_mm256_mul_pd(size_of_weight, floor), negative));
+      const __m128 w = _mm256_cvtpd_ps(_mm256_or_pd(size_of_weight * floor, negative));
       _mm_store_ps(weight + k, w);
       if (k == whole) break;
       const __m128 low = _mm_unpacklo_ps(w, z), high = _mm_unpackhi_ps(w, z);
@@ -192,8 +188,8 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
     // Their masses.
     __m256d plus[2] = {_mm256_loadu_pd(added.lane), _mm256_loadu_pd(added.lane + 4)};
     const auto last_go = [&](std::size_t k) MISTAKEBOUND_AVX2 { return mass(_mm256_cvtps_pd(_mm_load_ps(weight + k))); };
-    for (std::size_t k = 0; k < whole; k += 4) plus[k / 4 % 2] = _mm256_add_pd(plus[k / 4 % 2], last_go(k));
-    if (whole < size) plus[whole / 4 % 2] = _mm256_add_pd(plus[whole / 4 % 2], _mm256_and_pd(counts, last_go(whole)));
+    for (std::size_t k = 0; k < whole; k += 4) plus[k / 4 % 2] += last_go(k);
+    if (whole < size) plus[whole / 4 % 2] += _mm256_and_pd(counts, last_go(whole));
     _mm256_storeu_pd(added.lane, plus[0]);
     _mm256_storeu_pd(added.lane + 4, plus[1]);
     done += size;
