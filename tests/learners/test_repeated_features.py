@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from input_streams import BINARY, REAL, facts
 
 import mistakebound as mb
+from mistakebound.rules.registry import DECLARATIONS
 
 Rows = list[list[tuple[int, float]]]
 
@@ -136,7 +137,8 @@ def test_what_cancels_is_not_there(make: Callable[..., Any]) -> None:
     learner = make(classes=(0, 1))
     learner.run(csr(rows), [0, 1, 0] * 20)
     assert learner._life.engine.z()[0][0] == 0
-    assert learner.certify().status != "violated"
+    if DECLARATIONS[learner.rule_id].has_theorem:
+        assert learner.certify().status != "violated"
     assert 0 not in learner.ledger_.kept.index.tolist()
 
 
