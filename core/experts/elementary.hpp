@@ -107,9 +107,7 @@ MISTAKEBOUND_INLINE void fours(std::size_t n, auto work) { groups<Four>(n, work)
 template <class V = Four, class Kind>
 MISTAKEBOUND_INLINE V from_row(const double* row, std::size_t k, std::size_t n, double beyond, Kind) {
   if constexpr (Kind::whole) return load<V>(row + k);
-  Numbers<V> v;
-  for (std::size_t j = 0; j < lanes_of<V>; ++j) v.at[j] = k + j < n ? row[k + j] : beyond;
-  return load<V>(v.at);
+  return load_part(row + k, n - k, all<V>(beyond));
 }
 // Those of a group that are experts.
 template <class V = Four, class Kind>

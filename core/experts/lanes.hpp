@@ -89,6 +89,9 @@ MISTAKEBOUND_INLINE Eight most_size(Eight a, Eight b) {
   constexpr int larger_size = 3, without_sign = 2 << 2;
   return reinterpret_cast<Eight>(_mm512_maskz_range_pd(0xff, intel(a), intel(b), larger_size | without_sign));
 }
+MISTAKEBOUND_INLINE Eight load_part(const double* p, std::size_t count, Eight beyond) {
+  return reinterpret_cast<Eight>(_mm512_mask_loadu_pd(intel(beyond), static_cast<__mmask8>((1U << count) - 1), p));
+}
 MISTAKEBOUND_INLINE bool within(Eight a, Eight b) { return _mm512_cmp_pd_mask(intel(a), intel(b), _CMP_LE_OQ) == 0xff; }
 #endif
 
@@ -251,6 +254,20 @@ MISTAKEBOUND_INLINE void store(double* p, V v) {
 template <class V = Four>
 MISTAKEBOUND_INLINE V all(double x) {
   return x - V{};  // not V{} + x, which makes 0 of −0
+}
+// The first `count` of a vector, those after them `beyond`.
+template <class V>
+MISTAKEBOUND_INLINE V load_part(const double* p, std::size_t count, V beyond) {
+  Numbers<V> v;
+  store(v.at, beyond);
+  for (std::size_t j = 0; j < count; ++j) v.at[j] = p[j];
+  return load<V>(v.at);
+}
+template <class V>
+MISTAKEBOUND_INLINE Pair<V> load_part(const double* p, std::size_t count, Pair<V> beyond) {
+  constexpr std::size_t half = lanes_of<V>;
+  if (count < half) return {load_part(p, count, beyond.low), beyond.high};
+  return {load<V>(p), count > half ? load_part(p + half, count - half, beyond.high) : beyond.high};
 }
 template <class M>
 MISTAKEBOUND_INLINE bool every(M m) {

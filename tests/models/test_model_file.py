@@ -262,7 +262,7 @@ def test_saved_while_another_thread_learns(tmp_path: Path) -> None:
     thread.join()
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.mb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("model-v*.mb")), ids=lambda path: path.stem)
 def test_files_of_earlier_versions(path: Path) -> None:
     found = importlib.util.spec_from_file_location("make", FIXTURES / "make.py")
     make = importlib.util.module_from_spec(found)

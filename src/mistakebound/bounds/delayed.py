@@ -48,7 +48,7 @@ def delayed(
 
     Examples
     --------
-    >>> round(delayed(radius=1, norm=1, margin=0.5, delay=1), 9)
+    >>> round(delayed(radius=1, norm=1, margin=0.5, delay=1), 6)
     12.0
     """
     return pnorm(2.0, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)
@@ -83,7 +83,7 @@ def delayed_pnorm(
 
     Examples
     --------
-    >>> round(delayed_pnorm(p=4, radius=1, norm=1, margin=0.5, delay=1), 9)
+    >>> round(delayed_pnorm(p=4, radius=1, norm=1, margin=0.5, delay=1), 6)
     36.0
     """
     return pnorm(p, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)

@@ -16,12 +16,12 @@ import numpy as np
 from mistakebound._support import schema
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.schema import need
+from mistakebound.aggregation.registry import EXPERT_RULES, FORECASTS, LABELS
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
-from mistakebound.experts.calibrated import ExponentiallyWeightedAverage, FixedShare, Ridge
-from mistakebound.experts.majority import Halving, RandomizedWeightedMajority, WeightedMajority
+from mistakebound.experts import calibrated, majority, mixtures
+from mistakebound.experts.majority import RandomizedWeightedMajority, WeightedMajority
 from mistakebound.experts.mixture_play import MixturePlay
-from mistakebound.experts.mixtures import BOA, OGD, AdaHedge, Hedge, MLEwa, MLPoly, MLProd, Squint
 from mistakebound.experts.vote_play import VotePlay
 from mistakebound.experts.votes import Draws, together
 from mistakebound.losses import Custom, Loss, loss_named
@@ -38,14 +38,12 @@ if TYPE_CHECKING:
     from mistakebound.experts.aggregation import Aggregation
 
 MIXERS: dict[str, type[Aggregation]] = {
-    kind.__name__: kind
-    for kind in (
-        *(MLPoly, MLEwa, AdaHedge, Squint, OGD, BOA, MLProd, Hedge),
-        *(ExponentiallyWeightedAverage, FixedShare, Ridge),
-    )
+    each.learner: vars(mixtures).get(each.learner) or vars(calibrated)[each.learner]
+    for each in EXPERT_RULES
+    if each.takes == FORECASTS
 }
 VOTERS: dict[str, type[WeightedMajority]] = {
-    kind.__name__: kind for kind in (WeightedMajority, Halving, RandomizedWeightedMajority)
+    each.learner: vars(majority)[each.learner] for each in EXPERT_RULES if each.takes == LABELS
 }
 KINDS: dict[str, type[Aggregation | WeightedMajority]] = {**MIXERS, **VOTERS}
 """What a file may name: no other class is ever looked up."""
@@ -265,7 +263,7 @@ def _revived_mixture(kind: Any, said: Any, arrays: Mapping[str, AnyArray]) -> Mi
     first = play.first_prior = own["first_prior"].copy()
     positive = 0 < first.size <= n and np.isfinite(first).all() and (first > 0).all()
     need(positive, "first_prior should have a positive number for each of the first experts", "first_prior")
-    if kind is Ridge:
+    if kind is calibrated.Ridge:
         _refuse_wide_ridge(state, n, fixed=built_with.penalty is not None)
     try:
         play.engine = play.new_engine(vectors="numbers" not in state)  # the core alone keeps such an array
