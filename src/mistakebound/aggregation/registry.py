@@ -1,4 +1,4 @@
-"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and what plays it.
+"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and the engine that plays it.
 
 The learners of ``mistakebound.experts``, the choice of an engine, certificates, the command line and the tests read
 this table. Importing it needs no numpy.

@@ -1,4 +1,4 @@
-"""What went wrong, as one line for a person at a shell: fields of errors become options of the command line."""
+"""Turn exceptions into one line for the terminal, with options as they are typed: ``--label``, not ``label=``."""
 
 from __future__ import annotations
 

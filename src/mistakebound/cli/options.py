@@ -1,4 +1,4 @@
-"""Options that several commands have: how files are read, where results are written, and the learner."""
+"""Options that several commands share: how files are read, where results are written, and the learner."""
 
 from __future__ import annotations
 

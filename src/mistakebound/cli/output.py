@@ -1,4 +1,4 @@
-"""What commands write: JSON, notes, pictures and files."""
+"""Write the output of commands: JSON, notes, pictures and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first parts of a stream, held back until they have shown both labels."""
+"""Hold back the first parts of a stream until both labels have occurred."""
 
 from __future__ import annotations
 

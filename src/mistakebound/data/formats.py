@@ -1,4 +1,4 @@
-"""The format of a file, detected by how it begins, and the core's reader for a text of that format."""
+"""Detect the format of a file by its first bytes, and make the core's reader for that format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of a table are read, and as what: by the options passed, or as the tables of a model."""
+"""Decide which columns of a table are read, and as what: by the options passed, or as in the files of a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of text: what their first lines tell of their columns."""
+"""Detect the separator, the header and the columns of a text table from its first lines."""
 
 from __future__ import annotations
 

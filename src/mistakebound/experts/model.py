@@ -1,4 +1,4 @@
-"""A learner over experts as a model file, and back: numbers and JSON, never pickle. Learning goes on bit for bit.
+"""Save a learner over experts to a model file, and load it: numbers and JSON, never pickle; equal to the last bit.
 
 The file says the class, its parameters as they are now and as they were when the play began, and the play: who the
 experts are, the state of the rule, what was predicted, and the advice that is kept for certificates.

@@ -1,4 +1,4 @@
-"""Several learners on the same stream, in one reading of it."""
+"""Run several learners on the same stream, which is read once, and rank them by mistakes."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
 
 
 class Contender:
-    """One learner at work, until something comes that it cannot take."""
+    """One learner of a comparison. It learns until a row that it cannot learn from."""
 
     def __init__(self, learner: LinearLearner) -> None:
         self.learner = learner
         self.curve = Curve()
         self.seconds, self.positives = 0.0, 0
         self.error: InputError | None = None
-        """Why it cannot take this stream."""
+        """Why it cannot learn from this stream."""
         self.certificate: Certificate | None = None
 
     @property
     def bound(self) -> float | None:
-        """What a theorem allows: by the certificate, or as far as it is known without a search."""
+        """The bound of a theorem: that of the certificate, or one that is known without a search."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
@@ -57,7 +57,7 @@ class Contender:
 
     @property
     def majority(self) -> tuple[Any, int]:
-        """The more frequent label, and how many mistakes it would be to predict it always."""
+        """The more frequent label, and how many mistakes it is to predict it in every round."""
         negative, positive = self.learner.ledger_.classes
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
@@ -77,13 +77,13 @@ class Contender:
 
 
 class Rows(NamedTuple):
-    """How many rows all have seen."""
+    """How many rows were learned in one step."""
 
     rounds: int
 
 
 class Contenders:
-    """All learners on one reading, as one: each goes on until something comes that it cannot take.
+    """All learners of a comparison: each row that is read once is learned by all of them.
 
     Parameters
     ----------
@@ -126,15 +126,15 @@ class Comparison:
     Attributes
     ----------
     ranked : tuple of Contender
-        Those that could take the whole stream, fewest mistakes first.
+        Those that learned the whole stream, fewest mistakes first.
     refused : tuple of Contender
         The others, each with its error.
     seconds : float
-        For reading and learning.
+        Time for reading and learning.
     bytes : int
-        Read.
+        Bytes of text read.
     skipped, remarks : tuple
-        Bad lines that were skipped, and what should be known of the files and the certificates.
+        Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         What ended the comparison before the end of the files.
     """
@@ -155,15 +155,15 @@ def compare(
     classes: Sequence[Any] | None = None,
     certify: bool = False,
 ) -> Comparison:
-    """Let several learners predict and learn the same examples, which are read once, and rank them by mistakes.
+    """Run several learners on the same examples, which are read once, and rank them by mistakes.
 
     Parameters
     ----------
     source : Source
         The files.
     learners : sequence of LinearLearner
-        Fresh learners. By default one of each kind and more, with Winnow's threshold set to four times the most
-        features of the first hundred examples.
+        Fresh learners. By default the variants of each rule in the registry; Winnow's threshold is then four times
+        the largest number of features of the first hundred examples.
     classes : sequence of two labels
         (negative, positive) of the default learners; otherwise the greater label is the positive one.
     certify : bool
