@@ -13,7 +13,7 @@ import numpy as np
 
 from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:
