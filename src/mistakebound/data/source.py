@@ -40,6 +40,18 @@ class Stream(Protocol):
         """Begin to read; the options are those of ``Source.open``."""
 
 
+def not_a_source(found: object) -> TypeError:
+    """The error to raise for what was passed where files are expected.
+
+    >>> print(not_a_source("a.svm"))
+    the files must be a Source, got str: pass mb.Source('a.svm')
+    """
+    remedy = "mb.Source(path); learner.run takes arrays and frames"
+    if isinstance(found, (str, os.PathLike)):
+        remedy = f"mb.Source({os.fspath(found)!r})"
+    return TypeError(f"the files must be a Source, got {type(found).__name__}: pass {remedy}")
+
+
 class Source:
     r"""One or several files as one stream of examples: the options of reading, which cannot be changed.
 
