@@ -14,7 +14,7 @@ from mistakebound.data.source import Source
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.stream_loop import steps
-from mistakebound.play.engine import Life
+from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
 from mistakebound.theorems.evidence import Evidence
@@ -42,14 +42,14 @@ UNLEARNABLE = "a certificate over the whole stream needs values that can be lear
 OTHER = "certify needs the stream that this learner learned from, in the same order"
 
 
-class RecordingLife(Life):
+class RecordingEngine(LearnerEngine):
     """A learner at work that also keeps every example, mistaken or not, while ``recording``."""
 
     def __init__(
         self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
     ) -> None:
         super().__init__(rule, width, keep_bytes, reduction, growing=growing)
-        self.recorder = Life(EVERY_ROUND, width, STREAM_BYTES, reduction, growing=growing)
+        self.recorder = LearnerEngine(EVERY_ROUND, width, STREAM_BYTES, reduction, growing=growing)
         self.recording = True
         self.unlearnable: ValueError | None = None
         """What is wrong with an example that the rule could skip, but that could not be learned from."""
@@ -89,7 +89,7 @@ class RecordingLife(Life):
 class Replica(Learner):
     """A fresh learner with a rule as given, for the features and labels of another learner."""
 
-    _life_type = RecordingLife
+    _engine_type = RecordingEngine
 
     def __init__(self, original: Learner, rule: Rule) -> None:
         self.classes = original.classes
@@ -180,13 +180,13 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
 
 def record(learner: Learner) -> None:
     """Let a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
-    learner._life_type = RecordingLife  # noqa: SLF001
+    learner._engine_type = RecordingEngine  # noqa: SLF001
 
 
 def recorded(learner: Learner) -> Ledger:
     """The ledger of a learner that recorded what it learned, with every example kept."""
     life = learner._life  # noqa: SLF001
-    if not isinstance(life, RecordingLife):
+    if not isinstance(life, RecordingEngine):
         return learner.ledger_  # of no rounds
     if life.unlearnable is not None:
         message = f"{UNLEARNABLE}: {life.unlearnable}"
@@ -197,7 +197,7 @@ def recorded(learner: Learner) -> Ledger:
 def stop_recording(learner: Learner) -> None:
     """Keep no more examples, if any are kept: a later pass repeats them."""
     life = learner._life  # noqa: SLF001
-    if isinstance(life, RecordingLife):
+    if isinstance(life, RecordingEngine):
         life.recording = False
 
 
