@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.learners.linear_learner import LinearLearner
-    from mistakebound.play.engine import Life
+    from mistakebound.play.engine import LearnerEngine
 
     Kind = TypeVar("Kind", bound=LinearLearner)
 
@@ -156,7 +156,7 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
     return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
-def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe_life(learner: LinearLearner, life: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
@@ -183,7 +183,7 @@ def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], 
     return said, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
 
 
-def _at_work(life: Life, limit: int) -> dict[str, Any]:
+def _at_work(life: LearnerEngine, limit: int) -> dict[str, Any]:
     """The parameters in force; the learner's own may have been set anew since its life began."""
     return {
         **asdict(life.rule),
@@ -267,7 +267,7 @@ def _revive_labels(said: Any) -> Labels:
     return labels
 
 
-def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> Life:
+def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
@@ -331,7 +331,7 @@ def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
     return names
 
 
-def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
+def _check_life(life: LearnerEngine, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
     """All that the core and the certificates rely on: arrays fit the counts and each other, indices what there is."""
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts) >= 0 and rounds < 2**62, "a count is out of range")

@@ -288,12 +288,12 @@ class Checker:
 
     def replay(self) -> tuple[LinearLearner, Ledger, int]:
         """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
-        from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES, Replica, replay_files  # noqa: PLC0415
+        from mistakebound.learners.replay import record, recorded, replay_files  # noqa: PLC0415
 
         said = self.document
         learner = construct(KINDS[said["learner"]], said["parameters"])
-        recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
-        whole = said["certificate"]["scope"] == "whole stream"
+        if said["certificate"]["scope"] == "whole stream":
+            record(learner)
         with ExitStack() as copies:
             files = self.files
             if not said["ended"]:
@@ -302,9 +302,8 @@ class Checker:
             source = self.source(files)
             # One round more than there should be shows that there are more.
             rounds = said["counts"]["rounds"] + said["ended"]
-            recorders = [recorder] if whole else []
-            report = replay_files(learner, source.open, rounds, *recorders, passes=said["passes"])
-        return learner, recorder.ledger_, len(report.skipped) if report else 0
+            report = replay_files(learner, source.open, rounds, passes=said["passes"])
+        return learner, recorded(learner), len(report.skipped) if report else 0
 
     def check_certificate(self, ledger: Ledger, stream: Ledger) -> str:
         """Check the theorem with its comparator on what happened in the replay; returns the status that was found."""
