@@ -90,7 +90,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     found, constant = features.largest(top or None), features.constant
     if as_json:
         added = 0.0 if constant is None else constant.adds
-        known = len(features.weights) - features.life.named
+        known = len(features.weights) - features.engine.named
         click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
         return
     if constant is not None:

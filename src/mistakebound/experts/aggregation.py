@@ -139,7 +139,18 @@ class Aggregation:
 
     @guarded
     def ask(self, advice: Any) -> Asked:
-        """Mix what the experts say, for an outcome that comes later: `tell` it, once."""
+        """Mix what the experts say, for an outcome that comes later: pass what is returned to `tell` with it, once.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> mixer = mb.experts.MLPoly()
+        >>> monday, tuesday = mixer.ask({"Ann": 20.0, "Bob": 25.0}), mixer.ask({"Ann": 21.0, "Bob": 26.0})
+        >>> mixer.tell(tuesday, 21.0), mixer.tell(monday, 20.0)
+        (None, None)
+        >>> tuesday.prediction, mixer.predict_one({"Ann": 18.0, "Bob": 22.0})
+        (23.5, 18.0)
+        """
         with self._at_work(learns=False) as play:
             served = play.serve(advice)
         if self._tickets is None:
@@ -148,7 +159,10 @@ class Aggregation:
 
     @guarded
     def tell(self, asked: Asked, outcome: Any) -> None:
-        """Learn from the outcome of a forecast made by `ask`; who has come since then slept."""
+        """Learn from the outcome of a forecast made by `ask`; experts that joined after it slept in that round.
+
+        TicketError if `asked` is not from this learner, or was passed before.
+        """
         play = self._begun()
         tickets = self._tickets or Tickets()
         tickets.check(asked, type(self).__name__, play.rounds)

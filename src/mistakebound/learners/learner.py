@@ -11,7 +11,7 @@ from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
-from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
+from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
 from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.play.ledger import Counts
 from mistakebound.play.tickets import Asked, Tickets
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = Lock()
-"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
+"""Held while a learner forgets a bad first round, and while its tickets change: moments, so one lock serves all."""
 
 
 class Learner:
@@ -51,7 +51,8 @@ class Learner:
     keep_bytes: int
 
     # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
-    _life: Life | None = None
+    _life: LearnerEngine | None = None
+    _engine_type: type[LearnerEngine] = LearnerEngine
     _labels: Labels | None = None
     _tickets: Tickets | None = None
     _reading: Reading | None = None
@@ -470,35 +471,35 @@ class Learner:
             self._labels = Labels(self.default_labels, self.classes)
         return self._labels
 
-    def _start(self, width: int | None) -> Life:
+    def _start(self, width: int | None) -> LearnerEngine:
         """Begin with features by name (width None) or by position; later require that it is the same kind."""
-        life = self._life
-        if life is None:
-            with _STARTING:
-                if self._life is None:
-                    self._life = self._new_life(width)
-            life = self._life
+        life = self._life or self._begin(self._new_life(width))
         life.require(width, type(self).__name__)
         return life
 
-    def _start_with(self, chunk: Chunk) -> Life:
-        """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None:
-            begun = self._new_life(None, growing=not chunk.named)
-            with _STARTING:
-                self._life = self._life or begun
-        life = self._life
+    def _start_with(self, chunk: Chunk) -> LearnerEngine:
+        """Begin with a file. The number of features by position is not known then: it grows with what comes."""
+        life = self._life or self._begin(self._new_life(None, growing=not chunk.named))
         life.require(None if chunk.named else life.width or 0, type(self).__name__)
         return life
 
-    def _forget(self, before: Life | None) -> bool:
+    def _begin(self, life: LearnerEngine) -> LearnerEngine:
+        """Begin with this life; of two threads that begin at once, both get the same. ``setdefault`` is atomic."""
+        begun: LearnerEngine = vars(self).setdefault("_life", life)
+        return begun
+
+    def _forget(self, before: LearnerEngine | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
         with _STARTING:
             if self._life is None or self._life.counts.rounds == 0:
-                self._life = before
+                self._forget_all() if before is None else vars(self).update(_life=before)
         return self._life is before
 
-    def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
+    def _forget_all(self) -> None:
+        """Be as before the first input. The attribute goes, so that ``_begin`` can set it."""
+        vars(self).pop("_life", None)
+
+    def _new_life(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
             message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
             raise ValueError(message)
@@ -507,11 +508,11 @@ class Learner:
             message = "complements and conjunctions need to know all variables: use positional features"
             raise ValueError(message)
         rule = self._make_rule(None if width is None else reduction.slots(width))
-        return Life(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
+        return self._engine_type(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
 
-    def _begun(self) -> Life:
+    def _begun(self) -> LearnerEngine:
         """Return the life so far; before any input, one of no rounds that is not kept."""
-        return self._life or Life(self._make_rule(0), 0, 0, Reduction())
+        return self._life or LearnerEngine(self._make_rule(0), 0, 0, Reduction())
 
     def __copy__(self) -> Self:
         """A copy learns on its own, so it cannot share the weights."""
