@@ -108,7 +108,7 @@ def place_of(file: str | None, line: int | None = None, column: int | None = Non
 
 
 class InputError(ValueError):
-    """Bad input, or an option that does not fit it.
+    r"""Bad input, or an option that does not fit it.
 
     Parameters
     ----------
@@ -129,6 +129,17 @@ class InputError(ValueError):
     ----------
     option : str or None
         The first option that the message names.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.svm"
+    >>> _ = file.write_text("1 1:1\n-1 2:x\n")
+    >>> try:
+    ...     mb.Perceptron().run(mb.Source(file))
+    ... except mb.StreamError as error:
+    ...     print(error.kind, error.line, error.column, error.round, error.ledger.rounds)
+    bad line 2 6 1 1
     """
 
     def __init__(

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
-from mistakebound.cli.errors import raise_rendered
 from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
+from mistakebound.cli.output import raise_rendered
 
 COMMANDS = {
     "run": "run",

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
-from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
-from mistakebound.cli.output import picture_maker, tell_skipped, written
+from mistakebound.cli.output import as_flag, picture_maker, tell_skipped, written
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss

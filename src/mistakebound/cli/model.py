@@ -9,10 +9,9 @@ import click
 
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
-from mistakebound.cli.output import note
+from mistakebound.cli.output import as_flag, note
 from mistakebound.learners.linear import load
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.errors import flag, option
+from mistakebound.cli.output import flag, option
 from mistakebound.data.labels import plain_label
 from mistakebound.data.options import TABLE
 from mistakebound.errors import OptionConflictError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
 from mistakebound.data.formats import ARROW_STREAM, OLD_FEATHER, PARQUET
-from mistakebound.data.table_header import header_of
+from mistakebound.data.tables import header_of
 from mistakebound.errors import InputError, Option
 
 if TYPE_CHECKING:

@@ -232,7 +232,7 @@ class StreamReader:
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
         from mistakebound.data.arrow import Columns  # noqa: PLC0415 - here and below, only files of columns need it
-        from mistakebound.data.table_columns import roles_of  # noqa: PLC0415
+        from mistakebound.data.tables import roles_of  # noqa: PLC0415
 
         return Columns(file, raw, start, partial(roles_of, self.settings))
 

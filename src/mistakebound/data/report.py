@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mistakebound._support.text import many
 from mistakebound.errors import InputError, Option, in_words, place_of
 
 if TYPE_CHECKING:
@@ -53,12 +54,23 @@ class Remark(NamedTuple):
 
 
 class ReadReport:
-    """What a ``StreamReader`` has read so far. It is read-only.
+    r"""What a ``StreamReader`` has read so far. It is read-only.
 
     Parameters
     ----------
     notes : Notes
         Where the reader records what it reads.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.vw"
+    >>> _ = file.write_text("1 2.0 | a b\nx | a\n-1 | c\n")
+    >>> report = mb.Perceptron().run(mb.Source(file, skip_bad=1)).reading
+    >>> report
+    <ReadReport: 25 bytes, 1 skipped, 1 remark>
+    >>> report.skipped[0].line, str(report.remarks[0])
+    (2, 'importance weights are ignored: every line counts once')
     """
 
     __slots__ = ("_notes",)
@@ -105,5 +117,5 @@ class ReadReport:
         return self._notes.options
 
     def __repr__(self) -> str:
-        counts = f"{len(self._notes.skipped)} skipped, {len(self._notes.remarks)} remarks"
+        counts = f"{len(self._notes.skipped)} skipped, {many(len(self._notes.remarks), 'remark')}"
         return f"<ReadReport: {self.bytes} bytes, {counts}>"

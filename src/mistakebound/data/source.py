@@ -40,6 +40,18 @@ class Stream(Protocol):
         """Begin to read; the options are those of ``Source.open``."""
 
 
+def not_a_source(found: object) -> TypeError:
+    """The error to raise for what was passed where files are expected.
+
+    >>> print(not_a_source("a.svm"))
+    the files must be a Source, got str: pass mb.Source('a.svm')
+    """
+    remedy = "mb.Source(path); learner.run takes arrays and frames"
+    if isinstance(found, (str, os.PathLike)):
+        remedy = f"mb.Source({os.fspath(found)!r})"
+    return TypeError(f"the files must be a Source, got {type(found).__name__}: pass {remedy}")
+
+
 class Source:
     r"""One or several files as one stream of examples, with the options of reading them. It cannot be changed.
 
@@ -197,7 +209,7 @@ class Source:
         all_columns: bool = False,
         warn: bool = True,
     ) -> StreamReader:
-        """Begin to read the files.
+        r"""Begin to read the files: iterate over what is returned for ``Part``s; its ``report`` is a ``ReadReport``.
 
         Parameters
         ----------
@@ -223,6 +235,19 @@ class Source:
         ------
         OptionConflictError
             If an option was passed that contradicts the model's.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "mail.csv"
+        >>> _ = file.write_text("subject,kind\nwin money,spam\nlunch\n")
+        >>> reader = Source(file, label="kind", table={"text": ["subject"]}, skip_bad=1).open()
+        >>> [part.rows for part in reader]
+        [1]
+        >>> reader.report.columns, reader.report.bytes
+        (('subject', 'kind'), 34)
+        >>> [(line.line, str(line).removeprefix(str(file))) for line in reader.report.skipped]
+        [(3, ':3:6: 1 fields, but 2 columns')]
         """
         settings = self.settings(
             known,

@@ -115,7 +115,7 @@ def _describe(learner: Any) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     said = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
-        "tickets": learner._tickets.to_json(),  # noqa: SLF001
+        "tickets": None if learner._tickets is None else learner._tickets.to_json(),  # noqa: SLF001
         "draws": _describe_draws(learner._chooser) if isinstance(learner, RandomizedWeightedMajority) else None,  # noqa: SLF001
         "play": described[0],
     }

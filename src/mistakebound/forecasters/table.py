@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.data.columns import columns_with
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive
 

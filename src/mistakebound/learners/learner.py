@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = Lock()
-"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
+"""Held while a learner forgets a bad first round, and while its tickets change: moments, so one lock serves all."""
 
 
 class Learner:
@@ -52,6 +52,7 @@ class Learner:
 
     # Not parameters: learned state. Class attributes, so that __init__ sets parameters only.
     _life: LearnerEngine | None = None
+    _engine_type: type[LearnerEngine] = LearnerEngine
     _labels: Labels | None = None
     _tickets: Tickets | None = None
     _reading: Reading | None = None
@@ -472,31 +473,31 @@ class Learner:
 
     def _start(self, width: int | None) -> LearnerEngine:
         """Begin with features by name (width None) or by position; later require that it is the same kind."""
-        life = self._life
-        if life is None:
-            with _STARTING:
-                if self._life is None:
-                    self._life = self._new_life(width)
-            life = self._life
+        life = self._life or self._begin(self._new_life(width))
         life.require(width, type(self).__name__)
         return life
 
     def _start_with(self, chunk: Chunk) -> LearnerEngine:
-        """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None:
-            begun = self._new_life(None, growing=not chunk.named)
-            with _STARTING:
-                self._life = self._life or begun
-        life = self._life
+        """Begin with a file. The number of features by position is not known then: it grows with what comes."""
+        life = self._life or self._begin(self._new_life(None, growing=not chunk.named))
         life.require(None if chunk.named else life.width or 0, type(self).__name__)
         return life
+
+    def _begin(self, life: LearnerEngine) -> LearnerEngine:
+        """Begin with this life; of two threads that begin at once, both get the same. ``setdefault`` is atomic."""
+        begun: LearnerEngine = vars(self).setdefault("_life", life)
+        return begun
 
     def _forget(self, before: LearnerEngine | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned something meanwhile."""
         with _STARTING:
             if self._life is None or self._life.counts.rounds == 0:
-                self._life = before
+                self._forget_all() if before is None else vars(self).update(_life=before)
         return self._life is before
+
+    def _forget_all(self) -> None:
+        """Be as before the first input. The attribute goes, so that ``_begin`` can set it."""
+        vars(self).pop("_life", None)
 
     def _new_life(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
@@ -507,7 +508,7 @@ class Learner:
             message = "complements and conjunctions need to know all variables: use positional features"
             raise ValueError(message)
         rule = self._make_rule(None if width is None else reduction.slots(width))
-        return LearnerEngine(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
+        return self._engine_type(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
 
     def _begun(self) -> LearnerEngine:
         """Return the life so far; before any input, one of no rounds that is not kept."""

@@ -25,7 +25,7 @@ from mistakebound._support.schema import fields, from_json, is_list_of, need, sh
 from mistakebound.data.labels import Labels, check_classes
 from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
-from mistakebound.models.container import DTYPES, pack, unpack
+from mistakebound.models.container import DTYPES, learner_in, pack, unpack
 from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import LATE, compare, read_late
 from mistakebound.play.tickets import Tickets
@@ -106,8 +106,14 @@ def load_with_progress(
             vars(learner)["_tickets"] = Tickets.from_json(notes[2])
         return learner, notes[0]
     except ModelError as error:
-        message = f"cannot load {os.fspath(path)}: {error}"
+        name = learner_in(path)  # a learner over experts has other tensors, but that is not the reason to give
+        reason = str(error) if name in kinds or not name else _other_learner(name, kinds)
+        message = f"cannot load {os.fspath(path)}: {reason}"
         raise ModelError(message) from None
+
+
+def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
+    return f"its learner {name!r} is none of {', '.join(kinds)}"
 
 
 def fingerprint(learner: LinearLearner) -> str:
@@ -211,7 +217,7 @@ def encode_one(value: Any) -> Any:
 
 def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[str, type[Kind]]) -> Kind:
     name, parameters, labels, columns, life = fields(said, "learner", "parameters", "labels", "columns", "life")
-    need(isinstance(name, str) and name in kinds, f"its learner {name!r} is none of {', '.join(kinds)}")
+    need(isinstance(name, str) and name in kinds, _other_learner(name, kinds))
     learner = construct(kinds[name], parameters)
     need(bool(tensors) == (life is not None), "a life needs tensors, and only a life has any")
     if life is not None:

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
+from mistakebound._support.text import many
 from mistakebound.data.report import Remark
+from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.learners.linear_learner import LinearLearner
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.tally import Tally
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
 
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.report import BadLine, ReadReport
-    from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
@@ -52,7 +53,7 @@ class Progress:
         """Called when learning has ended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """What happened in a run.
 
@@ -113,6 +114,16 @@ class RunResult:
     stopped: ValueError | KeyboardInterrupt | None
     saved: str | None
 
+    def __repr__(self) -> str:
+        parts = [f"{many(self.mistakes, 'mistake')} in {many(self.rounds, 'round')}", repr(self.learner)]
+        if self.skipped:
+            parts.append(f"{many(len(self.skipped), 'bad line')} skipped")
+        if self.certificate is not None:
+            parts.append(f"certificate: {self.certificate.status}")
+        if self.stopped is not None:
+            parts.append(f"stopped: {self.stopped or type(self.stopped).__name__}")
+        return f"<RunResult: {'; '.join(parts)}>"
+
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
         """Write an HTML page with everything about the run; see ``mistakebound.runs.report``."""
         from mistakebound.runs.report import write_report  # noqa: PLC0415 - seldom needed
@@ -140,7 +151,10 @@ def run(
     curve: bool = True,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Predict each example of the files, then learn it. An error that ends the run early is in ``RunResult.stopped``.
+    r"""Predict each example of the files, then learn it. An error that ends the run early is in ``RunResult.stopped``.
+
+    A bad line, a missing label or Ctrl-C ends a run early; the rounds before it are counted and saved.
+    ``RunResult.raise_if_stopped`` raises the error.
 
     Parameters
     ----------
@@ -170,7 +184,29 @@ def run(
         Whether to keep the curve of mistakes.
     progress : Progress
         Its methods are called during the run.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.svm").write_text("1 1:1\n-1 2:1\n1 x\n" * 10)
+    >>> result = mb.runs.run(mb.Source(folder / "a.svm"), mb.Perceptron())
+    >>> result.rounds, result.stopped.line
+    (2, 3)
+    >>> source = mb.Source(folder / "a.svm", skip_bad=10)
+    >>> result = mb.runs.run(source, mb.Perceptron(), checkpoint=folder / "a.mb", checkpoint_every=5, certify=True)
+    >>> result
+    <RunResult: 1 mistake in 20 rounds; Perceptron(); 10 bad lines skipped; certificate: holds>
+    >>> str(result.skipped[0]).removeprefix(str(folder))
+    "/a.svm:3:3: a feature is index:value, got 'x'"
+    >>> again = mb.runs.run(source, mb.Perceptron(), checkpoint=folder / "a.mb", resume=True)
+    >>> again.rounds, again.mistakes
+    (20, 1)
     """
+    if not isinstance(source, Source):
+        raise not_a_source(source)
+    if not isinstance(learner, LinearLearner):
+        raise not_a_learner(learner)
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
     continued = learner.has_learned
     if certificate is not None and continued:
@@ -202,6 +238,17 @@ def run(
         words = (f"no line has the label {source.positive!r}: ", POSITIVE, " takes it as it is written there")
         job.remark(Remark("positive", words))
     return job.result()
+
+
+def not_a_learner(found: object) -> TypeError:
+    """The error to raise for what was passed in place of a linear learner.
+
+    >>> class Forest: ...
+    >>> print(not_a_learner(Forest))
+    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
+    """
+    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")
 
 
 def refuse_conflicts(
