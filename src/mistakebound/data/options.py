@@ -10,7 +10,11 @@ from mistakebound.errors import OptionConflictError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-FORMATS = ("auto", "svmlight", "vw", "table", "json", "columnar")
+LINE_FORMATS = {"svmlight": "svmlight", "vw": "VW text"}
+"""Formats of lines without columns, and how messages call them: the core's ``Reader`` makes one by its name alone."""
+TEXT_FORMATS = ("auto", *LINE_FORMATS, "table", "json")
+"""What ``format`` may be: auto is what the first lines show."""
+FORMATS = (*TEXT_FORMATS, "columnar")
 """Formats that a model stores: columnar is Parquet and Arrow; auto, if an older model has not stored it."""
 DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "words": 1, "letters": 0, "bins": 0}
 """Table options that determine the features, so later files must have the same. The others describe one file."""
@@ -43,8 +47,9 @@ class Reading:
     @property
     def has_columns(self) -> bool:
         """Whether the files have columns or keys; svmlight and VW text have none."""
-        given = self.table or self.columns or self.label is not None or self.format not in ("auto", "svmlight", "vw")
-        return bool(given) and self.format not in ("svmlight", "vw")
+        if self.format in LINE_FORMATS:
+            return False
+        return bool(self.table or self.columns or self.label is not None or self.format != "auto")
 
     @property
     def has_header(self) -> bool:

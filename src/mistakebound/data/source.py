@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from mistakebound.data.blocks import total_size
-from mistakebound.data.options import Reading, Settings, fault_of, fault_of_table
+from mistakebound.data.options import TEXT_FORMATS, Reading, Settings, fault_of, fault_of_table
 from mistakebound.data.parts import START, Place
 from mistakebound.data.reader import StreamReader
+from mistakebound.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -129,6 +130,9 @@ class Source:
         options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **table}
         if fault := fault_of_table(table) or fault_of(options):
             raise ValueError(fault)
+        if format not in TEXT_FORMATS:
+            message = f"unknown format {format}: {', '.join(TEXT_FORMATS)}"
+            raise OptionError(message, kind="format", value=format)
         names = [files] if isinstance(files, (str, os.PathLike)) else files
         vars(self).update(  # frozen from here on
             files=tuple(os.fspath(file) for file in names),
