@@ -1,4 +1,4 @@
-"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and what plays it.
+"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and the engine that plays it.
 
 The learners of ``mistakebound.experts``, the choice of an engine, certificates, the command line and the tests read
 this table. Importing it needs no numpy.
@@ -7,6 +7,7 @@ this table. Importing it needs no numpy.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.base import Rule
 
 FORECASTS, LABELS = "forecasts", "labels"
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Parameter:
             return not self.required
         if isinstance(value, str):
             return value in self.words
-        return self.takes_numbers and type(value) in (int, float) and abs(value) < math.inf
+        return self.takes_numbers and type(value) in (int, float) and abs(value) <= LARGEST
 
     def checked(self, name: str, value: Any) -> Any:
         """Return the value as a plain number or word; raise ValueError if it is out of range.
@@ -66,11 +68,8 @@ class Parameter:
         """
         if (value is None and not self.required) or (isinstance(value, str) and value in self.words):
             return value
-        if (
-            not self.takes_numbers
-            or isinstance(value, str)
-            or not (self.least <= value < self.below and value > self.above)
-        ):
+        number = self.takes_numbers and not isinstance(value, str)
+        if not number or not (self.least <= value < self.below and value > self.above):
             message = f"{name} must be {self.range}, got {value!r}"
             raise ValueError(message)
         return value.item() if hasattr(value, "item") else value  # numpy's numbers have no JSON

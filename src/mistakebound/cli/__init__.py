@@ -1,4 +1,4 @@
-"""The command line. Each command lives in a module of its own, which is imported when it is called."""
+"""The command line. Each command has its own module, which is imported when the command is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mistakebound compare``: every learner on the same stream, in one reading of it."""
+"""``mistakebound compare``: run several learners on the same stream, which is read once."""
 
 from __future__ import annotations
 

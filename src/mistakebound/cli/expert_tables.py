@@ -1,4 +1,4 @@
-"""How experts and rules did, in tables: the words of ``mistakebound experts``."""
+"""The tables and sentences that ``mistakebound experts`` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mistakebound experts``: mix the forecasts of experts, or follow their labels, and show what that costs at most."""
+"""``mistakebound experts``: mix forecasts of experts, or follow their labels, and print losses and regret bounds."""
 
 from __future__ import annotations
 

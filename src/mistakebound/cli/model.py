@@ -1,4 +1,4 @@
-"""What can be done with a saved model: ``predict``, ``weights``, ``explain``."""
+"""Commands that use a saved model: ``predict``, ``weights``, ``explain``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands write: errors, notes and skipped lines with options as flags; pictures and files."""
+"""Write the output of commands: errors, notes and skipped lines with options as flags; pictures and files."""
 
 from __future__ import annotations
 

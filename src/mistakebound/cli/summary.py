@@ -1,4 +1,4 @@
-"""What ``run`` shows at its end: the same facts for people, for machines and for the report."""
+"""The closing summary of ``run``: the same facts as text, as JSON and for the HTML report."""
 
 from __future__ import annotations
 

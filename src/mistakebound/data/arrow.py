@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, through pyarrow: each batch of rows as a piece of a table, which the core reads."""
+"""Read Parquet and Arrow files through pyarrow: each batch of rows becomes a piece of a table for the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables as columns of numbers and of words: files, through the readers that streams have, and tables in memory."""
+"""Read whole tables as columns of numbers or text: from files, with the readers of streams, or from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format of a file, detected by how it begins, and the core's reader for a text of that format."""
+"""Detect the format of a file by its first bytes, and make the core's reader for that format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader
 from mistakebound.data.labels import NO_LABEL
-from mistakebound.data.options import numbered_names
+from mistakebound.data.options import LINE_FORMATS, numbered_names
 from mistakebound.errors import LISTED, InputError, Option
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TextFormat(NamedTuple):
     """How a text is read."""
 
     kind: str
-    """svmlight, vw, table or json."""
+    """One of FORMATS, but not auto."""
     reader: Reader
     layout: Layout | None = None
     """Of a table."""
@@ -167,7 +167,7 @@ def kind_of(start: bytes, settings: Settings) -> str:
 
 def refuse_byte_order_mark(start: bytes, settings: Settings) -> None:
     """Raise InputError for a byte order mark where the format has none."""
-    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in ("svmlight", "vw"):
+    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in LINE_FORMATS:
         message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
         raise InputError(message, kind="format")
 
@@ -191,7 +191,8 @@ def refuse_what_is_no_text(beginning: bytes) -> None:
         raise InputError(message, kind="format")
 
 
-KNOWN = "Known are svmlight, VW text, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
+LINES = ", ".join(LINE_FORMATS.values())
+KNOWN = f"Known are {LINES}, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
 
 
 def tell_format(beginning: bytes) -> str:

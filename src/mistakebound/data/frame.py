@@ -1,4 +1,4 @@
-"""DataFrames as tables, for learners that learned from files with columns: the same features by the same names."""
+"""Read DataFrames as tables, for learners that learned from files with columns: the features keep their names."""
 
 from __future__ import annotations
 

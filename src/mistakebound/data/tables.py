@@ -1,4 +1,4 @@
-"""Tables of text: what their first lines tell of their columns, and which columns are read as what."""
+"""Detect the layout of a text table from its first lines, and decide which columns are read, and as what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rule that mixes forecasts shares: predict, then learn; one round, many, or with late outcomes."""
+"""Base class of the learners that mix forecasts: one round, many rounds, or late outcomes."""
 
 from __future__ import annotations
 

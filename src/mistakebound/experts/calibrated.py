@@ -1,4 +1,4 @@
-"""Rules whose rate is found by trying, unless it is told."""
+"""Learners that choose their rate from a grid while they learn, unless a rate is passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learner over experts as a model file, and back: numbers and JSON, never pickle. Learning goes on bit for bit.
+"""Save a learner over experts to a model file, and load it: numbers and JSON, never pickle; equal to the last bit.
 
 The file says the class, its parameters as they are now and as they were when the play began, and the play: who the
 experts are, the state of the rule, what was predicted, and the advice that is kept for certificates.
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mistakebound._support.arrays import AnyArray
+    from mistakebound.aggregation.registry import Parameter
     from mistakebound.experts.advice import Roster
 
 KINDS: dict[str, type[Aggregation | WeightedMajority]] = {
@@ -63,12 +64,16 @@ SHARED: dict[str, Callable[[Any], bool]] = {
     "seed": lambda value: value is None or (type(value) is int and 0 <= value < schema.MOST),
 }
 """What a parameter in a file may be, of those that many rules share."""
-CHECKS: dict[str, list[Callable[[Any], bool]]] = {name: [check] for name, check in SHARED.items()}
-"""The same of all: of a rule's own, any kind of value that a rule of the registry takes. The constructor then says
-whether it is in range."""
-for _each in EXPERT_RULES:
-    for _name, _parameter in _each.parameters.items():
-        CHECKS.setdefault(_name, []).append(_parameter.is_of_its_kind)
+OWN: dict[str, list[Parameter]] = {
+    name: [each.parameters[name] for each in EXPERT_RULES if name in each.parameters]
+    for rule in EXPERT_RULES
+    for name in rule.parameters
+}
+"""Parameters of single rules, as the registry has them; the constructor says whether a value is in range."""
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    return any(each.is_of_its_kind(value) for each in OWN[name]) if name in OWN else SHARED[name](value)
 
 
 def save(learner: Aggregation | WeightedMajority, path: str | os.PathLike[str]) -> None:
@@ -205,9 +210,12 @@ def _constructed(kind: Any, parameters: Any, path: str) -> Any:
     need(isinstance(parameters, dict), f"{path} should be an object", path)
     values = {name: decode(value, f"{path}.{name}") for name, value in parameters.items()}
     for each, value in values.items():
-        need(each in CHECKS, f"{path} has no {each}", path)
-        possible = any(check(value) for check in CHECKS[each])
-        need(possible, f"{path}.{each} is {schema.shown(value)}, which is not possible", f"{path}.{each}")
+        need(each in SHARED or each in OWN, f"{path} has no {each}", path)
+        need(
+            _is_possible(each, value),
+            f"{path}.{each} is {schema.shown(value)}, which is not possible",
+            f"{path}.{each}",
+        )
     try:
         return kind(**values)
     except (TypeError, ValueError, ArithmeticError) as error:

@@ -1,4 +1,4 @@
-"""Forecasters and outcomes from a table: a column of probabilities each, and one of what happened."""
+"""Read forecasts and outcomes from a table: a column of probabilities per forecaster, and a column of outcomes."""
 
 from __future__ import annotations
 

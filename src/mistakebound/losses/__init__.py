@@ -1,4 +1,4 @@
-"""How bad a forecast was: each loss once, with its derivative with respect to the forecast."""
+"""Loss functions, each with its derivative with respect to the forecast."""
 
 from __future__ import annotations
 

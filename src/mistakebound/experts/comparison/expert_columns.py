@@ -1,4 +1,4 @@
-"""Which columns of a file are experts, and what each said: numbers, labels, or a probability for each class."""
+"""Choose the columns that are experts, and read them: numbers, labels, or a probability for each class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solvers for combinations of experts. Each is exact up to rounding; how far it came is for the caller to verify.
+"""Solvers for combinations of experts. Each is exact up to rounding; the caller verifies the gap that is left.
 
 Over the simplex, ``w ≥ 0, Σ w = 1``, a forecast ``Σ w_i a_i`` differs from the outcome y by ``Σ w_i (a_i − y)``. So
 solvers are given errors ``E = A − y``: nothing cancels, however far from 0 the outcomes are.
