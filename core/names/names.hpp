@@ -102,8 +102,8 @@ class Names {
     return {arena_.data() + begin, end_[id] - begin};
   }
 
-  // Asks the memory for the line that a later `find` will look at.
-  void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
+  // Asks the memory for the line that a later `find` will look at. Always inlined (see fetch in play/sum.hpp).
+  [[gnu::always_inline]] void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
 
   // id + 1, or 0 for a name that has none. `name_wanted()` is asked only if the key is not the name itself. `Avx2` only where
   // the caller is compiled for it.

@@ -173,7 +173,7 @@ class Play {
   bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
 
   // Asks the memory for a weight that is needed soon.
-  void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
+  [[gnu::always_inline]] void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
 
   // What is reported: divided by the normaliser where the rule has one.
   double normalised(double raw) const {
@@ -547,9 +547,9 @@ class Play {
 
   // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.
   template <class Index, class Value>
-  static void fetch_stream(const Row<Index, Value>& x) {
+  [[gnu::always_inline]] static void fetch_stream(const Row<Index, Value>& x) {
     constexpr std::size_t line = 64, ahead = 1024;
-    const auto fetch = [&](const void* from, std::size_t bytes) {
+    const auto fetch = [&](const void* from, std::size_t bytes) __attribute__((always_inline)) {
       const auto start = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(Value);
       for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(reinterpret_cast<const void*>(start + at));
     };

@@ -75,6 +75,16 @@ def load(path: str | os.PathLike[str]) -> Any:
     ------
     ModelError
         If the file is not whole, was altered, contradicts itself, or comes from a newer version.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, mistakebound as mb
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "m.mb"
+    >>> for learner in (mb.Perceptron(bias=1), mb.experts.AdaHedge()):
+    ...     learner.save(path)
+    ...     print(mb.load(path))
+    Perceptron(bias=1)
+    <AdaHedge(): 0 rounds, 0 experts>
     """
     from mistakebound.models.container import learner_in  # noqa: PLC0415 - import needs no json and no hashes
 

@@ -163,3 +163,22 @@ def test_a_reader_that_has_seen_enough_is_no_error(command: str, tmp_path: Path)
 
 def test_verify_tells_its_exit_codes() -> None:
     assert "0    everything agrees\n    1    something does not" in call("verify", "--help")
+
+
+# ---------------------------------------------------------------------- what was passed is something else
+
+
+def test_a_model_of_experts_is_refused_by_commands_for_linear_learners(tmp_path: Path) -> None:
+    file, model = tmp_path / "a.svm", tmp_path / "m.mb"
+    file.write_text("1 1:1\n-1 2:1\n")
+    mixer = mb.experts.MLPoly()
+    mixer.learn_one({"Ann": 20.0, "Bob": 25.0}, 21.0)
+    mixer.save(model)
+    wanted = f"Error: cannot load {model}: its learner 'MLPoly' is none of Perceptron, "
+    for words in (
+        ("predict", model, file),
+        ("weights", model),
+        ("explain", model, file),
+        ("run", file, "--load", model),
+    ):
+        assert wanted in call(*words, fails=1)

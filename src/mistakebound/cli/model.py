@@ -1,4 +1,4 @@
-"""What can be done with a saved model: ``predict``, ``weights``, ``explain``."""
+"""Commands that use a saved model: ``predict``, ``weights``, ``explain``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import click
 
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
-from mistakebound.cli.output import note
+from mistakebound.cli.output import as_flag, note
 from mistakebound.learners.linear import load
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     found, constant = features.largest(top or None), features.constant
     if as_json:
         added = 0.0 if constant is None else constant.adds
-        known = len(features.weights) - features.life.named
+        known = len(features.weights) - features.engine.named
         click.echo(json_of({"features": known, "intercept": added, "weights": [list(pair) for pair in found]}))
         return
     if constant is not None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import mistakebound as mb
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped
@@ -26,6 +25,7 @@ from mistakebound.cli.options import (
 from mistakebound.cli.output import COLOUR
 from mistakebound.cli.progress import Table
 from mistakebound.cli.summary import certificate_in_words, facts, in_words
+from mistakebound.learners.linear import load
 from mistakebound.runs import runner
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def run(
     refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
     refuse_what_a_model_has_settled(options, load_from)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
-    loaded = mb.load(load_from) if load_from else None
+    loaded = load(load_from) if load_from else None
     source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"

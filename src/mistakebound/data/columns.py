@@ -1,10 +1,10 @@
-"""Tables as columns of numbers and of words: files, through the readers that streams have, and tables in memory."""
+"""Read whole tables as columns of numbers or text: from files, with the readers of streams, or from memory."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -13,11 +13,11 @@ import numpy as np
 
 from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
@@ -236,7 +236,7 @@ def columns_with(
         from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
 
         return columns_in_memory(table)
-    files = [table] if isinstance(table, (str, PathLike)) else list(table)
+    files = paths_of(table)
     options = {name: value for name, value in (("separator", separator), ("header", header)) if value is not None}
     frame = read_columns(files, skip_bad=skip_bad, table=options)
     if not frame.rows:
@@ -251,6 +251,20 @@ def columns_with(
             return headed
     told = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say "
     raise StreamError(told, setting("header", True), kind="unknown column", feature=outcome)
+
+
+def paths_of(table: Any) -> list[str | PathLike[str]]:
+    """The files of a table that is not in memory; TypeError if it is neither a path nor several.
+
+    >>> paths_of("a.csv"), paths_of(("a.csv", "b.csv"))
+    (['a.csv'], ['a.csv', 'b.csv'])
+    """
+    paths = [table] if isinstance(table, (str, PathLike)) else list(table) if isinstance(table, Iterable) else []
+    if paths and all(isinstance(each, (str, PathLike)) for each in paths):
+        return paths
+    what = "a path, a list of paths, a DataFrame or a dict of columns"
+    message = f"a table is {what}, got {type(table).__name__}"
+    raise TypeError(message)
 
 
 class _Cells:

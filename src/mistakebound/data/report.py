@@ -1,9 +1,10 @@
-"""What was read of a stream: bad lines that were skipped, remarks, columns, bytes, and how the files were read."""
+"""`ReadReport`: what a reader has read: skipped lines, remarks, columns, bytes, and the options in use."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from mistakebound._support.text import many
 from mistakebound.errors import InputError, Option, in_words, place_of
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class BadLine(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """Something about the files that is not an error, but should be known."""
+    """A note on the files that is not an error."""
 
     kind: str
     words: tuple[str | Option, ...]
@@ -53,12 +54,23 @@ class Remark(NamedTuple):
 
 
 class ReadReport:
-    """What a ``StreamReader`` has read so far. It cannot be changed from outside.
+    r"""What a ``StreamReader`` has read so far. It is read-only.
 
     Parameters
     ----------
     notes : Notes
-        Kept up by the reader.
+        Where the reader records what it reads.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.vw"
+    >>> _ = file.write_text("1 2.0 | a b\nx | a\n-1 | c\n")
+    >>> report = mb.Perceptron().run(mb.Source(file, skip_bad=1)).reading
+    >>> report
+    <ReadReport: 25 bytes, 1 skipped, 1 remark>
+    >>> report.skipped[0].line, str(report.remarks[0])
+    (2, 'importance weights are ignored: every line counts once')
     """
 
     __slots__ = ("_notes",)
@@ -68,7 +80,7 @@ class ReadReport:
 
     @classmethod
     def of_words(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
-        """The report of an earlier reading of which only the words are left, as in a checkpoint."""
+        """The report of an earlier process, from the texts that a checkpoint stores."""
         from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
 
         lines = [BadLine((words,)) for words in skipped]
@@ -101,9 +113,9 @@ class ReadReport:
 
     @property
     def options(self) -> Reading | None:
-        """What a model keeps, to read other files in the same way; None before reading has begun."""
+        """The options that a model stores, to read other files in the same way; None before reading has begun."""
         return self._notes.options
 
     def __repr__(self) -> str:
-        counts = f"{len(self._notes.skipped)} skipped, {len(self._notes.remarks)} remarks"
+        counts = f"{len(self._notes.skipped)} skipped, {many(len(self._notes.remarks), 'remark')}"
         return f"<ReadReport: {self.bytes} bytes, {counts}>"

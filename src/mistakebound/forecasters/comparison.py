@@ -1,4 +1,4 @@
-"""Who of several forecasters is the best, and how sure that is by now: Alice says 70 %, Bob 80 %, and it rains.
+"""Rank forecasters, and compare each pair of them: Alice says 70 %, Bob 80 %, and it rains.
 
 The true probability p of a round is never seen, but ``E[(h − y)²] = E[(h − p)²] + E[p(1 − p)]``, and the last term is
 the same for all forecasters: a smaller mean of Brier's score means being closer to the truth. ``compare`` ranks by it,
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import combinations
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,9 +41,12 @@ def compare(
     alpha: float = 0.05,
     *,
     outcome: str | None = None,
-    **reading: Any,
+    positive: str | None = None,
+    separator: str | None = None,
+    header: bool | None = None,
+    skip_bad: int = 0,
 ) -> Report:
-    """Compare forecasters by the probabilities that they gave to binary outcomes.
+    r"""Compare forecasters by the probabilities that they gave to binary outcomes.
 
     Parameters
     ----------
@@ -59,9 +63,10 @@ def compare(
     outcome : str, optional
         In place of ``y``, the column of P that holds the outcomes. ``names`` are then the columns of the forecasters;
         without them, all columns that hold probabilities.
-    **reading
-        With ``outcome``: ``positive``, the word that is 1 against all others, and ``separator``, ``header`` and
-        ``skip_bad``, how files are read, as for `Source`.
+    positive : str, optional
+        With ``outcome``: the word that is 1, against all others.
+    separator, header, skip_bad
+        With ``outcome``: how files are read, as for `Source`.
 
     Notes
     -----
@@ -79,11 +84,24 @@ def compare(
     >>> table = {"Alice": [0.7, 0.2, 0.9], "Bob": [0.8, 0.4, 0.5], "rain": ["wet", "dry", "wet"]}
     >>> mb.forecasters.compare(table, outcome="rain", positive="wet").to_json() == report.to_json()
     True
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "rain.csv"
+    >>> _ = file.write_text("Alice,Bob,rain\n0.7,0.8,1\n0.2,0.4,0\n0.9,0.5,1\n")
+    >>> mb.forecasters.compare(file, outcome="rain").to_json() == report.to_json()
+    True
     """
     if outcome is not None:
-        return _compare_table(forecast_table(P, outcome, names or (), **reading), alpha)
-    if y is None or reading:
-        message = f"{next(iter(reading))} needs outcome" if reading else "y or outcome must be given"
+        table = forecast_table(P, outcome, names or (), positive, separator=separator, header=header, skip_bad=skip_bad)
+        return _compare_table(table, alpha)
+    reading = {"positive": positive, "separator": separator, "header": header, "skip_bad": skip_bad or None}
+    for name in (name for name, value in reading.items() if value is not None):
+        message = f"{name} needs outcome"
+        raise TypeError(message)
+    if isinstance(P, (str, PathLike)):
+        message = f"outcome is missing: the column of {fspath(P)} that holds the outcomes"
+        raise TypeError(message)
+    if y is None:
+        message = "y or outcome must be given"
         raise TypeError(message)
     if not 0 < alpha < 1:
         message = f"alpha must lie between 0 and 1, got {alpha!r}"

@@ -31,7 +31,7 @@ from mistakebound.hindsight.dual import (
     sample,
     weights,
 )
-from mistakebound.play.engine import Life, Reduction
+from mistakebound.play.engine import LearnerEngine, Reduction
 from mistakebound.play.inputs import Csr
 from mistakebound.rules import PerceptronRule, PNormRule
 
@@ -165,12 +165,12 @@ def _learned_pnorm(X: csr_matrix, y: Array, omega: Array, p: float, radius: floa
     codes = np.where(y > 0, 1, -1).astype(np.int8)
     for margin in MARGINS:
         b = margin * radius**2
-        life = Life(
+        engine = LearnerEngine(
             PerceptronRule(update_margin=b) if p == 2 else PNormRule(p=p, update_margin=b), X.shape[1], 0, Reduction()
         )
         for _ in range(PASSES):
-            life.play(rows, codes)
-            u = life.weights()
+            engine.play(rows, codes)
+            u = engine.weights()
             norm = pnorm_potential(p / (p - 1), 0.5)(u)[0] ** 0.5
             c, gamma = _best_scale(y * (X @ u), omega, math.sqrt(p - 1) * radius * norm)
             if c**2 < best:

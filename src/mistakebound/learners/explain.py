@@ -1,4 +1,4 @@
-"""Why a prediction was made: what each feature weighs, and what it adds to the score of an example."""
+"""Explain predictions: the weight of each feature, and what it adds to the score of an example."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mistakebound.data.parts import Part
     from mistakebound.data.source import Source
     from mistakebound.learners.learner import Learner
-    from mistakebound.play.engine import Life
+    from mistakebound.play.engine import LearnerEngine
 
 CONSTANT = "(constant)"
 """The feature that ``bias`` adds to every example."""
@@ -40,7 +40,7 @@ class Contribution:
 class Explanation:
     """The score of one example, taken apart; ``contributions`` sum to it, the largest first.
 
-    ``label`` is None where the file tells none.
+    ``label`` is None if the file has no labels.
     """
 
     file: str
@@ -61,32 +61,32 @@ class Features:
         One that has learned something.
     zero_based : bool
         Whether the svmlight file that it learned from counts from 0. A learner that began with a file calls features
-        by the file's numbers, which count from 1 unless told; one that began with arrays calls them by their column,
+        by the file's numbers, which count from 1 by default; one that began with arrays calls them by their column,
         which counts from 0. Not needed for a learner that learned from files: it stores the base of their indices.
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
-        self.life: Life = learner._begun()
+        self.engine: LearnerEngine = learner._begun()
         known = learner.known_reading()
-        self.first = 1 if self.life.growing and not (zero_based or (known and known.zero_based)) else 0
-        weights = self.life.weights()
-        bias = self.life.rule.bias
+        self.first = 1 if self.engine.growing and not (zero_based or (known and known.zero_based)) else 0
+        weights = self.engine.weights()
+        bias = self.engine.rule.bias
         self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
         self.weights = weights[:-1] if bias else weights
         # Of named features, place 0 stands for all that were never learned from.
-        self.names = ["", *self.life.names(len(self.weights))] if self.life.named else []
+        self.names = ["", *self.engine.names(len(self.weights))] if self.engine.named else []
         self._places: dict[str, int] = {}
 
     def largest(self, count: int | None = None) -> list[tuple[str, float]]:
         """(name, weight) of the features with the largest weights, by size; all of them without ``count``."""
-        known = self.weights[1:] if self.life.named else self.weights
+        known = self.weights[1:] if self.engine.named else self.weights
         order = np.argsort(-np.abs(known), kind="stable")[:count].tolist()
-        return [(self._name(place + self.life.named), float(known[place])) for place in order]
+        return [(self._name(place + self.engine.named), float(known[place])) for place in order]
 
     def explain(self, part: Part, row: int) -> list[Contribution]:
         """What each feature of a row adds to its score, the largest first."""
         chunk = part.chunk
-        if self.life.reduction != Reduction():
+        if self.engine.reduction != Reduction():
             found = self._reduced(part, row)
         else:
             span = range(int(chunk.indptr[row]), int(chunk.indptr[row + 1]))
@@ -95,7 +95,7 @@ class Features:
         return sorted(found, key=lambda each: -abs(each.adds))
 
     def _one(self, part: Part, at: int, value: float) -> Contribution:
-        if self.life.named:
+        if self.engine.named:
             self._places = self._places or {name: place for place, name in enumerate(self.names) if place}
             name = part.chunk.name(at).decode()
             return Contribution(name, value, float(self.weights[self._places.get(name, 0)]))
@@ -107,12 +107,12 @@ class Features:
         """Weight of a position beyond all that were seen, as the core has it."""
         out, positive = np.empty(2), np.empty(2, np.uint8)
         place = np.array([len(self.weights)], np.int32)
-        self.life.engine.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
+        self.engine.engine.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
         return float(out[1] - out[0])
 
     def _reduced(self, part: Part, row: int) -> list[Contribution]:
         """The variables that the rule sees in place of those of the example."""
-        seen = self.life.reduction.rows(self.life.csr(part, part.rows))
+        seen = self.engine.reduction.rows(self.engine.csr(part, part.rows))
         values: AnyArray = getattr(seen, "x")[row]  # noqa: B009 - a reduction makes rows dense
         return [
             Contribution(self._name(place, part.first), float(values[place]), float(self.weights[place]))
@@ -120,13 +120,13 @@ class Features:
         ]
 
     def _name(self, place: int, first: int | None = None) -> str:
-        if self.life.named:
+        if self.engine.named:
             return self.names[place]
         first = self.first if first is None else first
-        width = self.life.width or 0
-        if self.life.reduction.complements:
+        width = self.engine.width or 0
+        if self.engine.reduction.complements:
             return f"not {place - width + first}" if place >= width else str(place + first)
-        return f"not {place + first}" if self.life.reduction.conjunction else str(place + first)
+        return f"not {place + first}" if self.engine.reduction.conjunction else str(place + first)
 
 
 def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> Iterator[Explanation]:
@@ -151,7 +151,7 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
         message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
         raise TypeError(message)
     features = Features(learner)
-    life, labels = features.life, learner._the_labels()
+    engine, labels = features.engine, learner._the_labels()
     for part in learner.open_stream(stream, labels_needed=False):
         scores, positive, fault = learner._start_with(part.chunk).score_part(part)
         for row, score in enumerate(scores.tolist()):
@@ -162,7 +162,7 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
                 part.file,
                 its_line,
                 score,
-                life.rule.threshold,
+                engine.rule.threshold,
                 labels.decode(bool(positive[row])),
                 part.label(row),
                 features.explain(part, row),

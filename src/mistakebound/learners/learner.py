@@ -1,4 +1,4 @@
-"""Predict, then learn, one round at a time or a whole stream at once: what all linear learners share."""
+"""Base class of the linear learners: predict and learn one example, a stream, or an example with a late outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mistakebound._support.locks import Lock
 from mistakebound.data.labels import Labels, as_labels
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.learners.stream_loop import steps
-from mistakebound.play.engine import NO_ROUNDS, Life, Reduction
+from mistakebound.play.engine import NO_ROUNDS, LearnerEngine, Reduction
 from mistakebound.play.inputs import Named, as_example, is_empty, is_frame, is_named, read_one, read_rows, refuse_path
 from mistakebound.play.ledger import Counts
 from mistakebound.play.tickets import Asked, Tickets
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = Lock()
-"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
+"""Held while a learner forgets a bad first round, and while its tickets change: moments, so one lock serves all."""
 
 
 class Learner:
-    """Base of the linear learners. A subclass says its parameters and its rule; everything else is here.
+    """Base class of the linear learners. A subclass defines its parameters and its rule.
 
-    The life of a learner begins with its first input, which also settles whether its features have names.
+    The first input decides whether features have names or positions.
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
 
@@ -50,14 +50,15 @@ class Learner:
     classes: Sequence[Any] | None
     keep_bytes: int
 
-    # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
-    _life: Life | None = None
+    # Not parameters: learned state. Class attributes, so that __init__ sets parameters only.
+    _life: LearnerEngine | None = None
+    _engine_type: type[LearnerEngine] = LearnerEngine
     _labels: Labels | None = None
     _tickets: Tickets | None = None
     _reading: Reading | None = None
     """How the files that it learned from were read."""
     _opened: tuple[Stream, Reading | None] | None = None
-    """The last stream that it was to learn from, and what it knew of files before: a second pass reads it likewise."""
+    """The last stream passed to ``run``, and the reading options known before it: a second pass needs both."""
 
     def _make_rule(self, n: int | None) -> Rule:
         """Return the rule with its parameters; n is the number of features, None when features have names."""
@@ -78,10 +79,10 @@ class Learner:
         return self._score_one(x)[0]
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Predict x, be told y, count a mistake if there was one, and learn from it."""
+        """Predict x, compare with y, count the mistake if it is one, and learn."""
         life = self._life
         try:
-            # The short way, for a learner that has begun with names. Whatever is amiss, the long way below says it.
+            # Fast path for a learner with named features. On any error, the general path below raises it.
             if type(x) is dict and life.named:  # type: ignore[union-attr]
                 life.engine.learn_named(x, self._labels.signs[y])  # type: ignore[union-attr]
                 return
@@ -475,35 +476,35 @@ class Learner:
             self._labels = Labels(self.default_labels, self.classes)
         return self._labels
 
-    def _start(self, width: int | None) -> Life:
+    def _start(self, width: int | None) -> LearnerEngine:
         """Begin with features by name (width None) or by position; later require that it is the same kind."""
-        life = self._life
-        if life is None:
-            with _STARTING:
-                if self._life is None:
-                    self._life = self._new_life(width)
-            life = self._life
+        life = self._life or self._begin(self._new_life(width))
         life.require(width, type(self).__name__)
         return life
 
-    def _start_with(self, chunk: Chunk) -> Life:
-        """Begin with a file. Of features by position nobody knows the number then: it grows with what comes."""
-        if self._life is None:
-            begun = self._new_life(None, growing=not chunk.named)
-            with _STARTING:
-                self._life = self._life or begun
-        life = self._life
+    def _start_with(self, chunk: Chunk) -> LearnerEngine:
+        """Begin with a file. The number of features by position is not known then: it grows with what comes."""
+        life = self._life or self._begin(self._new_life(None, growing=not chunk.named))
         life.require(None if chunk.named else life.width or 0, type(self).__name__)
         return life
 
-    def _forget(self, before: Life | None) -> bool:
+    def _begin(self, life: LearnerEngine) -> LearnerEngine:
+        """Begin with this life; of two threads that begin at once, both get the same. ``setdefault`` is atomic."""
+        begun: LearnerEngine = vars(self).setdefault("_life", life)
+        return begun
+
+    def _forget(self, before: LearnerEngine | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned or asked something meanwhile."""
         with _STARTING:
             if self._life is None or (self._life.counts.rounds == 0 and self._tickets is None):
-                self._life = before
+                self._forget_all() if before is None else vars(self).update(_life=before)
         return self._life is before
 
-    def _new_life(self, width: int | None, *, growing: bool = False) -> Life:
+    def _forget_all(self) -> None:
+        """Be as before the first input. The attribute goes, so that ``_begin`` can set it."""
+        vars(self).pop("_life", None)
+
+    def _new_life(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:
             message = f"keep_bytes must be a whole number of at least 0 (and below 2**63), got {self.keep_bytes!r}"
             raise ValueError(message)
@@ -512,11 +513,11 @@ class Learner:
             message = "complements and conjunctions need to know all variables: use positional features"
             raise ValueError(message)
         rule = self._make_rule(None if width is None else reduction.slots(width))
-        return Life(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
+        return self._engine_type(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
 
-    def _begun(self) -> Life:
+    def _begun(self) -> LearnerEngine:
         """Return the life so far; before any input, one of no rounds that is not kept."""
-        return self._life or Life(self._make_rule(0), 0, 0, Reduction())
+        return self._life or LearnerEngine(self._make_rule(0), 0, 0, Reduction())
 
     def __copy__(self) -> Self:
         """A copy learns on its own, so it cannot share the weights."""

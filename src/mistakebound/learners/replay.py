@@ -1,4 +1,4 @@
-"""A second pass over a learner's stream: replay the learner, and keep every example for a whole-stream certificate."""
+"""Replay a learner in a second pass over its stream, and keep every example for a whole-stream certificate."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.data.source import Source
-from mistakebound.errors import InputError, StreamError
+from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.stream_loop import steps
+from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
 from mistakebound.theorems.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from mistakebound._support.arrays import AnyArray
-    from mistakebound.data.labels import Labels
+    from mistakebound._support.arrays import SignArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.report import ReadReport
-    from mistakebound.play.engine import Reduction
+    from mistakebound.play.engine import Played, PlayedPart, Reduction
+    from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
     from mistakebound.rules import Rule
 
@@ -41,14 +42,60 @@ UNLEARNABLE = "a certificate over the whole stream needs values that can be lear
 OTHER = "certify needs the stream that this learner learned from, in the same order"
 
 
+class RecordingEngine(LearnerEngine):
+    """A learner at work that also keeps every example, mistaken or not, while ``recording``."""
+
+    def __init__(
+        self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
+    ) -> None:
+        super().__init__(rule, width, keep_bytes, reduction, growing=growing)
+        self.recorder = LearnerEngine(EVERY_ROUND, width, STREAM_BYTES, reduction, growing=growing)
+        self.recording = True
+        self.unlearnable: ValueError | None = None
+        """What is wrong with an example that the rule could skip, but that could not be learned from."""
+
+    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file, and keep those that were learned."""
+        played = super().play_part(part, codes, first)
+        if self.recording:
+            kept = self.recorder.play_part(part, codes[: played.row], first)
+            if kept.fault is not None:
+                self._stop(part.error_at(first + kept.row, kept.fault.error()))
+        return played
+
+    def play(self, rows: Positional, codes: SignArray) -> Played:
+        """Predict, then learn, row by row, and keep those that were learned."""
+        played = super().play(rows, codes)
+        if self.recording and played.fault is None:
+            kept = self.recorder.play(rows, codes)
+            if kept.fault is not None:
+                self._stop(kept.fault.error().at_round(kept.row))
+        return played
+
+    def learn_named(self, x: Any, sign: int) -> bool:
+        """One round with a named example, which is kept."""
+        positive = super().learn_named(x, sign)
+        if self.recording:
+            try:
+                self.recorder.learn_named(x, sign)
+            except StreamError as error:
+                self._stop(error.at_round(self.recorder.counts.rounds))
+        return positive
+
+    def _stop(self, error: ValueError) -> None:
+        self.recording, self.unlearnable = False, error
+
+
 class Replica(Learner):
     """A fresh learner with a rule as given, for the features and labels of another learner."""
 
-    def __init__(self, original: Learner, rule: Rule, keep_bytes: int, labels: Labels | None = None) -> None:
+    _engine_type = RecordingEngine
+
+    def __init__(self, original: Learner, rule: Rule) -> None:
         self.classes = original.classes
-        self.keep_bytes = keep_bytes
+        self.keep_bytes = KEPT
         self._rule, self._original = rule, original
-        self._labels = original._the_labels().copy() if labels is None else labels  # noqa: SLF001 - the same kind
+        self._labels = original._the_labels().copy()  # noqa: SLF001 - the same kind of object
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
         return self._rule
@@ -89,7 +136,7 @@ class Replica(Learner):
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
-    """Evidence of all rounds of a learner's life. ValueError if it learned from something else than X and y.
+    """Evidence of all rounds of a learner. ValueError if it learned from something else than X and y.
 
     Parameters
     ----------
@@ -110,28 +157,48 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
-    labels = learner._the_labels()  # noqa: SLF001 - the same kind of object
-    own, others = labels.copy(), labels.copy()
-    replica = Replica(learner, ledger.rule, KEPT, own)
-    recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES, others)
+    replica = Replica(learner, ledger.rule)
     try:
         stream = learner.stream_of(X)
         if isinstance(stream, Source):
             known = learner._reading  # noqa: SLF001
             if known is not None:  # a reading that gives the same features with or without it leaves a cache in use
                 known = learner.known_for(stream) if known.has_columns or known.zero_based else None
-            replay_files(replica, partial(once_more(stream, known).open, known), rounds, recorder)
+            replay_files(replica, partial(once_more(stream, known).open, known), rounds)
         elif stream is not None and y is None:  # a frame with its own labels
-            replay_files(replica, partial(replica.open_stream, stream), rounds, recorder)
+            replay_files(replica, partial(replica.open_stream, stream), rounds)
         else:
-            _replay_rows(replica, recorder, X, y, rounds)
+            _replay_rows(replica, X, y, rounds)
     except StreamError as error:
         message = f"{OTHER}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
         message = f"{OTHER}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
-    return Evidence.of(ledger, recorder.ledger_)
+    return Evidence.of(ledger, recorded(replica))
+
+
+def record(learner: Learner) -> None:
+    """Let a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
+    learner._engine_type = RecordingEngine  # noqa: SLF001
+
+
+def recorded(learner: Learner) -> Ledger:
+    """The ledger of a learner that recorded what it learned, with every example kept."""
+    life = learner._life  # noqa: SLF001
+    if not isinstance(life, RecordingEngine):
+        return learner.ledger_  # of no rounds
+    if life.unlearnable is not None:
+        message = f"{UNLEARNABLE}: {life.unlearnable}"
+        raise ValueError(message)
+    return life.recorder.ledger(learner._the_labels().pair)  # noqa: SLF001
+
+
+def stop_recording(learner: Learner) -> None:
+    """Keep no more examples, if any are kept: a later pass repeats them."""
+    life = learner._life  # noqa: SLF001
+    if isinstance(life, RecordingEngine):
+        life.recording = False
 
 
 def once_more(source: Source, known: Reading | None) -> Source:
@@ -142,7 +209,7 @@ def once_more(source: Source, known: Reading | None) -> Source:
     return source.but(follow=False, cache=source.cache if keeps else None)
 
 
-def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: int) -> None:
+def _replay_rows(replica: Replica, X: Any, y: Any, rounds: int) -> None:
     X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
     if y is None:
         message = "certify needs X and y"
@@ -152,66 +219,33 @@ def _replay_rows(replica: Replica, recorder: Replica, X: Any, y: Any, rounds: in
     if rows == 0 or rounds % rows:
         message = f"{OTHER}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
+    stop_recording(replica)
     for _ in range(rounds // rows - 1):
         replica.play(X, y)
-    try:
-        recorder.play(X, y)
-    except StreamError as error:
-        message = f"{UNLEARNABLE}: round {error.round}: {error}"
-        raise ValueError(message) from None
-
-
-class Recorded:
-    """A learner whose rounds others learn, too.
-
-    Parameters
-    ----------
-    learner : Learner
-        Decides how far a part is learned.
-    recorders : iterable of Learner
-        Learn the same rows, or InputError is raised.
-    """
-
-    def __init__(self, learner: Learner, recorders: Iterable[Learner]) -> None:
-        self._learner, self._recorders = learner, recorders
-        self.labels_settled = learner.labels_settled
-
-    def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
-    ) -> tuple[Ledger, InputError | None]:
-        """Learn rows of a part; return the learner's ledger, and what is wrong with the row after them."""
-        learned, error = self._learner.run_part(part, first, last, y)
-        for recorder in self._recorders:
-            recorded, fault = recorder.run_part(part, first, first + learned.rounds, y)
-            if recorded.rounds != learned.rounds:
-                message = f"{UNLEARNABLE}: {fault}"
-                raise InputError(message)
-        return learned, error
 
 
 def replay_files(
     learner: Learner,
     open_stream: Callable[[], StreamReader],
     rounds: int,
-    *recorders: Learner,
     passes: int | None = None,
 ) -> ReadReport | None:
-    """Learn at most ``rounds`` examples, reading the stream repeatedly; recorders learn the first pass only.
+    """Learn at most ``rounds`` examples, reading the stream repeatedly; only the first pass is recorded.
 
     Returns the report of the last pass.
     """
     left, report = rounds, None
-    for number in count() if passes is None else range(passes):
+    for _ in count() if passes is None else range(passes):
         before, reader = left, open_stream()
         report = reader.report
-        played = Recorded(learner, recorders if number == 0 else ())
         try:
-            for step in steps(played, reader, limit=lambda: left):  # noqa: B023 - called in this loop only
+            for step in steps(learner, reader, limit=lambda: left):  # noqa: B023 - called in this loop only
                 left -= step.last - step.first
                 if left <= 0:
                     return report
         except StreamError as error:
             raise error.at_round(None) from None
+        stop_recording(learner)
         rows = before - left
         if rows == 0:
             return report

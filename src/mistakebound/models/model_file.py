@@ -1,4 +1,4 @@
-"""Models that last: a learner as a file of numbers and JSON, and back. Nothing in a file is ever executed.
+"""Save linear learners to model files, and load them: numbers and JSON. Nothing in a file is executed.
 
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
 core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its
@@ -25,7 +25,7 @@ from mistakebound._support.schema import fields, from_json, is_list_of, need, sh
 from mistakebound.data.labels import Labels, check_classes
 from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
-from mistakebound.models.container import DTYPES, pack, unpack
+from mistakebound.models.container import DTYPES, learner_in, pack, unpack
 from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import LATE, compare, read_late
 from mistakebound.play.tickets import Tickets
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.learners.linear_learner import LinearLearner
-    from mistakebound.play.engine import Life
+    from mistakebound.play.engine import LearnerEngine
 
     Kind = TypeVar("Kind", bound=LinearLearner)
 
@@ -106,8 +106,14 @@ def load_with_progress(
             vars(learner)["_tickets"] = Tickets.from_json(notes[2])
         return learner, notes[0]
     except ModelError as error:
-        message = f"cannot load {os.fspath(path)}: {error}"
+        name = learner_in(path)  # a learner over experts has other tensors, but that is not the reason to give
+        reason = str(error) if name in kinds or not name else _other_learner(name, kinds)
+        message = f"cannot load {os.fspath(path)}: {reason}"
         raise ModelError(message) from None
+
+
+def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
+    return f"its learner {name!r} is none of {', '.join(kinds)}"
 
 
 def fingerprint(learner: LinearLearner) -> str:
@@ -150,7 +156,7 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
     return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
-def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def _describe_life(learner: LinearLearner, life: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
@@ -177,7 +183,7 @@ def _describe_life(learner: LinearLearner, life: Life) -> tuple[dict[str, Any], 
     return said, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
 
 
-def _at_work(life: Life, limit: int) -> dict[str, Any]:
+def _at_work(life: LearnerEngine, limit: int) -> dict[str, Any]:
     """The parameters in force; the learner's own may have been set anew since its life began."""
     return {
         **asdict(life.rule),
@@ -211,7 +217,7 @@ def encode_one(value: Any) -> Any:
 
 def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[str, type[Kind]]) -> Kind:
     name, parameters, labels, columns, life = fields(said, "learner", "parameters", "labels", "columns", "life")
-    need(isinstance(name, str) and name in kinds, f"its learner {name!r} is none of {', '.join(kinds)}")
+    need(isinstance(name, str) and name in kinds, _other_learner(name, kinds))
     learner = construct(kinds[name], parameters)
     need(bool(tensors) == (life is not None), "a life needs tensors, and only a life has any")
     if life is not None:
@@ -261,7 +267,7 @@ def _revive_labels(said: Any) -> Labels:
     return labels
 
 
-def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> Life:
+def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
@@ -325,7 +331,7 @@ def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
     return names
 
 
-def _check_life(life: Life, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
+def _check_life(life: LearnerEngine, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
     """All that the core and the certificates rely on: arrays fit the counts and each other, indices what there is."""
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts) >= 0 and rounds < 2**62, "a count is out of range")

@@ -1,4 +1,4 @@
-"""One learner's life in the compiled core: its rule at work, whether features have names, and what happened."""
+"""The compiled core at work for one linear learner: play rounds, score examples, count and keep what happened."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class ServedExample(NamedTuple):
     """How many updates it had seen."""
 
 
-class Life:
-    """What begins with a learner's first input and ends when it is fitted anew.
+class LearnerEngine:
+    """A rule with its state in the compiled core: made at a learner's first input, and anew by each ``fit``.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ class EngineSource:
 
     def __init__(
         self,
-        life: Life,
+        life: LearnerEngine,
         slots: int,
         before: Counts,
         now: Counts,

@@ -1,4 +1,4 @@
-"""Several learners on the same stream, in one reading of it."""
+"""Run several learners on the same stream, which is read once, and rank them by mistakes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.signals import uninterrupted
+from mistakebound._support.text import many
 from mistakebound.data.report import Remark
+from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
 from mistakebound.learners.linear import KINDS
+from mistakebound.learners.linear_learner import LinearLearner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
-from mistakebound.runs.runner import certified
+from mistakebound.runs.runner import certified, not_a_learner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +27,7 @@ if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
     from mistakebound.data.report import BadLine
-    from mistakebound.data.source import Source
     from mistakebound.errors import InputError
-    from mistakebound.learners.linear_learner import LinearLearner
 
 VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
     (declared, {**declared.defaults, **parameters})
@@ -37,19 +38,38 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
 
 
 class Contender:
-    """One learner at work, until something comes that it cannot take."""
+    """One learner of a comparison. It learns until a row that it cannot learn from.
+
+    Attributes
+    ----------
+    learner : LinearLearner
+        The learner itself; its counts are in ``learner.ledger_``.
+    curve : Curve
+        Mistakes against rounds.
+    seconds : float
+        Time for learning, without reading.
+    positives : int
+        Examples with the positive label.
+    error : InputError or None
+        Why it cannot learn from this stream.
+    certificate : Certificate or None
+        The certificate, if ``certify`` was passed.
+    """
 
     def __init__(self, learner: LinearLearner) -> None:
         self.learner = learner
         self.curve = Curve()
         self.seconds, self.positives = 0.0, 0
         self.error: InputError | None = None
-        """Why it cannot take this stream."""
         self.certificate: Certificate | None = None
+
+    def __repr__(self) -> str:
+        counts = f"{many(self.curve.mistakes, 'mistake')} in {many(self.curve.rounds, 'round')}"
+        return f"<Contender: {counts}; {self.learner!r}{'' if self.error is None else f'; {self.error}'}>"
 
     @property
     def bound(self) -> float | None:
-        """What a theorem allows: by the certificate, or as far as it is known without a search."""
+        """The bound of a theorem: that of the certificate, or one that is known without a search."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
@@ -57,7 +77,7 @@ class Contender:
 
     @property
     def majority(self) -> tuple[Any, int]:
-        """The more frequent label, and how many mistakes it would be to predict it always."""
+        """The more frequent label, and how many mistakes it is to predict it in every round."""
         negative, positive = self.learner.ledger_.classes
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
@@ -77,13 +97,13 @@ class Contender:
 
 
 class Rows(NamedTuple):
-    """How many rows all have seen."""
+    """How many rows were learned in one step."""
 
     rounds: int
 
 
 class Contenders:
-    """All learners on one reading, as one: each goes on until something comes that it cannot take.
+    """All learners of a comparison: each row that is read once is learned by all of them.
 
     Parameters
     ----------
@@ -119,22 +139,22 @@ class Contenders:
         return Rows(rows - first), error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What each learner did.
 
     Attributes
     ----------
     ranked : tuple of Contender
-        Those that could take the whole stream, fewest mistakes first.
+        Those that learned the whole stream, fewest mistakes first.
     refused : tuple of Contender
         The others, each with its error.
     seconds : float
-        For reading and learning.
+        Time for reading and learning.
     bytes : int
-        Read.
+        Bytes of text read.
     skipped, remarks : tuple
-        Bad lines that were skipped, and what should be known of the files and the certificates.
+        Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         What ended the comparison before the end of the files.
     """
@@ -147,6 +167,11 @@ class Comparison:
     remarks: tuple[Remark, ...]
     stopped: ValueError | KeyboardInterrupt | None
 
+    def __repr__(self) -> str:
+        best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "none could take the whole stream"
+        end = "" if self.stopped is None else f"; stopped: {self.stopped or type(self.stopped).__name__}"
+        return f"<Comparison: {len(self.ranked)} ranked, {len(self.refused)} refused; {best}{end}>"
+
 
 def compare(
     source: Source,
@@ -155,20 +180,36 @@ def compare(
     classes: Sequence[Any] | None = None,
     certify: bool = False,
 ) -> Comparison:
-    """Let several learners predict and learn the same examples, which are read once, and rank them by mistakes.
+    r"""Run several learners on the same examples, which are read once, and rank them by mistakes.
 
     Parameters
     ----------
     source : Source
         The files.
     learners : sequence of LinearLearner
-        Fresh learners. By default one of each kind and more, with Winnow's threshold set to four times the most
-        features of the first hundred examples.
+        Fresh learners. By default the variants of each rule in the registry; Winnow's threshold is then four times
+        the largest number of features of the first hundred examples.
     classes : sequence of two labels
         (negative, positive) of the default learners; otherwise the greater label is the positive one.
     certify : bool
         Whether to certify each learner.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.svm"
+    >>> _ = file.write_text("1 1:1 3:0.5\n-1 2:1\n" * 10)
+    >>> found = mb.runs.compare(mb.Source(file), [mb.Perceptron(), mb.Arow(), mb.Winnow(threshold=2)])
+    >>> [(each.learner, each.learner.ledger_.mistakes) for each in found.ranked]
+    [(Perceptron(), 1), (Arow(), 1)]
+    >>> [each.error.feature for each in found.refused]
+    ['3']
     """
+    if not isinstance(source, Source):
+        raise not_a_source(source)
+    for learner in learners or ():
+        if not isinstance(learner, LinearLearner):
+            raise not_a_learner(learner)
     start = time.perf_counter()
     all_of_them = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None

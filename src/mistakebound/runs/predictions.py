@@ -1,4 +1,4 @@
-"""Predictions as lines of text: those of a run, made before learning, and those of a model for new files."""
+"""Write predictions as lines of text: those of a run, made before learning, and those of a model for new files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import escaped
+from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import naming
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from typing import IO
 
     from mistakebound.data.report import Remark
-    from mistakebound.data.source import Source
     from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
 
@@ -82,7 +82,7 @@ def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator
 
 @dataclass(frozen=True)
 class Predicted:
-    """How many examples were predicted, and how many of them have named features of which the model knows none."""
+    """How many examples were predicted, and how many of them have no feature name that the model knows."""
 
     rounds: int
     unknown: int
@@ -90,8 +90,10 @@ class Predicted:
     """On how the files were read."""
 
 
-def predict(source: Source, learner: LinearLearner, to: IO[str], *, scores: bool = False) -> Predicted:
-    """Write the predicted label of each example of a source to a text stream, one in a line, without learning.
+def predict(
+    source: Source, learner: LinearLearner, to: str | PathLike[str] | IO[str], *, scores: bool = False
+) -> Predicted:
+    r"""Write the predicted label of each example of a source, one in a line, without learning.
 
     Parameters
     ----------
@@ -99,17 +101,33 @@ def predict(source: Source, learner: LinearLearner, to: IO[str], *, scores: bool
         Files, which need no labels. They are read with the options of the files that the learner learned from.
     learner : LinearLearner
         It is not changed.
-    to : text stream
+    to : path or text stream
         Where the lines are written. Control characters in a label are escaped.
     scores : bool
         Whether to write the score after each label, separated by a tab.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "mail.csv").write_text("subject,kind\nwin money,spam\nlunch,ham\n")
+    >>> source = mb.Source(folder / "mail.csv", label="kind", table={"text": ["subject"]})
+    >>> learner = mb.runs.run(source, mb.Perceptron()).learner
+    >>> _ = (folder / "new.csv").write_text("subject\nlunch with money\nlunch\n")
+    >>> mb.runs.predict(mb.Source(folder / "new.csv"), learner, folder / "out.txt", scores=True)
+    Predicted(rounds=2, unknown=0, remarks=())
+    >>> (folder / "out.txt").read_text().split()
+    ['ham', '-1', 'ham', '-1']
     """
+    if not isinstance(source, Source):
+        raise not_a_source(source)
     rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)
-    for numbers, labels, unknown_here in learner.scored_parts(reader):
-        rounds += len(numbers)
-        unknown += unknown_here
-        pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)
-        to.write("".join(f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs))
-        to.flush()
+    with predictions_file(to) as out:
+        for numbers, labels, unknown_here in learner.scored_parts(reader):
+            rounds += len(numbers)
+            unknown += unknown_here
+            pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)
+            out.file.write("".join(f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs))
+            out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)

@@ -1,4 +1,4 @@
-"""One learner over files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
+"""Run one learner over files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
+from mistakebound._support.text import many
 from mistakebound.data.report import Remark
+from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.learners.linear_learner import LinearLearner
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.tally import Tally
@@ -20,8 +23,6 @@ if TYPE_CHECKING:
 
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.report import BadLine, ReadReport
-    from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
@@ -34,56 +35,56 @@ POSITIVE = Option("positive", "positive")
 
 
 class Progress:
-    """What ``run`` calls while it works; each method does nothing. Override those that you need."""
+    """Callbacks of ``run``. Each method does nothing: override those that you need."""
 
     lines: bool = False
     """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
 
     def begin(self, rounds: int | None) -> None:
-        """A run is resumed after so many rounds; None if there is no checkpoint yet, and it begins at the start."""
+        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
 
     def learned(self, tally: Tally, position: Position) -> None:
-        """A part of the files was learned."""
+        """Called after each learned part of the files."""
 
     def remark(self, remark: Remark) -> None:
-        """Something about the files or the run should be known."""
+        """Called for each note on the files or the run."""
 
     def end(self, tally: Tally) -> None:
-        """Nothing more will be learned."""
+        """Called when learning has ended."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunResult:
     """What happened in a run.
 
     Attributes
     ----------
     learner : LinearLearner
-        It has learned; of a resumed run, the one that was read from the checkpoint.
+        The learner after the run; for a resumed run, the one read from the checkpoint.
     ledger : Ledger
-        What happened in the whole life of the learner.
+        All rounds of the learner, those before this run included.
     source : Source
         The files.
     rounds, mistakes, false_positives, false_negatives, positives : int
         Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
     majority, majority_mistakes
-        The more frequent label, and how many mistakes it would be to predict it always.
+        The more frequent label, and how many mistakes it is to predict it in every round.
     bound : float or None
-        What a theorem allows, if that is known without a search.
+        The bound of a theorem, if it is known without a search for a comparator.
     seconds : float
-        Of this process, for reading and learning.
+        Time for reading and learning in this process.
     bytes : int
-        Read in this process.
+        Bytes of text read in this process.
     report : ReadReport or None
         What was read in the last pass.
     columns, table
-        Of tables: their columns, and the options in use.
+        For tables: their columns, and the options in use.
     skipped, remarks : tuple
-        Bad lines that were skipped in it, and what should be known of the files and the run.
+        Bad lines that were skipped in the last pass, and notes on the files and the run.
     curve : Curve or None
-        Mistakes against rounds, if wanted.
+        Mistakes against rounds, unless ``curve=False``.
     certificate : Certificate or None
-        If wanted.
+        The certificate, if ``certify`` or ``certificate`` was passed.
     stopped : Exception, KeyboardInterrupt or None
         What ended the run before the end of its files.
     saved : str or None
@@ -113,6 +114,16 @@ class RunResult:
     stopped: ValueError | KeyboardInterrupt | None
     saved: str | None
 
+    def __repr__(self) -> str:
+        parts = [f"{many(self.mistakes, 'mistake')} in {many(self.rounds, 'round')}", repr(self.learner)]
+        if self.skipped:
+            parts.append(f"{many(len(self.skipped), 'bad line')} skipped")
+        if self.certificate is not None:
+            parts.append(f"certificate: {self.certificate.status}")
+        if self.stopped is not None:
+            parts.append(f"stopped: {self.stopped or type(self.stopped).__name__}")
+        return f"<RunResult: {'; '.join(parts)}>"
+
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
         """Write an HTML page with everything about the run; see ``mistakebound.runs.report``."""
         from mistakebound.runs.report import write_report  # noqa: PLC0415 - seldom needed
@@ -140,37 +151,62 @@ def run(
     curve: bool = True,
     progress: Progress | None = None,
 ) -> RunResult:
-    """Predict, then learn, each example of the files in turn. What ends a run early is in ``RunResult.stopped``.
+    r"""Predict each example of the files, then learn it. An error that ends the run early is in ``RunResult.stopped``.
+
+    A bad line, a missing label or Ctrl-C ends a run early; the rounds before it are counted and saved.
+    ``RunResult.raise_if_stopped`` raises the error.
 
     Parameters
     ----------
     source : Source
-        The files. One that is followed ends with Ctrl-C.
+        The files. Ctrl-C ends a file that is followed.
     learner : LinearLearner
-        A fresh learner, or one that goes on.
+        A fresh learner, or one that has learned before and continues.
     passes : int
         How often to go through the files.
     checkpoint : path
         The model is written here at the end, also if the run ends early.
     checkpoint_every : int
-        It is also written after so many examples.
+        Also write the model after every so many examples.
     resume : bool
-        Go on where the run that wrote ``checkpoint`` stopped; from the start if there is no such file. The files, their
-        options and the parameters of the learner must be the same.
+        Continue where the run that wrote ``checkpoint`` stopped; start at the beginning if there is no such file. The
+        files, their options and the parameters of the learner must be the same.
     predictions : path or text stream
-        What was predicted in each round before learning from it is written here, one label in a line.
+        Write here the prediction of each round, made before learning from it, one label per line.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
-        rounds, which a remark explains.
+        rounds only, with a remark that says why.
     certificate : path
         Certify, and write a portable certificate here, which ``verify`` checks against the files.
     relevant : int
-        Of Winnow: the label is an OR of so many features, so that Littlestone's bound is known during the run.
+        For Winnow: the label is an OR of this many features, so that Littlestone's bound is known during the run.
     curve : bool
         Whether to keep the curve of mistakes.
     progress : Progress
         Its methods are called during the run.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.svm").write_text("1 1:1\n-1 2:1\n1 x\n" * 10)
+    >>> result = mb.runs.run(mb.Source(folder / "a.svm"), mb.Perceptron())
+    >>> result.rounds, result.stopped.line
+    (2, 3)
+    >>> source = mb.Source(folder / "a.svm", skip_bad=10)
+    >>> result = mb.runs.run(source, mb.Perceptron(), checkpoint=folder / "a.mb", checkpoint_every=5, certify=True)
+    >>> result
+    <RunResult: 1 mistake in 20 rounds; Perceptron(); 10 bad lines skipped; certificate: holds>
+    >>> str(result.skipped[0]).removeprefix(str(folder))
+    "/a.svm:3:3: a feature is index:value, got 'x'"
+    >>> again = mb.runs.run(source, mb.Perceptron(), checkpoint=folder / "a.mb", resume=True)
+    >>> again.rounds, again.mistakes
+    (20, 1)
     """
+    if not isinstance(source, Source):
+        raise not_a_source(source)
+    if not isinstance(learner, LinearLearner):
+        raise not_a_learner(learner)
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
     refuse_to_overwrite(source, checkpoint=checkpoint, predictions=predictions, certificate=certificate)
     continued = learner.has_learned
@@ -205,10 +241,21 @@ def run(
     return job.result()
 
 
+def not_a_learner(found: object) -> TypeError:
+    """The error to raise for what was passed in place of a linear learner.
+
+    >>> class Forest: ...
+    >>> print(not_a_learner(Forest))
+    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
+    """
+    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")
+
+
 def refuse_conflicts(
     source: Source, passes: int, checkpoint: Path | None, checkpoint_every: int | None, *, resume: bool
 ) -> None:
-    """Refuse options that make no sense, or do not go together."""
+    """Raise OptionError for options out of range, or that exclude each other."""
     for name, number in (("passes", passes), ("checkpoint_every", checkpoint_every)):
         if number is not None and (not isinstance(number, int) or number < 1):
             raise OptionError(Option(name, name, number), f" must be a whole number of at least 1, got {number!r}")
@@ -225,7 +272,7 @@ def refuse_conflicts(
 
 
 def refuse_to_overwrite(source: Source, **outputs: Path | IO[str] | None) -> None:
-    """Refuse to write to a file that is read, or that another output is written to."""
+    """Raise OptionError for an output that is a file which is read, or which another output is written to."""
     read = {os.path.realpath(file) for file in (*source.files, source.labels) if file not in (None, "-")}
     written: set[str] = set()
     for name, output in outputs.items():
@@ -240,7 +287,7 @@ def refuse_to_overwrite(source: Source, **outputs: Path | IO[str] | None) -> Non
 
 @dataclass
 class Job:
-    """A run at work."""
+    """The state of one call of ``run``."""
 
     source: Source
     learner: LinearLearner
@@ -275,7 +322,7 @@ class Job:
                 self.save(self.checkpoint, out)
 
     def resume(self, *, predictions: bool) -> int:
-        """Go on with the learner of the checkpoint, if there is one; returns where its predictions go on."""
+        """Continue with the learner of the checkpoint, if any; return the byte at which its predictions go on."""
         found = None if self.checkpoint is None else self.checkpoint.resume(self.learner, predictions=predictions)
         if found is None:
             self.progress.begin(None)
@@ -333,7 +380,7 @@ class Job:
             self.remark(Remark("certificate", (reason,)))
 
     def write_certificate(self, path: Path) -> None:
-        """Write the certificate with all that it takes to check it; without one, that is what stopped the run."""
+        """Write the portable certificate; if there is no certificate, set ``stopped`` to the reason."""
         if self.certificate is None:
             self.stopped = self.stopped or ValueError("no certificate: there are no examples")
         elif self.position.replaced:
@@ -384,7 +431,7 @@ class Job:
 
 
 def certified(model: LinearLearner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:
-    """The certificate, and if it covers the mistaken rounds only, why.
+    """The certificate, and the reason if it covers the mistaken rounds only.
 
     Parameters
     ----------

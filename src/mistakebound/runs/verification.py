@@ -1,4 +1,4 @@
-"""Replay the stream of a portable certificate, and derive everything in it again."""
+"""Replay the stream of a portable certificate, and check everything in it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     AnyPath = str | PathLike[str]
 
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
-"""What parameters, options or comparators that make no sense come to: a file may contain anything."""
+"""What invalid parameters, options or comparators raise: a certificate may contain anything."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing in a certificate, and what was found.
+    """One value in a certificate, compared with what was found.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Check:
     words: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """All checks of a certificate.
 
@@ -69,15 +69,19 @@ class Verification:
     certificate : Certificate
         The one that was checked.
     other_model : bool
-        Whether the model file that was passed is another one than the replay learns.
+        Whether the model file that was passed differs from the model that the replay learns.
     complete : Certificate or None
-        Of a certificate that is incomplete because the run did not keep all examples: the one with all of them.
+        If the certificate is incomplete because the run did not keep all examples: the complete one.
     """
 
     checks: tuple[Check, ...]
     certificate: Certificate
     other_model: bool
     complete: Certificate | None
+
+    def __repr__(self) -> str:
+        wrong = ", ".join(each.what for each in self.checks if not each.agrees)
+        return f"<Verification: {len(self.checks)} checks, {f'these differ: {wrong}' if wrong else 'all agree'}>"
 
     @property
     def differ(self) -> int:
@@ -92,21 +96,22 @@ class Verification:
 
 def verify(
     certificate: AnyPath,
-    files: AnyPath | Sequence[AnyPath],
+    files: AnyPath | Sequence[AnyPath] | Source,
     labels: AnyPath | None = None,
     model: AnyPath | None = None,
     *,
     threads: int = 2,
     on_check: Callable[[Check], None] | None = None,
 ) -> Verification:
-    """Learn the files again, from nothing, and compare everything with a portable certificate.
+    r"""Learn the files again with a fresh learner, and compare the result with a portable certificate.
 
     Parameters
     ----------
     certificate : path
-        What ``run`` wrote.
-    files : path or sequence of paths
-        The same files in the same order; - is standard input.
+        The file that ``run(..., certificate=path)`` wrote.
+    files : path, sequence of paths or Source
+        The same files in the same order; - is standard input. Of a Source, its files and ``labels``: how they are read
+        is in the certificate.
     labels : path
         The file of labels, if there was one.
     model : path
@@ -115,7 +120,24 @@ def verify(
         Threads that parse ahead.
     on_check : callable
         Called with each check as soon as it is made.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> source = mb.Source(folder / "a.svm")
+    >>> _ = (folder / "a.svm").write_text("1 1:1\n-1 2:1\n" * 10)
+    >>> _ = mb.runs.run(source, mb.Perceptron(), certificate=folder / "c.json")
+    >>> mb.runs.verify(folder / "c.json", source).agrees
+    True
+    >>> _ = (folder / "a.svm").write_text("1 1:1\n-1 2:2\n" * 10)
+    >>> found = mb.runs.verify(folder / "c.json", source)
+    >>> found.agrees, next(check.words for check in found.checks if not check.agrees)
+    (False, 'the SHA-256 of its 130 bytes is another one')
     """
+    if isinstance(files, Source):
+        labels = files.labels if labels is None else labels
+        files = files.files
     names = [files] if isinstance(files, str | os.PathLike) else files
     try:
         document = portable.read(certificate, KINDS)
@@ -194,7 +216,7 @@ class Checker:
         self.add(Check(what, expected, found, agrees, words))
 
     def add(self, check: Check) -> None:
-        """Note a check, and report it."""
+        """Add a check, and call ``on_check`` with it."""
         self.checks.append(check)
         if self.on_check is not None:
             self.on_check(check)
@@ -266,12 +288,12 @@ class Checker:
 
     def replay(self) -> tuple[LinearLearner, Ledger, int]:
         """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
-        from mistakebound.learners.replay import EVERY_ROUND, STREAM_BYTES, Replica, replay_files  # noqa: PLC0415
+        from mistakebound.learners.replay import record, recorded, replay_files  # noqa: PLC0415
 
         said = self.document
         learner = construct(KINDS[said["learner"]], said["parameters"])
-        recorder = Replica(learner, EVERY_ROUND, STREAM_BYTES)
-        whole = said["certificate"]["scope"] == "whole stream"
+        if said["certificate"]["scope"] == "whole stream":
+            record(learner)
         with ExitStack() as copies:
             files = self.files
             if not said["ended"]:
@@ -280,9 +302,8 @@ class Checker:
             source = self.source(files)
             # One round more than there should be shows that there are more.
             rounds = said["counts"]["rounds"] + said["ended"]
-            recorders = [recorder] if whole else []
-            report = replay_files(learner, source.open, rounds, *recorders, passes=said["passes"])
-        return learner, recorder.ledger_, len(report.skipped) if report else 0
+            report = replay_files(learner, source.open, rounds, passes=said["passes"])
+        return learner, recorded(learner), len(report.skipped) if report else 0
 
     def check_certificate(self, ledger: Ledger, stream: Ledger) -> str:
         """Check the theorem with its comparator on what happened in the replay; returns the status that was found."""

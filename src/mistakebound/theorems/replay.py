@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.play.engine import Life, Reduction
+from mistakebound.play.engine import LearnerEngine, Reduction
 from mistakebound.play.inputs import Csr
 
 if TYPE_CHECKING:
@@ -20,26 +20,26 @@ def replays(ledger: Ledger) -> bool:
     Rounds without an update change nothing, so a true ledger replays exactly.
     """
     kept = ledger.kept
-    life = Life(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
+    engine = LearnerEngine(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
     if ledger.late:
-        wrong = _replayed_late(ledger, life)
+        wrong = _replayed_late(ledger, engine)
     elif ledger.named:
         wrong = [
-            life.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
+            engine.learn_named(_example(kept, t), int(kept.labels[t])) != (kept.labels[t] > 0) for t in range(len(kept))
         ]
     else:
         rows = Csr(kept.indptr, kept.index, kept.value, ledger.n)
-        played = life.play(rows, kept.labels)
+        played = engine.play(rows, kept.labels)
         wrong = [] if played.fault else list(played.positive != (kept.labels > 0))
     return bool(
         len(wrong) == len(kept)
         and np.array_equal(wrong, kept.mistaken)
-        and life.counts.updates == ledger.updates
+        and engine.counts.updates == ledger.updates
         and int(kept.mistaken.sum()) == ledger.mistakes
     )
 
 
-def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
+def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:
     """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
     kept = ledger.kept
     moves = (kept.labels < 0) | ledger.rule.learns_from_positives
@@ -48,12 +48,12 @@ def _replayed_late(ledger: Ledger, life: Life) -> list[bool]:
     served: dict[int, Any] = {}
     wrong: list[bool] = []
     for t in range(len(kept)):
-        while waiting and asked_at[waiting[0]] <= life.counts.updates:
+        while waiting and asked_at[waiting[0]] <= engine.counts.updates:
             place = waiting.popleft()
-            served[place] = life.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
+            served[place] = engine.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
         if t not in served:
             break  # a delay that cannot be
-        life.tell(served[t], int(kept.labels[t]))
+        engine.tell(served[t], int(kept.labels[t]))
         wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
     return wrong
 
