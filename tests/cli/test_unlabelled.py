@@ -8,7 +8,7 @@ import pytest
 from files import call
 
 import mistakebound as mb
-from mistakebound.data.formats import tell_format
+from mistakebound.data.formats import detect_format
 
 LABELLED = "1 1:1 3:1\n-1 2:1 3:1\n" * 5
 
@@ -84,4 +84,4 @@ def test_a_slip_in_line_1_is_one_of_svmlight(line: str, place: str, tmp_path: Pa
     ],
 )
 def test_tables_stay_tables(text: bytes) -> None:
-    assert tell_format(text) == "table"
+    assert detect_format(text) == "table"

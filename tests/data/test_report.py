@@ -115,7 +115,7 @@ def test_reading_on_from_a_place_goes_on_with_the_report(tmp_path: Path, monkeyp
     alone = source.open(start=last)
     assert [part.begin for part in alone] == [last]
     assert alone.report.skipped == ()
-    words = ReadReport.of_words([str(line) for line in first.report.skipped], ["a remark"])
+    words = ReadReport.from_texts([str(line) for line in first.report.skipped], ["a remark"])
     assert [*map(str, words.skipped)] == [*map(str, first.report.skipped)]
     assert str(words.remarks[0]) == "a remark"
 

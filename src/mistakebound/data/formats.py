@@ -159,7 +159,7 @@ def kind_of(start: bytes, settings: Settings) -> str:
     """Format of a text: as passed; otherwise table or JSON for a model of either; otherwise detected."""
     known = settings.how.format
     if settings.given.format != "auto" or known not in ("table", "json"):
-        return tell_format(start) if settings.given.format == "auto" else settings.given.format
+        return detect_format(start) if settings.given.format == "auto" else settings.given.format
     from mistakebound.data.json_keys import is_object  # noqa: PLC0415 - most runs do without
 
     return "json" if is_object(start, whole=known == "table") else "table"
@@ -178,7 +178,7 @@ def first_lines(start: bytes) -> bytes:
 
 
 def refuse_what_is_no_text(beginning: bytes) -> None:
-    """Say what a file is that cannot be a text, with what to do about it."""
+    """Raise InputError for a file that is not text, with what it is and what to do about it."""
     for start, what in FOREIGN.items():
         if beginning.startswith(start):
             message = f"this is {what}"
@@ -195,12 +195,12 @@ LINES = ", ".join(LINE_FORMATS.values())
 KNOWN = f"Known are {LINES}, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
 
 
-def tell_format(beginning: bytes) -> str:
-    r"""Say what a text is by its first line that is not empty; if that is no line of svmlight, by those after it, too.
+def detect_format(beginning: bytes) -> str:
+    r"""Return the format of a text by its first non-empty line; if that is not svmlight, also by the lines after it.
 
-    >>> [tell_format(line) for line in (b"+1 3:0.5", b"3:0.5 4:1", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
+    >>> [detect_format(line) for line in (b"+1 3:0.5", b"3:0.5 4:1", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
     ['svmlight', 'svmlight', 'vw', 'json', 'table']
-    >>> tell_format(b"+1 3:o.5 7:1\n-1 2:1 5:1\n")
+    >>> detect_format(b"+1 3:o.5 7:1\n-1 2:1 5:1\n")
     'svmlight'
     """
     lines = (line.split(b" #")[0].strip() for line in BytesIO(beginning.removeprefix(BYTE_ORDER_MARK)))

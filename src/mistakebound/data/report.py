@@ -79,7 +79,7 @@ class ReadReport:
         self._notes = notes
 
     @classmethod
-    def of_words(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
+    def from_texts(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
         """The report of an earlier process, from the texts that a checkpoint stores."""
         from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
 

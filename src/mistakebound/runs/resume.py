@@ -96,7 +96,7 @@ def restore(position: Position, stored: Any) -> None:
     ends = [start.byte if first_pass and index == start.file else 0 for index in range(len(texts))]
     growing = [source.follow and index == len(files) - 1 for index in range(len(texts))]
     again = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
-    position.restore((number, start, rows), again, ReadReport.of_words(skipped, remarks), replaced=replaced)
+    position.restore((number, start, rows), again, ReadReport.from_texts(skipped, remarks), replaced=replaced)
 
 
 def same_option(name: str, before: Any, now: Any) -> None:
