@@ -12,7 +12,7 @@ from mistakebound._support.text import many
 from mistakebound.data.report import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
-from mistakebound.learners.linear_learner import LinearLearner
+from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.position import Position, cannot_be_read_again
 from mistakebound.runs.tally import Tally
@@ -125,7 +125,24 @@ class RunResult:
         return f"<RunResult: {'; '.join(parts)}>"
 
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
-        """Write an HTML page with everything about the run; see ``mistakebound.runs.report``."""
+        r"""Write an HTML page with everything about the run.
+
+        Parameters
+        ----------
+        path : path
+            The page, which needs no script and no network.
+        learner, stopped : str, optional
+            How to call the learner, and what ended the run early, in place of their words in Python.
+
+        Examples
+        --------
+        >>> import mistakebound as mb, pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.svm"
+        >>> _ = file.write_text("1 1:1\n-1 2:1\n")
+        >>> mb.runs.run(mb.Source(file), mb.Perceptron()).write_report(file.with_name("page.html"))
+        >>> file.with_name("page.html").read_text().startswith("<!doctype html>")
+        True
+        """
         from mistakebound.runs.report import write_report  # noqa: PLC0415 - seldom needed
 
         write_report(self, path, learner=learner, stopped=stopped)
@@ -238,17 +255,6 @@ def run(
         words = (f"no line has the label {source.positive!r}: ", POSITIVE, " takes it as it is written there")
         job.remark(Remark("positive", words))
     return job.result()
-
-
-def not_a_learner(found: object) -> TypeError:
-    """The error to raise for what was passed in place of a linear learner.
-
-    >>> class Forest: ...
-    >>> print(not_a_learner(Forest))
-    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
-    """
-    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
-    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")
 
 
 def refuse_conflicts(
