@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound._support.text import many
@@ -52,7 +53,8 @@ class Progress:
         """Nothing more will be learned."""
 
 
-class RunResult(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
+class RunResult:
     """What happened in a run.
 
     Attributes
