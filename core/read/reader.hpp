@@ -150,7 +150,7 @@ class Reader {
     else if (kind == "vw")
       format_ = VwText{};
     else
-      throw std::invalid_argument("unknown format " + kind + ": svmlight, vw, table or json");
+      throw std::invalid_argument("no format of lines without columns: " + kind);
   }
 
   // A table; what is not told is found by its beginning, which holds at least the first record.
@@ -181,7 +181,9 @@ class Reader {
         formats::JsonOptions{std::move(label), std::move(ignore), std::move(text), words, letters, bins, zeros}));
   }
 
-  bool named() const { return !std::holds_alternative<Svmlight>(format_); }
+  bool named() const {
+    return std::visit([](const auto& format) { return std::decay_t<decltype(format)>::named; }, format_);
+  }
   Strings columns() const {
     const auto* table = std::get_if<TableReader>(&format_);
     return table == nullptr ? Strings() : table->table->columns();
@@ -253,7 +255,7 @@ class Reader {
   }
 
   struct TableReader {
-    static constexpr bool points_into_text = true;  // names and values of columns
+    static constexpr bool named = true, points_into_text = true;  // names and values of columns
     std::shared_ptr<const formats::Table> table;
     bool header;
 
@@ -264,7 +266,7 @@ class Reader {
     bool skips(std::string_view record, std::int64_t line) const { return header && !table->blank(record, line); }
   };
   struct JsonReader {
-    static constexpr bool points_into_text = true;
+    static constexpr bool named = true, points_into_text = true;
     std::shared_ptr<const formats::JsonLines> lines;
 
     std::size_t record_end(std::string_view text, bool last) const { return lines->record_end(text, last); }

@@ -1,4 +1,4 @@
-"""What went wrong, with fields: in which file, line, column and round, and which feature, value or option is to blame.
+"""Exceptions with fields: the file, line, column and round, and the feature, value or option to blame.
 
 A message may name an option. ``str`` writes it as it is passed in Python; a front end writes it in its own way.
 """
@@ -115,15 +115,15 @@ class InputError(ValueError):
     *words : str or Option
         What is wrong, and what to do about it.
     kind : str
-        A short name for errors of this kind; empty if no caller needs to tell them apart.
+        A short name for errors of this kind; empty if callers do not need to distinguish them.
     file, line, column : optional
         Where it was read; lines and columns count from 1.
     in_rows : bool
         Whether ``line`` is a row of a file of columns, such as Parquet.
     round : int, optional
-        0-based round: within the batch for ``run`` and ``fit``, in the learner's life for ``learn_one``.
+        0-based round: within the batch for ``run`` and ``fit``, since the learner's first round for ``learn_one``.
     feature, value : optional
-        The feature to blame, as the message names it, and its value; of a bad label, its value.
+        The feature to blame, as the message names it, and its value; for a bad label, ``value`` is the label.
 
     Attributes
     ----------
@@ -226,19 +226,19 @@ class StreamError(InputError):
 
 
 def as_stream_error(error: Exception, round: int | None, ledger: Ledger | None = None) -> StreamError:  # noqa: A002
-    """An error of this round, whatever raised it."""
+    """Any error as a StreamError of this round."""
     found = error if isinstance(error, InputError) else InputError(str(error))
     return found.at_round(round, ledger)
 
 
 class TicketError(StreamError):
-    """What was passed to ``tell`` is not a prediction of this learner that waits for its outcome.
+    """``tell`` was called with something that is not a waiting prediction of this learner.
 
     Attributes
     ----------
     reason : str
-        ``not a ticket``; ``unknown``: it was not asked of this learner; ``used``: its outcome was told before, or it
-        was asked of a copy of this learner.
+        ``not a ticket``: not an `Asked`; ``unknown``: made by another learner; ``used``: its outcome was passed before,
+        or it was made by a copy of this learner.
     learner : str
         The class of the learner.
     """
@@ -419,7 +419,7 @@ LONGEST_LINE = 200
 
 @contextmanager
 def naming(path: str) -> Iterator[None]:
-    """Say which file it is that there is no room for; the system does not."""
+    """Add the file name to an OSError about a full disk, which has none."""
     try:
         yield
     except OSError as error:

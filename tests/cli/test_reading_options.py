@@ -12,7 +12,7 @@ from files import call
 
 import mistakebound as mb
 from mistakebound.data.options import Reading
-from mistakebound.data.table_header import separator_of
+from mistakebound.data.tables import separator_of
 from mistakebound.errors import ModelError
 from mistakebound.learners.linear import KINDS
 from mistakebound.models.model_file import load_with_progress

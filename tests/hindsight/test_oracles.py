@@ -184,11 +184,11 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     A, y = stream(loss, 40, 4, 1)
     exact = oracles.best_convex(A, y, loss)
     poor = np.array([0.0, 0.0, 0.3, 0.7])
-    simplex, programmes = oracles.convex.simplex, oracles.convex.programmes
-    monkeypatch.setattr(simplex, "nearest_to_zero", lambda E, start=None: poor)
-    monkeypatch.setattr(simplex, "likeliest", lambda P: poor)
-    solve = programmes.best_on_simplex
-    monkeypatch.setattr(programmes, "best_on_simplex", lambda *given: (poor, solve(*given)[1]))
+    solvers = oracles.combinations.solvers
+    monkeypatch.setattr(solvers, "nearest_to_zero", lambda E, start=None: poor)
+    monkeypatch.setattr(solvers, "likeliest", lambda P: poor)
+    solve = solvers.best_on_simplex
+    monkeypatch.setattr(solvers, "best_on_simplex", lambda *given: (poor, solve(*given)[1]))
     bad = oracles.best_convex(A, y, loss)
     assert bad.total > exact.total * 1.001
     assert bad.total - bad.gap <= exact.total * (1 + 1e-12)
@@ -196,7 +196,7 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
 
 def test_the_gap_by_hand(monkeypatch):
     """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
-    monkeypatch.setattr(oracles.convex.simplex, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
+    monkeypatch.setattr(oracles.combinations.solvers, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
     assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
 
 

@@ -1,1 +1,1 @@
-"""Helpers of every room: arrays, locks, threads, files that are replaced whole, signals, checks of fields."""
+"""Helpers for all other packages: array types, locks, threads, atomic files, signals, checks of JSON fields."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all: beside the one that they replace, under a name nobody can foresee."""
+"""Write a file completely or not at all: to a temporary file in the same folder that then replaces the old one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""numpy, imported when it is first used: importing takes a tenth of a second, and many a run needs none of it."""
+"""numpy, imported at its first use: the import takes a tenth of a second, and many runs do not need it."""
 
 from __future__ import annotations
 

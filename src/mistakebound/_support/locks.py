@@ -1,4 +1,4 @@
-"""One thread at a time in an object of Python, forks included.
+"""A lock for objects whose state is in Python: one thread at a time, and safe after a fork.
 
 The core has a lock of its own (``core/bindings/lock.hpp``), and needs it: its objects work without the GIL, and waiting
 for one of them must give the GIL up. This one is for objects whose state is in Python, which a thread changes in

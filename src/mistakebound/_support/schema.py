@@ -1,4 +1,4 @@
-"""Checks of what a file says, before anything is done with it: known keys, types and ranges.
+"""Check the content of a file before it is used: known keys, types and ranges.
 
 Each function takes a value and the path of its field (such as ``kept.index``), and returns the value if it is sound.
 Otherwise it raises a ``ModelError`` that names the field, what was expected there, and what was found.

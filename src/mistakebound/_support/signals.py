@@ -1,4 +1,4 @@
-"""Ctrl-C, and the end of a service (SIGTERM), at a moment of our choosing."""
+"""Delay Ctrl-C (SIGINT) and SIGTERM until the step at hand is complete."""
 
 from __future__ import annotations
 
@@ -132,5 +132,5 @@ def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
 
 
 def exit_code(stopped: KeyboardInterrupt) -> int:
-    """As of a shell, by the signal's number: 130 after Ctrl-C, 143 after SIGTERM."""
+    """The exit code that a shell uses for this signal: 130 after Ctrl-C, 143 after SIGTERM."""
     return 128 + int(stopped.args[0] if stopped.args else signal.SIGINT)

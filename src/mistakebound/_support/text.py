@@ -1,4 +1,4 @@
-"""Text for people: escaped where it comes from files, and numbers in words."""
+"""Format text for output: escape control characters, write numbers with their nouns, make small HTML tables."""
 
 from __future__ import annotations
 

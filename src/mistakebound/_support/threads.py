@@ -1,4 +1,4 @@
-"""Work done ahead by several threads, its results in order."""
+"""Run a function ahead of its caller in several threads, and yield the results in order."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rules over experts, on regrets alone: the specification. ``mistakebound.experts`` makes them pleasant to use."""
+"""The specification of each rule over experts, in terms of regrets. The learners are in ``mistakebound.experts``."""

@@ -1,4 +1,4 @@
-"""What every rule over experts shares: a point of the simplex, moved by the regrets of each round.
+"""Base class of the rules over experts: weights on the simplex, updated by the regrets of each round.
 
 ``r_k`` is the learner's loss less that of expert k, and 0 while k is asleep: a sleeper suffers what the learner does,
 so that ``R_k``, the sum, counts only the rounds in which k was awake. The learner's loss is that of the weighted mean

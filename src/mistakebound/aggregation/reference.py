@@ -1,4 +1,4 @@
-"""The one loop over experts, in plain Python: weigh those awake, mix their forecasts, learn from the regrets.
+"""The loop over rounds of advice in plain Python: weigh the awake experts, mix their forecasts, learn from regrets.
 
 This is the specification; the core has a twin of it for most rules (``core/experts``), with the same methods.
 """

@@ -1,4 +1,4 @@
-"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and what plays it.
+"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and the engine that plays it.
 
 The learners of ``mistakebound.experts``, the choice of an engine, certificates, the command line and the tests read
 this table. Importing it needs no numpy.
@@ -185,5 +185,13 @@ FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
 
 def declared(learner: type) -> ExpertRule:
     """The entry of a learner's class, or of the class that it extends."""
-    named = (vars(each).get("id") for each in learner.__mro__)
-    return next(BY_ID[name] for name in named if name in BY_ID)
+    return next(BY_ID[name] for name in _ids(learner) if name in BY_ID)
+
+
+def known_parameters(learner: type) -> Mapping[str, Parameter]:
+    """The parameters of a learner's class that have a range here: none, if it is a rule of the caller's own."""
+    return next((BY_ID[name].parameters for name in _ids(learner) if name in BY_ID), {})
+
+
+def _ids(learner: type) -> list[str]:
+    return [vars(each).get("id", "") for each in learner.__mro__]

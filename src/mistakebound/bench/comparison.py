@@ -1,4 +1,4 @@
-"""Time ours beside installed peers on the same generated stream: what ``mistakebound bench`` does."""
+"""Time this package and the installed peers on the same generated stream, for ``mistakebound bench``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others do with the same streams, and we: what ``mistakebound bench`` and ``benchmarks/`` compare."""
+"""The timed jobs of this package and of other libraries, for ``mistakebound bench`` and ``benchmarks/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fair timing, and the streams that are timed: what ``mistakebound bench`` and ``benchmarks/`` share."""
+"""Time jobs fairly, and generate their streams, for ``mistakebound bench`` and ``benchmarks/``."""
 
 from __future__ import annotations
 

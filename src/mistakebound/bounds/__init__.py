@@ -1,4 +1,4 @@
-"""Every bound once: a plain function per theorem, each the value of its formula.
+"""Mistake and regret bounds: one function per theorem, which returns the value of its formula.
 
 The letters are the textbook's: M mistakes, n features or experts, u a comparator, gamma its margin, R the
 largest norm of an example (X for p-norms, L for the largest absolute value of a feature), b the update zone:

@@ -1,4 +1,4 @@
-"""Mistake bounds for outcomes that come late: the prediction had not seen the updates before its outcome.
+"""Mistake bounds for late outcomes: updates may happen between a prediction and its outcome.
 
 tau is the mean, over the mistakes (or updates), of the updates between a prediction and its outcome; it is 0 when every
 outcome comes before the next prediction. A mistake is one of the prediction that was served, and so is an update.

@@ -1,4 +1,4 @@
-"""Values without rounding where a rounded one would be wrong: rational formulas, and counts of promotions."""
+"""Exact values where rounding would give a wrong bound: rational formulas, and counts of promotions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A certificate: what a theorem says of what happened, in words and in JSON."""
+"""`Certificate`: the result of checking a theorem on a stream, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLOAT32 = 1e-6
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a theorem says of what happened.
+    """The result of checking a theorem on a stream.
 
     Attributes
     ----------
@@ -35,9 +35,9 @@ class Certificate:
     hindsight : bool
         Whether the comparator was chosen after the stream was seen.
     status : str
-        ``holds``; ``vacuous`` (true, but it says nothing: the bound is not clearly below the number of rounds, or it
+        ``holds``; ``vacuous`` (true, but useless: the bound is not clearly below the number of rounds, or it
         is circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a
-        bug of mistakebound); ``incomplete`` (not all examples were kept, so nothing can be said).
+        bug of mistakebound); ``incomplete`` (not all examples were kept, so the theorem cannot be checked).
     bound : float
         Upper bound on the number of updates, mistakes included; without an update margin the two are equal. At least
         the number that was counted, unless the status is ``violated``.
@@ -111,7 +111,7 @@ class Certificate:
         return list(map(escaped, lines))
 
     def meaning(self) -> str:
-        """What it says, in a sentence."""
+        """The result in one sentence."""
         bound = rounded_up(self.bound)
         counted = "mistakes" if self.updates == self.mistakes else "updates (mistakes included)"
         count = f"{max(self.updates, self.mistakes):,}"

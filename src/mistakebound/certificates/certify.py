@@ -1,4 +1,4 @@
-"""Certify: a learner's mistakes beside what a theorem allows, recomputed from the rounds, trusting no learner."""
+"""Compare a learner's mistakes with the bound of a theorem. All of it is recomputed from the recorded rounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def certify(
     Parameters
     ----------
     ledger : Ledger or Evidence
-        A ledger of a learner's whole life, or of its first run: premises are then checked on the mistaken rounds. Or
+        The ledger of all rounds of a learner, or of its first run: premises are then checked on the mistaken rounds. Or
         evidence of the whole stream, from ``replay.whole_stream``.
     theorem : str, optional
         An id that ``mistakebound bound`` lists.
@@ -100,7 +100,7 @@ def _evidence(ledger: Ledger | Evidence) -> Evidence:
 
 
 def _given(evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None) -> Witness:
-    """Read a comparator: what a user gave, and what a certificate says, take this one path."""
+    """Read a comparator, passed by a caller or stored in a certificate."""
     if theorem.takes_variables:
         return Witness(variables=evidence.as_variables(comparator), margin=margin)
     return Witness(u=evidence.as_vector(comparator), margin=margin)

@@ -1,4 +1,4 @@
-"""The certificate of a rule that votes by experts: its mistakes beside those that its one theorem allows."""
+"""The certificate of a rule that follows votes of experts: its mistakes, compared with the bound of its theorem."""
 
 from __future__ import annotations
 

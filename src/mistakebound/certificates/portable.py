@@ -1,4 +1,4 @@
-"""A portable certificate: a JSON document with everything that it takes to derive the certificate from the files."""
+"""Portable certificates: JSON documents with all that is needed to derive the certificate again from the files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regret beside what a theorem allows: derived anew from the advice and the outcomes, trusting no learner."""
+"""Compare regret with the bound of a theorem. All of it is recomputed from the advice and the outcomes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LATER = "they are those of a later run: the learner's own certify() is of all"
 
 @dataclass(frozen=True)
 class RegretCertificate:
-    """What a theorem says of what happened.
+    """The result of checking a regret theorem on a stream.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The command line. Each command lives in a module of its own, which is imported when it is called."""
+"""The command line. Each command has its own module, which is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
-from mistakebound.cli.errors import raise_rendered
 from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
+from mistakebound.cli.output import raise_rendered
 
 COMMANDS = {
     "run": "run",

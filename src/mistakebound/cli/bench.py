@@ -1,4 +1,4 @@
-"""``mistakebound bench``: how long others take for the same, measured here and now."""
+"""``mistakebound bench``: time this package and other libraries on the same stream, on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mistakebound bound``: what a theorem allows."""
+"""``mistakebound bound``: compute the bound of a theorem, or list the theorems."""
 
 from __future__ import annotations
 

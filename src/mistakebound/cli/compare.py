@@ -1,4 +1,4 @@
-"""``mistakebound compare``: every learner on the same stream, in one reading of it."""
+"""``mistakebound compare``: run several learners on the same stream, which is read once."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import click
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import as_flag, reason_of
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, reading_options, source_of, two_labels
-from mistakebound.cli.output import picture_maker
+from mistakebound.cli.output import as_flag, picture_maker, reason_of
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.runs import comparison
 

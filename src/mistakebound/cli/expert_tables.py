@@ -1,4 +1,4 @@
-"""How experts and rules did, in tables: the words of ``mistakebound experts``."""
+"""The tables and sentences that ``mistakebound experts`` prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from mistakebound._support.text import escaped, many
-from mistakebound.cli.errors import as_flag
+from mistakebound.cli.output import as_flag
 from mistakebound.errors import in_words as sentence
 from mistakebound.experts.comparison.records import words_of
 

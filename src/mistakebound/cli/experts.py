@@ -1,4 +1,4 @@
-"""``mistakebound experts``: mix the forecasts of experts, or follow their labels, and show what that costs at most."""
+"""``mistakebound experts``: mix forecasts of experts, or follow their labels, and print losses and regret bounds."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
-from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
-from mistakebound.cli.output import picture_maker, tell_skipped, written
+from mistakebound.cli.output import as_flag, picture_maker, tell_skipped, written
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss

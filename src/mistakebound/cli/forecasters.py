@@ -1,4 +1,4 @@
-"""``mistakebound forecasters``: who of several forecasters is the best, and how sure that is by now."""
+"""``mistakebound forecasters``: rank forecasters, with a confidence sequence for the difference of each pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Help texts like a manual's: options in sections, and the exit codes at the end."""
+"""Layout of ``--help``: options in sections, exit codes at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with a saved model: ``predict``, ``weights``, ``explain``."""
+"""Commands that use a saved model: ``predict``, ``weights``, ``explain``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import click
 
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import as_flag
 from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, reading_options, source_of
-from mistakebound.cli.output import note
+from mistakebound.cli.output import as_flag, note
 from mistakebound.learners.linear import load
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options that several commands have: how files are read, where results are written, and the learner."""
+"""Options that several commands share: how files are read, where results are written, and the learner."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mistakebound.cli.errors import flag, option
+from mistakebound.cli.output import flag, option
 from mistakebound.data.labels import plain_label
-from mistakebound.data.options import TABLE
+from mistakebound.data.options import TABLE, TEXT_FORMATS
 from mistakebound.errors import OptionConflictError
 from mistakebound.learners.linear import KINDS
 from mistakebound.rules.registry import DECLARATIONS, OPTIONS
@@ -40,7 +40,7 @@ THREADS = click.option(
 READING = (
     click.option(
         "--format",
-        type=click.Choice(["auto", "svmlight", "vw", "table", "json"]),
+        type=click.Choice(TEXT_FORMATS),
         default="auto",
         help="What the files are; auto looks at their content.",
     ),

@@ -1,24 +1,120 @@
-"""What commands write: JSON, notes, pictures and files."""
+"""Write the output of commands: errors, notes and skipped lines with options as flags; pictures and files."""
 
 from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import as_flag
-from mistakebound.errors import naming
+from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError, naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from mistakebound.data.report import BadLine
+    from mistakebound.errors import Option
 
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
+FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
+"""Options that the command line calls otherwise."""
+PHRASES = {
+    "classes": "say --classes NEGATIVE,POSITIVE",
+    "label": "--label NAME or NUMBER",
+    "labels": "say --labels FILE",
+    "positive": "--positive LABEL",
+    "zero_based": "say --zero-based",
+}
+"""What to do about an option that a message of the layers below names."""
+
+
+def raise_rendered(error: Exception) -> NoReturn:
+    """Raise an error as one line with exit code 1 (2 for options): no traceback for what the user can mend.
+
+    What it quotes is escaped: names of files and options come from anywhere.
+    """
+    if isinstance(error, click.ClickException):
+        vars(error)["message"] = escaped(error.message)  # which click declares final
+        raise error
+    if isinstance(error, OptionError):
+        raise click.UsageError(reason_of(error)) from None
+    if isinstance(error, OSError):
+        known = error.filename is not None and error.strerror is not None
+        message = f"{error.filename}: {error.strerror}" if known else str(error)
+    elif isinstance(error, ValueError | ImportError):
+        message = reason_of(error)
+    elif isinstance(error, MemoryError):
+        message = str(error).removeprefix("std::bad_alloc") or "there is not enough memory"
+    else:
+        raise error
+    raise click.ClickException(escaped(message)) from None
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, with options as flags. Of files, the line says where, so the round is left out."""
+    if isinstance(error, OptionError):
+        return escaped(error.text(lambda named: as_flag(named) if isinstance(named.value, str) else flag(named.name)))
+    if isinstance(error, InputError):
+        return escaped(error.text(as_flag, with_round=False))
+    if isinstance(error, ResumeError) and error.option is not None:
+        return escaped(f"cannot resume from {error.path}: {changed(error.option, error.before, error.now)}")
+    return escaped(str(error))
+
+
+def changed(name: str, before: Any, now: Any) -> str:
+    """What is different in a run that should be resumed."""
+    if name == "passes":
+        return f"it had --passes {before}, not {now}"
+    if name == "predictions":
+        return f"its run was {'with' if before else 'without'} --predictions to a file, so this one must be, too"
+    if name == "skip_bad":
+        return f"it skipped {before} bad lines already: --skip-bad is too low"
+    return f"its run had {option(name, before)}, this one has {option(name, now)}"
+
+
+def as_flag(named: Option) -> str:
+    """An option of a message as a shell takes it.
+
+    >>> from mistakebound.errors import Option
+    >>> as_flag(Option("header", "header=True", True)), as_flag(Option("skip_bad", "skip_bad=3", 3))
+    ('--header', '--skip-bad 3')
+    >>> as_flag(Option("ignore", "", ["a b", "c"])), as_flag(Option("classes", "pass classes="))
+    ("--ignore 'a b' --ignore c", 'say --classes NEGATIVE,POSITIVE')
+    """
+    if named.value is None and named.name in PHRASES:
+        return PHRASES[named.name]
+    word = flag(named.name)
+    if isinstance(named.value, list):
+        more = " ..." if len(named.value) > IGNORED else ""
+        return " ".join(f"{word} {quote(name)}" for name in named.value[:IGNORED]) + more
+    return word if named.value is None or named.value is True else f"{word} {named.value}"
+
+
+def flag(name: str) -> str:
+    """The flag of an option.
+
+    >>> flag("zero_based"), flag("checkpoint")
+    ('--zero-based', '--save')
+    """
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def option(name: str, value: Any) -> str:
+    """An option as it is written on the command line.
+
+    >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
+    ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
+    """
+    word = flag(name)
+    if value is None or value is False or value in ([], ()):
+        return "--no-header" if name == "header" and value is False else f"no {word}"
+    if isinstance(value, (list, tuple)):
+        return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
+    return word if value is True else f"{word} {value}"
 
 
 def note(remark: str) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.cli.errors import as_flag
-from mistakebound.cli.output import note
+from mistakebound.cli.output import as_flag, note
 from mistakebound.runs.runner import Progress
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What ``run`` shows at its end: the same facts for people, for machines and for the report."""
+"""The closing summary of ``run``: the same facts as text, as JSON and for the HTML report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped, many, share, size
-from mistakebound.cli.errors import as_flag, reason_of
+from mistakebound.cli.output import as_flag, reason_of
 from mistakebound.errors import InputError
 from mistakebound.rules.registry import DECLARATIONS
 

@@ -1,1 +1,1 @@
-"""Files, tables, DataFrames and pipes become examples with labels."""
+"""Read files, tables, DataFrames and pipes as examples with labels."""

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, through pyarrow: each batch of rows as a piece of a table, which the core reads."""
+"""Read Parquet and Arrow files through pyarrow: each batch of rows becomes a piece of a table for the core."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
 from mistakebound.data.formats import ARROW_STREAM, OLD_FEATHER, PARQUET
-from mistakebound.data.table_header import header_of
+from mistakebound.data.tables import header_of
 from mistakebound.errors import InputError, Option
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Files, cut into blocks of whole lines, and the blocks turned into chunks."""
+"""Cut files into blocks of whole lines, and parse the blocks into chunks."""
 
 from __future__ import annotations
 

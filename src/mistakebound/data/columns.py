@@ -1,4 +1,4 @@
-"""Tables as columns of numbers and of words: files, through the readers that streams have, and tables in memory."""
+"""Read whole tables as columns of numbers or text: from files, with the readers of streams, or from memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from mistakebound.data.report import BadLine
 from mistakebound.data.source import Source
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import Option, StreamError, place_of, setting
 
 if TYPE_CHECKING:

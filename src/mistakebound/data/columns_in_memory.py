@@ -1,4 +1,4 @@
-"""Tables in memory (a DataFrame of pandas or polars, a dict of columns) as the columns that a file would have."""
+"""Convert a table in memory (pandas or polars DataFrame, dict of columns) to the columns that a file would give."""
 
 from __future__ import annotations
 

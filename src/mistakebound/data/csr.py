@@ -1,4 +1,4 @@
-"""Files as a whole matrix in memory, for those who want one."""
+"""Read files into one sparse matrix (scipy CSR)."""
 
 from __future__ import annotations
 

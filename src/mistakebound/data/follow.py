@@ -1,4 +1,4 @@
-"""Text that is still being written: what is there is read at once, and what is not there yet is waited for."""
+"""Read a file that is still being written: return the text that is there, then wait for more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format of a file, detected by how it begins, and the core's reader for a text of that format."""
+"""Detect the format of a file by its first bytes, and make the core's reader for that format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader
 from mistakebound.data.labels import NO_LABEL
-from mistakebound.data.options import numbered_names
+from mistakebound.data.options import LINE_FORMATS, numbered_names
 from mistakebound.errors import LISTED, InputError, Option
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mistakebound.data.arrow import Columns
     from mistakebound.data.options import Settings
     from mistakebound.data.reader import Notes
-    from mistakebound.data.table_header import Layout
+    from mistakebound.data.tables import Layout
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -49,7 +49,7 @@ class TextFormat(NamedTuple):
     """How a text is read."""
 
     kind: str
-    """svmlight, vw, table or json."""
+    """One of FORMATS, but not auto."""
     reader: Reader
     layout: Layout | None = None
     """Of a table."""
@@ -74,7 +74,7 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
             refuse_byte_order_mark(start, settings)
             names = known.reader.columns
             if names and not numbered_names(names):
-                from mistakebound.data.table_header import require_columns  # noqa: PLC0415 - only tables need it
+                from mistakebound.data.tables import require_columns  # noqa: PLC0415 - only tables need it
 
                 require_columns(names, _columns_of(start, settings, notes, header=True))
             return known.reader
@@ -119,7 +119,7 @@ def watched(
 
 
 def _columns_of(start: bytes, settings: Settings, notes: Notes, **more: Any) -> list[str]:
-    from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+    from mistakebound.data.tables import table_reader  # noqa: PLC0415 - only tables need it
 
     return table_reader(first_lines(start), settings, notes, **more)[0].columns
 
@@ -139,7 +139,7 @@ def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
     refuse_byte_order_mark(start, settings)
     kind = kind_of(start, settings)
     if kind == "table":
-        from mistakebound.data.table_columns import table_reader  # noqa: PLC0415 - only tables need it
+        from mistakebound.data.tables import table_reader  # noqa: PLC0415 - only tables need it
 
         return TextFormat(kind, *table_reader(first_lines(start), settings, notes))
     if kind == "json":
@@ -167,7 +167,7 @@ def kind_of(start: bytes, settings: Settings) -> str:
 
 def refuse_byte_order_mark(start: bytes, settings: Settings) -> None:
     """Raise InputError for a byte order mark where the format has none."""
-    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in ("svmlight", "vw"):
+    if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in LINE_FORMATS:
         message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
         raise InputError(message, kind="format")
 
@@ -191,7 +191,8 @@ def refuse_what_is_no_text(beginning: bytes) -> None:
         raise InputError(message, kind="format")
 
 
-KNOWN = "Known are svmlight, VW text, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
+LINES = ", ".join(LINE_FORMATS.values())
+KNOWN = f"Known are {LINES}, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
 
 
 def tell_format(beginning: bytes) -> str:

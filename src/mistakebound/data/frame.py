@@ -1,4 +1,4 @@
-"""DataFrames as tables, for learners that learned from files with columns: the same features by the same names."""
+"""Read DataFrames as tables, for learners that learned from files with columns: the features keep their names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from mistakebound.data.formats import ARROW_STREAM
 from mistakebound.data.options import numbered_names
 from mistakebound.data.reader import StreamReader
 from mistakebound.data.source import Source
-from mistakebound.data.table_columns import roles_of
-from mistakebound.data.table_header import Layout, header_of, quoted
+from mistakebound.data.tables import Layout, header_of, quoted, roles_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

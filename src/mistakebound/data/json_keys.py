@@ -1,4 +1,4 @@
-"""JSON lines: their reader, and their keys for messages."""
+"""The reader of JSON lines, and the list of their keys for error messages."""
 
 from __future__ import annotations
 

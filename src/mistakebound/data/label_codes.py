@@ -1,4 +1,4 @@
-"""The labels of many rows as numbers of one byte: most streams have two of them, and few need more than 255."""
+"""Encode the label of each row as one byte: most streams have two labels, few have more than 255."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two labels of any type: which one is positive, and how predictions come back in the same values."""
+"""Map two labels of any type to +1 and −1, and predictions back to these labels."""
 
 from __future__ import annotations
 

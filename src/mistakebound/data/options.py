@@ -1,4 +1,4 @@
-"""Options of reading: which values are valid, what a model keeps of them, and which ones are in use for a stream."""
+"""Options of reading: which values are valid, which of them a model stores, and which are in use for a stream."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from mistakebound.errors import OptionConflictError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-FORMATS = ("auto", "svmlight", "vw", "table", "json", "columnar")
-"""What the files were; columnar is Parquet and Arrow, auto is what an older model does not say."""
+LINE_FORMATS = {"svmlight": "svmlight", "vw": "VW text"}
+"""Formats of lines without columns, and how messages call them: the core's ``Reader`` makes one by its name alone."""
+TEXT_FORMATS = ("auto", *LINE_FORMATS, "table", "json")
+"""What ``format`` may be: auto is what the first lines show."""
+FORMATS = (*TEXT_FORMATS, "columnar")
+"""Formats that a model stores: columnar is Parquet and Arrow; auto, if an older model has not stored it."""
 DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "words": 1, "letters": 0, "bins": 0}
-"""Options of a table that make its features: later files cannot have others. The rest describes one file."""
+"""Table options that determine the features, so later files must have the same. The others describe one file."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Reading:
     zero_based : bool
         Whether svmlight indices count from 0.
     table : dict
-        As ``Source`` has it.
+        The option ``table`` of ``Source``.
     columns : list of str
         All columns of its tables; ``c1``, ``c2``, ... of tables without a header.
     """
@@ -43,8 +47,9 @@ class Reading:
     @property
     def has_columns(self) -> bool:
         """Whether the files have columns or keys; svmlight and VW text have none."""
-        told = self.table or self.columns or self.label is not None or self.format not in ("auto", "svmlight", "vw")
-        return bool(told) and self.format not in ("svmlight", "vw")
+        if self.format in LINE_FORMATS:
+            return False
+        return bool(self.table or self.columns or self.label is not None or self.format != "auto")
 
     @property
     def has_header(self) -> bool:
@@ -52,17 +57,17 @@ class Reading:
         return bool(self.table.get("header", not numbered_names(self.columns)))
 
     def to_json(self) -> dict[str, Any]:
-        """As a model file has it."""
+        """The options as a JSON object of a model file."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, said: Any) -> Reading:
-        """What a model file says of reading, if it is what ``to_json`` would have written; ModelError otherwise."""
+    def from_json(cls, stored: Any) -> Reading:
+        """Read what ``to_json`` returned; ModelError for anything else."""
         from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
 
         wrong = "its field 'reading' is not valid"
-        said = {"columns": [], **said} if isinstance(said, dict) else said  # the first files of format 3 do not have it
-        form, label, zero_based, table, columns = fields(said, "format", "label", "zero_based", "table", "columns")
+        stored = {"columns": [], **stored} if isinstance(stored, dict) else stored  # missing in early files of format 3
+        form, label, zero_based, table, columns = fields(stored, "format", "label", "zero_based", "table", "columns")
         need(form in FORMATS and type(zero_based) is bool, wrong)
         need((label is None or type(label) is str) and isinstance(table, dict), wrong)
         need(is_list_of(str, columns), wrong)
@@ -161,10 +166,10 @@ def by_name(given: Reading, columns: list[str]) -> Reading:
 
 
 def inherited(given: Reading, known: Reading | None) -> Reading:
-    """Options of later files: what is given for them, and for the rest what is known from the model's own files.
+    """Options of later files: those that are given for them, and otherwise those of the model's own files.
 
     Format, separator, header and the base of indices describe a file, and may be given anew. Columns may be ignored
-    beside those that the model ignores. Whatever else would make other features than the model has is refused.
+    in addition to those that the model ignores. Any other difference would give other features, and raises.
     """
     if known is None:
         return given
@@ -193,7 +198,7 @@ def inherited(given: Reading, known: Reading | None) -> Reading:
 
 
 def require_same(option: str, now: Any, before: Any, given: Any) -> None:
-    """Refuse an option that is passed now and was another before; ``given`` is how it was passed."""
+    """Raise OptionConflictError if an option has another value than before; ``given`` is the value as it was passed."""
     if now is not None and before is not None and _plain(now) != _plain(before):
         raise OptionConflictError(option, given, before)
 
@@ -231,7 +236,7 @@ def fault_of(options: Mapping[str, Any]) -> str:
 
 
 def fault_of_table(table: Mapping[str, Any]) -> str:
-    """What is wrong with what was told of a table's columns; nothing if all is well. Numbers are left to ``fault_of``.
+    """What is wrong with the options of a table, in words; empty if they are valid. ``fault_of`` checks the numbers.
 
     >>> fault_of_table({"text": ["subject"], "bins": 4, "interact": [("a", "b")]})
     ''
@@ -277,7 +282,7 @@ TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "header": ("True or False", lambda value: isinstance(value, bool)),
 }
-"""What may be told of a table: in words, and whether something is that."""
+"""The options of a table: the valid values in words, and a test for them."""
 
 
 def texts_in(value: Any) -> Iterator[str]:

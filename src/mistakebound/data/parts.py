@@ -1,4 +1,4 @@
-"""Where one is in a stream of files, and what was parsed there."""
+"""`Part`: some parsed rows of a stream. `Place`: the position in the files at which they begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the files of a stream, one after another: opens, recognizes and parses them, and yields their parts."""
+"""Read the files of a stream one after another: open them, detect their format, parse them and yield `Part`s."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WEIGHTS_IGNORED = "importance weights are ignored: every line counts once"
 
 
 class Notes:
-    """What a reader writes down while it reads; its ``ReadReport`` shows it."""
+    """What a reader records while it reads; ``ReadReport`` is its public view."""
 
     def __init__(self, skipped: Iterable[BadLine] = (), remarks: Iterable[Remark] = ()) -> None:
         self.skipped, self.remarks = [*skipped], [*remarks]
@@ -120,7 +120,7 @@ class StreamReader:
         self._stop.set()
 
     def end_at(self, part: Part, row: int) -> None:
-        """Take this row for the end of the stream: bad lines after it do not count as skipped."""
+        """End the stream at this row: bad lines after it do not count as skipped."""
         del self._notes.skipped[part.skipped_before(row) - self._unlisted :]
 
     def _read(self, start: Place) -> Iterator[Part]:
@@ -232,7 +232,7 @@ class StreamReader:
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
         from mistakebound.data.arrow import Columns  # noqa: PLC0415 - here and below, only files of columns need it
-        from mistakebound.data.table_columns import roles_of  # noqa: PLC0415
+        from mistakebound.data.tables import roles_of  # noqa: PLC0415
 
         return Columns(file, raw, start, partial(roles_of, self.settings))
 
@@ -276,7 +276,7 @@ class StreamReader:
 
 
 def words_of(what: bytes) -> tuple[str | Option, ...]:
-    """What the core says of a bad line."""
+    """The core's message about a bad line, with the option that it names."""
     words, _, name = what.rpartition(b"\n")
     if name in CORE_OPTIONS:
         return words.decode(errors="replace"), CORE_OPTIONS[name]

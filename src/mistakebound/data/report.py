@@ -1,4 +1,4 @@
-"""What was read of a stream: bad lines that were skipped, remarks, columns, bytes, and how the files were read."""
+"""`ReadReport`: what a reader has read: skipped lines, remarks, columns, bytes, and the options in use."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class BadLine(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """Something about the files that is not an error, but should be known."""
+    """A note on the files that is not an error."""
 
     kind: str
     words: tuple[str | Option, ...]
@@ -54,12 +54,12 @@ class Remark(NamedTuple):
 
 
 class ReadReport:
-    r"""What a ``StreamReader`` has read so far. It cannot be changed from outside.
+    r"""What a ``StreamReader`` has read so far. It is read-only.
 
     Parameters
     ----------
     notes : Notes
-        Kept up by the reader.
+        Where the reader records what it reads.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ReadReport:
 
     @classmethod
     def of_words(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
-        """The report of an earlier reading of which only the words are left, as in a checkpoint."""
+        """The report of an earlier process, from the texts that a checkpoint stores."""
         from mistakebound.data.reader import Notes  # noqa: PLC0415 - reader imports this module
 
         lines = [BadLine((words,)) for words in skipped]
@@ -113,7 +113,7 @@ class ReadReport:
 
     @property
     def options(self) -> Reading | None:
-        """What a model keeps, to read other files in the same way; None before reading has begun."""
+        """The options that a model stores, to read other files in the same way; None before reading has begun."""
         return self._notes.options
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Files as a stream of examples: which ones, and the options of reading them."""
+"""`Source`: files as one stream of examples, with the options of reading them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from mistakebound.data.blocks import total_size
-from mistakebound.data.options import Reading, Settings, fault_of, fault_of_table
+from mistakebound.data.options import TEXT_FORMATS, Reading, Settings, fault_of, fault_of_table
 from mistakebound.data.parts import START, Place
 from mistakebound.data.reader import StreamReader
+from mistakebound.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Stream(Protocol):
-    """What can be read as examples in parts: a ``Source``, or a DataFrame that is read as one."""
+    """A stream of examples that is read in parts: a ``Source``, or a DataFrame that is read like one."""
 
     @property
     def rows(self) -> int | None:
@@ -53,24 +54,24 @@ def not_a_source(found: object) -> TypeError:
 
 
 class Source:
-    r"""One or several files as one stream of examples: the options of reading, which cannot be changed.
+    r"""One or several files as one stream of examples, with the options of reading them. It cannot be changed.
 
-    ``open`` reads the files; ``Learner.run`` calls it.
+    ``open`` reads the files; ``run`` of a learner calls it.
 
     Parameters
     ----------
     files : path or iterable of paths
-        ``-`` is standard input. Compressed files (.gz, .zst), Parquet and Arrow (files, streams, Feather) are told by
-        their content, not by their name.
+        ``-`` is standard input. Compressed files (.gz, .zst), Parquet and Arrow (files, streams, Feather) are detected
+        by their content, not by their name.
     format : {"auto", "svmlight", "vw", "table", "json"}
         A table is CSV, TSV, or separated by semicolons or spaces; json is one object a line. "auto" looks at the
         beginning of the first file.
     label : str, optional
-        Column (name, or number from 1) or dotted JSON key of the label. JSON's is "label" unless told.
+        Column (name, or number from 1) or dotted JSON key of the label. The default for JSON is "label".
     labels : path, optional
-        A file of its own for the labels, one a line.
+        A separate file with the labels, one per line.
     positive : str, optional
-        This label against all others, which become "not" it.
+        The positive label; all others become one negative label, "not" followed by it.
     table : dict, optional
         More about tables (those of Parquet and Arrow, too) and JSON: ``ignore`` and ``text`` (lists of columns),
         ``words`` and ``letters`` (n-grams of a text), ``bins`` (numbers as categories, so many between two powers of
@@ -79,7 +80,7 @@ class Source:
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
-        How many bad lines to leave out before giving up. They are listed in the report.
+        How many bad lines are skipped before one raises. The report lists them.
     threads : int
         With 2 or more, that many blocks are parsed ahead while another one is learned; the result is the same.
     follow : bool
@@ -129,6 +130,9 @@ class Source:
         options = {"label": label, "positive": positive, "skip_bad": skip_bad, "threads": threads, **table}
         if fault := fault_of_table(table) or fault_of(options):
             raise ValueError(fault)
+        if format not in TEXT_FORMATS:
+            message = f"unknown format {format}: {', '.join(TEXT_FORMATS)}"
+            raise OptionError(message, kind="format", value=format)
         names = [files] if isinstance(files, (str, os.PathLike)) else files
         vars(self).update(  # frozen from here on
             files=tuple(os.fspath(file) for file in names),
@@ -158,7 +162,7 @@ class Source:
         return f"Source({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
     def but(self, **options: Any) -> Source:
-        """The same files and options, but for these.
+        """A copy with some options changed.
 
         >>> Source("a.svm", skip_bad=3, follow=True).but(follow=False)
         Source(files=('a.svm',), skip_bad=3)
@@ -186,7 +190,7 @@ class Source:
         is_frame: bool = False,
     ) -> Settings:
         """The options in use for these files; the arguments are those of ``open``."""
-        needed = labels_needed or self.label is not None  # who says where the label is has one
+        needed = labels_needed or self.label is not None  # an option that names the label column needs that column
         return Settings(
             Reading(self.format, self.label, self.zero_based, self.table),
             known,
@@ -214,11 +218,11 @@ class Source:
         Parameters
         ----------
         known : Reading, optional
-            What a model keeps of its own files: used where no option was passed.
+            The options that a model stores, used where no option was passed.
         start : Place
             Where to begin: the ``begin`` of an earlier ``Part``.
         before : ReadReport, optional
-            What was read before ``start``: its skipped lines and remarks come first in the new report.
+            The report on what was read before ``start``: the new report begins with its skipped lines and remarks.
         labels_needed : bool
             False for prediction: then labels may be missing, unless ``label`` was passed.
         label_may_be_missing : bool
@@ -259,9 +263,9 @@ class Source:
         return StreamReader(self, settings, start, keep_text=keep_text, before=before)
 
     def to_csr(self) -> tuple[Any, AnyArray]:
-        """All of the stream in memory: a scipy CSR matrix of float64, and the labels. Features must have no names.
+        """Read the whole stream: a scipy CSR matrix of float64, and the labels. Features must not have names.
 
-        An index that is repeated stays so, and means the sum; zeros that are written are kept.
+        Repeated indices are kept, and mean the sum; explicit zeros are kept.
         """
         from mistakebound.data.csr import matrix_of  # noqa: PLC0415 - it needs numpy
 

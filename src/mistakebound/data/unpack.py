@@ -1,4 +1,4 @@
-"""Packed files (.gz, .zst): what they hold, as far as it is sound."""
+"""Decompress .gz and .zst files; a damaged file is read up to the damage, then it raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Advice as a learner reads it: who the experts are, a round as numbers, and a table of rounds."""
+"""Convert advice for a learner: the names of the experts, one round as numbers, a table of rounds as an array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rule that mixes forecasts shares: predict, then learn; one round, many, or with late outcomes."""
+"""Base class of the learners that mix forecasts: one round, many rounds, or late outcomes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound._support.text import html_table
 from mistakebound.aggregation.reference import Engine, Mixture
-from mistakebound.aggregation.registry import declared
+from mistakebound.aggregation.registry import declared, known_parameters
 from mistakebound.experts.advice import Roster
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.learners import parameters
@@ -59,6 +59,7 @@ class Aggregation:
 
     id: ClassVar[str]
     _play: MixturePlay | None = None
+    _tickets: Tickets | None = None  # most learners are never asked
 
     def __init__(
         self,
@@ -68,10 +69,15 @@ class Aggregation:
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
-        self._loss = loss_named(loss)
         self._lock = Lock()
-        self._tickets = Tickets()
-        Roster(prior)  # it refuses a prior that is none
+        self._check()
+
+    def _check(self) -> None:
+        """Raise ValueError for parameters that are out of range: when they are passed, and when a play begins."""
+        for name, parameter in known_parameters(type(self)).items():
+            setattr(self, name, parameter.checked(name, getattr(self, name)))
+        self._loss = loss_named(self.loss)
+        Roster(self.prior)  # it refuses a prior that is none
 
     # ------------------------------------------------------------------ the rule
 
@@ -147,6 +153,8 @@ class Aggregation:
         """
         with self._at_work(learns=False) as play:
             served = play.serve(advice)
+        if self._tickets is None:
+            self._tickets = Tickets()
         return self._tickets.add(Asked(served.prediction, served.number, served))
 
     @guarded
@@ -156,9 +164,10 @@ class Aggregation:
         TicketError if `asked` is not from this learner, or was passed before.
         """
         play = self._begun()
-        self._tickets.check(asked, type(self).__name__, play.rounds)
+        tickets = self._tickets or Tickets()
+        tickets.check(asked, type(self).__name__, play.rounds)
         play.learn(asked.held, outcome)
-        self._tickets.close(asked)
+        tickets.close(asked)
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
@@ -279,8 +288,9 @@ class Aggregation:
 
     def _new_play(self, *, losses_alone: bool = False) -> MixturePlay:
         """A play with the parameters as they are now."""
-        built_with = parameters.rebuilt(self)
-        self._loss = built_with._loss  # noqa: SLF001 - it is of the same class
+        built_with = copy(self)
+        built_with._check()  # noqa: SLF001 - it is a copy of this one
+        self._loss = built_with._loss  # noqa: SLF001
         if losses_alone:
             built_with._loss = loss_named("given")  # noqa: SLF001
         return MixturePlay(built_with)

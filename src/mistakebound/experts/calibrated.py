@@ -1,4 +1,4 @@
-"""Rules whose rate is found by trying, unless it is told."""
+"""Learners that choose their rate from a grid while they learn, unless a rate is passed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from mistakebound.aggregation.exponential import ExpConcave, Exponential
 from mistakebound.aggregation.exponential import FixedShare as FixedShareRule
 from mistakebound.aggregation.reference import Engine, Mixture, regrets
-from mistakebound.aggregation.registry import declared
 from mistakebound.aggregation.ridge import Ridge as RidgeForecaster
 from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation
-from mistakebound.losses import Square
+from mistakebound.losses import Square, loss_named
 from mistakebound.play.calibrated_engine import Calibrated
 
 if TYPE_CHECKING:
@@ -91,13 +90,17 @@ class ExponentiallyWeightedAverage(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
+        self.eta: Any = eta
         super().__init__(loss, gradient, prior, keep_bytes)
-        if eta is None and self._loss.id == "log":
-            eta = "theorem"
-        if isinstance(eta, str) and (eta != "theorem" or self._loss.exp_concave is None):
-            message = f"there is no rate {eta!r} for the {self._loss.name}: give a number, or leave eta out"
+
+    def _check(self) -> None:
+        loss = loss_named(self.loss)
+        if self.eta is None and loss.id == "log":
+            self.eta = "theorem"
+        if isinstance(self.eta, str) and (self.eta != "theorem" or loss.exp_concave is None):
+            message = f"there is no rate {self.eta!r} for the {loss.name}: give a number, or leave eta out"
             raise ValueError(message)
-        self.eta: Any = declared(type(self)).checked("eta", eta)
+        super()._check()
 
     @property
     def uses_gradient(self) -> bool:
@@ -144,8 +147,7 @@ class FixedShare(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        rule = declared(type(self))
-        self.eta, self.alpha = rule.checked("eta", eta), rule.checked("alpha", alpha)
+        self.eta, self.alpha = eta, alpha
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
@@ -182,7 +184,7 @@ class Ridge(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        self.penalty = declared(type(self)).checked("penalty", penalty)
+        self.penalty = penalty
         super().__init__("square", False, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A rule at work on forecasts, round by round: state that a refused round leaves as it was."""
+"""The state of a learner that mixes forecasts, round by round. A rejected round leaves it unchanged."""
 
 from __future__ import annotations
 

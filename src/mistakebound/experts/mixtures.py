@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound.aggregation.exponential import Exponential
-from mistakebound.aggregation.registry import declared
 from mistakebound.experts.aggregation import KEEP_BYTES, Aggregation
 
 if TYPE_CHECKING:
@@ -125,8 +124,7 @@ class BOA(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        rule = declared(type(self))
-        self.eta, self.rates = rule.checked("eta", eta), rule.checked("rates", rates)
+        self.eta, self.rates = eta, rates
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
@@ -155,7 +153,7 @@ class MLProd(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        self.rates = declared(type(self)).checked("rates", rates)
+        self.rates = rates
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
@@ -197,13 +195,14 @@ class Hedge(Aggregation):
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        if eta is not None and horizon is not None:
+        self.eta, self.horizon, self.loss_range = eta, horizon, loss_range
+        super().__init__(loss, gradient, prior, keep_bytes)
+
+    def _check(self) -> None:
+        if self.eta is not None and self.horizon is not None:
             message = "eta and horizon both set the rate: give one of them"
             raise ValueError(message)
-        rule = declared(type(self))
-        self.eta, self.horizon = rule.checked("eta", eta), rule.checked("horizon", horizon)
-        self.loss_range = rule.checked("loss_range", loss_range)
-        super().__init__(loss, gradient, prior, keep_bytes)
+        super()._check()
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the rule, for a ledger."""

@@ -1,4 +1,4 @@
-"""A learner over experts as a model file, and back: numbers and JSON, never pickle. Learning goes on bit for bit.
+"""Save a learner over experts to a model file, and load it: numbers and JSON, never pickle; equal to the last bit.
 
 The file says the class, its parameters as they are now and as they were when the play began, and the play: who the
 experts are, the state of the rule, what was predicted, and the advice that is kept for certificates.
@@ -115,7 +115,7 @@ def _describe(learner: Any) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     said = {
         "learner": type(learner).__name__,
         "parameters": _parameters(learner),
-        "tickets": learner._tickets.to_json(),  # noqa: SLF001
+        "tickets": None if learner._tickets is None else learner._tickets.to_json(),  # noqa: SLF001
         "draws": _describe_draws(learner._chooser) if isinstance(learner, RandomizedWeightedMajority) else None,  # noqa: SLF001
         "play": described[0],
     }

@@ -1,4 +1,4 @@
-"""Votes, weighed and counted: the state of a learner that follows experts, and how a round changes it."""
+"""The state of a learner that follows the votes of experts, and how a round changes it."""
 
 from __future__ import annotations
 

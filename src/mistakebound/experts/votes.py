@@ -1,4 +1,4 @@
-"""Votes: rounds of labels, as they are or as 0 and 1, and how a prediction follows from their weights."""
+"""Votes of a round as labels or as 0 and 1, and the prediction that follows from the weights of the voters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who of several forecasters is better, and how sure that is by now.
+"""Compare forecasters: their scores, and a confidence sequence for the difference of each pair.
 
 >>> import mistakebound as mb
 >>> report = mb.forecasters.compare({"Alice": [0.7, 0.2], "Bob": [0.8, 0.4]}, [1, 0])

@@ -1,4 +1,4 @@
-"""How good probability forecasts are: scores, what they are made of, and reliability diagrams.
+"""Score probability forecasts: Brier and log score, their decomposition, reliability diagrams.
 
 A score is a loss: the smaller, the better. Brier's is ``(p − y)²``; the log score is ``−ln`` of the probability given
 to what happened, infinite if that was 0. Both are proper: nobody gains by saying what he does not believe.

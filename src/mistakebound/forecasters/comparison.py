@@ -1,4 +1,4 @@
-"""Who of several forecasters is the best, and how sure that is by now: Alice says 70 %, Bob 80 %, and it rains.
+"""Rank forecasters, and compare each pair of them: Alice says 70 %, Bob 80 %, and it rains.
 
 The true probability p of a round is never seen, but ``E[(h − y)²] = E[(h − p)²] + E[p(1 − p)]``, and the last term is
 the same for all forecasters: a smaller mean of Brier's score means being closer to the truth. ``compare`` ranks by it,

@@ -1,4 +1,4 @@
-"""A mean that drifts, enclosed at every moment: a confidence sequence for what bounded values are expected to be."""
+"""Confidence sequences for a mean of bounded values: valid at every moment, also while the mean drifts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forecasters and outcomes from a table: a column of probabilities each, and one of what happened."""
+"""Read forecasts and outcomes from a table: a column of probabilities per forecaster, and a column of outcomes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.data.columns import columns_with
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import NO_OUTCOME, TRUTH, is_positive
 

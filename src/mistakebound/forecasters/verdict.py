@@ -1,4 +1,4 @@
-"""What is known of forecasters after a comparison: scores, pairs, and how sure it all is."""
+"""The report of a comparison of forecasters: scores, pairs, and how certain the ranking is."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The best comparator of a stream, found afterwards: weights, a disjunction, an expert, a mixture, a sequence."""
+"""Find the best comparator of a stream afterwards: weights, a disjunction, an expert, a mixture, a sequence."""

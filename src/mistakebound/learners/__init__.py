@@ -1,1 +1,1 @@
-"""The learners that a user holds."""
+"""Linear learners, and the protocol that all learners follow."""

@@ -1,4 +1,4 @@
-"""Why a prediction was made: what each feature weighs, and what it adds to the score of an example."""
+"""Explain predictions: the weight of each feature, and what it adds to the score of an example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predict, then learn, one round at a time or a whole stream at once: what all linear learners share."""
+"""Base class of the linear learners: predict and learn one example, a stream, or an example with a late outcome."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _STARTING = Lock()
 
 
 class Learner:
-    """Base of the linear learners. A subclass says its parameters and its rule; everything else is here.
+    """Base class of the linear learners. A subclass defines its parameters and its rule.
 
-    The life of a learner begins with its first input, which also settles whether its features have names.
+    The first input decides whether features have names or positions.
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
 
@@ -50,7 +50,7 @@ class Learner:
     classes: Sequence[Any] | None
     keep_bytes: int
 
-    # Not parameters: what the learner comes to know. Class attributes, so that __init__ sets parameters only.
+    # Not parameters: learned state. Class attributes, so that __init__ sets parameters only.
     _life: LearnerEngine | None = None
     _engine_type: type[LearnerEngine] = LearnerEngine
     _labels: Labels | None = None
@@ -58,7 +58,7 @@ class Learner:
     _reading: Reading | None = None
     """How the files that it learned from were read."""
     _opened: tuple[Stream, Reading | None] | None = None
-    """The last stream that it was to learn from, and what it knew of files before: a second pass reads it likewise."""
+    """The last stream passed to ``run``, and the reading options known before it: a second pass needs both."""
 
     def _make_rule(self, n: int | None) -> Rule:
         """Return the rule with its parameters; n is the number of features, None when features have names."""
@@ -79,10 +79,10 @@ class Learner:
         return self._score_one(x)[0]
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Predict x, be told y, count a mistake if there was one, and learn from it."""
+        """Predict x, compare with y, count the mistake if it is one, and learn."""
         life = self._life
         try:
-            # The short way, for a learner that has begun with names. Whatever is amiss, the long way below says it.
+            # Fast path for a learner with named features. On any error, the general path below raises it.
             if type(x) is dict and life.named:  # type: ignore[union-attr]
                 life.engine.learn_named(x, self._labels.signs[y])  # type: ignore[union-attr]
                 return

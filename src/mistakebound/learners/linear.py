@@ -1,4 +1,4 @@
-"""The public linear learners: what each is for, its parameters, and how they make its rule."""
+"""The public linear learners: one class per rule, with its parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every public linear learner is: scikit-learn's verbs, certificates and files over predicting and learning."""
+"""Base class of the public linear learners: `Learner` with certificates, model files and scikit-learn's methods."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class LinearLearner(Learner):
         return kind(**own, **checked)
 
     def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
-        """Parameters of the rule that are not simply the learner's, for n features (None: they have names)."""
+        """Parameters of the rule that differ from the learner's own, for n features (None: features have names)."""
         return {}
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """The bound that is known while a stream goes on, without a comparator found in hindsight; None if none is.
+        """The bound that needs no comparator found in hindsight, so that it is known during a stream; None if none.
 
         It is a function of a ledger and of the positives missed so far. ``relevant`` is the number of features of
-        which the label is an OR, if the caller knows it; OptionError if no theorem of this learner speaks of it.
+        which the label is an OR, if the caller knows it; OptionError if no theorem of this learner uses it.
         """
         if relevant is not None:
             reason = " is for winnow without a bias: no other theorem speaks of an OR of so many features"
@@ -111,10 +111,10 @@ class LinearLearner(Learner):
         return certify(whole_stream(self, X, y), theorem=theorem, comparator=comparator, margin=margin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+        """Write the learner to a file (by custom ``.mb``), which ``mistakebound.load`` reads.
 
-        The file holds all that the learner knows, its kept mistakes included, so that learning goes on as if it had
-        never stopped. It replaces an older one at once or not at all, and is never half written.
+        The file holds the whole state, kept mistakes included: a loaded learner continues exactly where this one
+        stopped. An existing file is replaced only when the new one is complete.
 
         Examples
         --------
@@ -225,7 +225,7 @@ class LinearLearner(Learner):
         return get_params(self)
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. They count from the next ``fit`` on: a life that has begun keeps its rule."""
+        """Set parameters. They take effect at the next ``fit``: a learner that has started keeps its rule."""
         return set_params(self, params)
 
     def _repr_html_(self) -> str:
@@ -308,7 +308,7 @@ class LinearLearner(Learner):
 
 
 def number_of(name: str, value: Any, allowed: Range) -> float:
-    """Return a parameter as a float if it is allowed, otherwise say what is needed."""
+    """Return a parameter as a float; ValueError, with the allowed range, if it is out of range."""
     number = value if type(value) in (bool, int, float) else plain(value)
     with suppress(OverflowError):  # a whole number that no float can be
         if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):

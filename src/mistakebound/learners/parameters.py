@@ -1,4 +1,4 @@
-"""Parameters of a learner as its constructor takes them, and a learner in a line or in a table.
+"""Get and set the constructor parameters of a learner, and write them in one line.
 
 These functions serve linear learners and experts alike: a learner keeps each parameter in an attribute of its name.
 """

@@ -1,4 +1,4 @@
-"""What every learner can do, linear or over experts: one round, a stream, late outcomes, a file, a certificate."""
+"""The methods of every learner, linear or over experts: one round, a stream, late outcomes, a file, a certificate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OnlineLedger(Protocol):
-    """What happened, as every ledger tells it."""
+    """What every ledger has: the record of the rounds that a learner has played."""
 
     @property
     def rounds(self) -> int:
@@ -24,11 +24,11 @@ class OnlineLedger(Protocol):
 
     @property
     def loss_curve(self) -> FloatArray:
-        """What was lost up to and including each round; a mistake is a loss of 1."""
+        """Cumulative loss after each round; a mistake is a loss of 1."""
 
     @property
     def from_start(self) -> bool:
-        """Whether the learner began with these rounds."""
+        """Whether the first of these rounds was the learner's first round."""
 
     @property
     def late(self) -> int:
@@ -43,10 +43,10 @@ class OnlineLedger(Protocol):
 
 @runtime_checkable
 class OnlineLearner(Protocol):
-    """Predict, then learn: an example and its label, or the advice of experts and the outcome.
+    """A learner that predicts each round before it learns from it.
 
-    ``x`` is an example or a round of advice, ``y`` its label or outcome. A round that is refused changes
-    nothing: it raises ValueError.
+    ``x`` is an example, and ``y`` its label; for experts, ``x`` is their advice in a round, and ``y`` the outcome.
+    A round that raises ValueError changes nothing.
     """
 
     def predict_one(self, x: Any) -> Any:
@@ -68,17 +68,17 @@ class OnlineLearner(Protocol):
         """Parameters of the constructor."""
 
     def set_params(self, **params: Any) -> Any:
-        """Change parameters that have not begun to count."""
+        """Set parameters; without effect on a learner that has started."""
 
     @property
     def ledger_(self) -> OnlineLedger:
-        """What happened so far."""
+        """The ledger of all rounds so far."""
 
     def certify(self) -> Any:
-        """The mistakes or losses beside what a theorem allows."""
+        """Compare the mistakes or losses with the bound of a theorem."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all that is known to a file, from which ``mistakebound.load`` reads it."""
+        """Write the learner to a file that ``mistakebound.load`` reads."""
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""

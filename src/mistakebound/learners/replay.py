@@ -1,4 +1,4 @@
-"""A second pass over a learner's stream: replay the learner, and keep every example for a whole-stream certificate."""
+"""Replay a learner in a second pass over its stream, and keep every example for a whole-stream certificate."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Replica(Learner):
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
-    """Evidence of all rounds of a learner's life. ValueError if it learned from something else than X and y.
+    """Evidence of all rounds of a learner. ValueError if it learned from something else than X and y.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What scikit-learn asks of an estimator, without inheriting from it or importing it before it is needed."""
+"""What scikit-learn requires of an estimator, without inheriting from it; it is imported only when it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one loop over the parts of a stream: learn each of them, in one step or in several, up to the first bad row."""
+"""The loop over the parts of a stream: learn each part, in one step or in several, up to the first bad row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every loss shares: its value, its derivative with respect to the forecast, its domain.
+"""Base class of the losses: value, derivative with respect to the forecast, domain.
 
 Everything is elementwise, broadcasts and is float64. With several classes the last axis holds them: see
 ``vector_value``. A forecast that is NaN belongs to an expert who sleeps; its loss is NaN.

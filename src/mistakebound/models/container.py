@@ -1,4 +1,4 @@
-"""One JSON object and some arrays in one file that is written whole or not at all, and read with suspicion.
+"""Store one JSON object and some arrays in one file: written completely or not at all, checked when it is read.
 
 The file is a safetensors file: 8 bytes with the length of the header (little-endian), the header in JSON, then the
 tensors side by side. The header's ``__metadata__`` has two entries: ``sha256``, over the whole file but for its own 64

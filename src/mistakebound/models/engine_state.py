@@ -1,4 +1,4 @@
-"""The state of an engine over experts as numbers and arrays, and back into a fresh engine of the same parameters.
+"""Convert the state of an engine over experts to numbers and arrays, and back into a fresh engine.
 
 What a file says is checked against the fresh engine: the same names, the same shapes, whole numbers where it has whole
 numbers, and nothing that is not finite, but for a rate. So no class is named in a file, and none is looked up.

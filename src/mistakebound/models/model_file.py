@@ -1,4 +1,4 @@
-"""Models that last: a learner as a file of numbers and JSON, and back. Nothing in a file is ever executed.
+"""Save linear learners to model files, and load them: numbers and JSON. Nothing in a file is executed.
 
 ``container`` makes the file; here a learner is put into words and tensors, and what a file says is checked until the
 core can rely on it. The files of one format are read for ever: see ``tests/fixtures``. Format 2 is format 1 and, if its

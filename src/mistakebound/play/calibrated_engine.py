@@ -1,4 +1,4 @@
-"""Rates by trying them: a grid of forecasters that grows, of which the best so far is followed."""
+"""Choose a rate online: a growing grid of rates, each with a forecaster of its own; the best so far is followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core at work for a rule over experts, with the methods of `Engine`; and which of the two a rule gets."""
+"""The compiled engine of a rule over experts, with the methods of the reference `Engine`; and the choice of one."""
 
 from __future__ import annotations
 

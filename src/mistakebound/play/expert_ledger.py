@@ -249,7 +249,7 @@ class AggregationLedger:
 
     @property
     def expert_losses(self) -> FloatArray:
-        """Total loss of each expert, over its rounds, in the learner's whole life."""
+        """Total loss of each expert, over its rounds, since the learner's first round."""
         return self.sums.get("losses", np.zeros(0))
 
     @property

@@ -1,4 +1,4 @@
-"""What is wrong with a row that the core refused, with fields and in words."""
+"""Turn a fault that the core found in a row into an error with fields and a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stream brings: arrays, sparse matrices, frames, and iterables of named examples, told apart once, here."""
+"""Detect what an input is, once: an array, a sparse matrix, a frame, or an iterable of examples with named features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened in a stream: counts of everything, and the rounds that a certificate needs."""
+"""`Ledger`: counts of rounds and mistakes, and the rounds that a certificate needs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Counts(NamedTuple):
 
 
 class Ledger:
-    """What one learner did in one ``run``, or in its whole life (``learner.ledger_``).
+    """What one learner did in one ``run``, or in all its rounds (``learner.ledger_``).
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Ledger:
     classes : tuple
         (negative, positive) label.
     from_start : bool
-        Whether the learner was fresh in the first round; theorems speak of a life from its start.
+        Whether the learner was fresh in the first round; theorems are about a stream from the learner's first round on.
     reading : ReadReport or None
         What was read, of a ledger that ``run`` returns for a Source: skipped lines, remarks, columns, bytes.
     """

@@ -1,4 +1,4 @@
-"""What a ledger in JSON may say: every field by its type and range, then all of them against each other.
+"""Check a ledger in JSON: every field for its type and range, then the fields against each other.
 
 A ledger that passes is one that the core and the certificates can work with: no index and no offset leads outside of
 an array. Whether it is true is for the replay of a certificate to say.

@@ -1,4 +1,4 @@
-"""Predictions whose outcomes come later, and which of a learner's still wait for theirs."""
+"""`Asked`: a prediction whose outcome comes later. `Tickets`: the predictions of a learner that still wait."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Asked:
     prediction : object
         What was predicted.
     number : int
-        The rounds that were learned before.
+        Number of rounds learned before this prediction.
 
     Examples
     --------
@@ -42,24 +42,26 @@ class Asked:
 class Tickets:
     """The predictions that wait for their outcome.
 
-    A prediction has a key of its own, drawn at random, so that one which is asked of a copy cannot be told to the
-    original; but what was asked before a learner was copied, pickled or saved can be told to both. What is kept grows
-    with the predictions that wait, not with the rounds.
+    Each prediction has a random key. A prediction made by a copy of the learner is therefore rejected by the original.
+    A prediction made before the learner was copied, pickled or saved is accepted by both. Memory grows with the number
+    of waiting predictions, not with the number of rounds.
     """
 
     def __init__(self) -> None:
-        self._whose = ""  # tells them apart from those of other learners, and of copies made before anything was asked
+        self._whose = (
+            ""  # distinguishes them from predictions of other learners, and of copies made before the first `ask`
+        )
         self._waiting: set[str] = set()
 
     def add(self, asked: Asked) -> Asked:
-        """Let it wait."""
+        """Give a prediction its key, and add it to those that wait."""
         self._whose = self._whose or os.urandom(8).hex()
         asked.key = self._whose, os.urandom(8).hex()
         self._waiting.add(asked.key[1])
         return asked
 
     def check(self, asked: Any, learner: str, number: int) -> None:
-        """Raise TicketError for what does not wait here."""
+        """Raise TicketError unless this is a waiting prediction of this learner."""
         if not isinstance(asked, Asked):
             message = f"what is told must come from ask, got {asked!r}"
             raise TicketError(message, reason="not a ticket", learner=learner, round=number)
@@ -73,22 +75,22 @@ class Tickets:
         raise TicketError(message, reason="used", learner=learner, round=number)
 
     def close(self, asked: Asked) -> None:
-        """Forget it: its outcome was told."""
+        """Remove a prediction whose outcome is known now."""
         if asked.key is not None:
             self._waiting.discard(asked.key[1])
 
     def reopen(self, asked: Asked) -> None:
-        """Let it wait again: its outcome was refused."""
+        """Add a prediction again, because its outcome was rejected."""
         if asked.key is not None:
             self._waiting.add(asked.key[1])
 
     def to_json(self) -> dict[str, Any] | None:
-        """The keys that wait, for a model file; None if nothing was ever asked."""
+        """The keys of the waiting predictions, for a model file; None if there has been no prediction."""
         return {"whose": self._whose, "waiting": sorted(self._waiting)} if self._whose else None
 
     @classmethod
     def from_json(cls, said: Any) -> Tickets:
-        """The inverse; ModelError for anything else."""
+        """Read what ``to_json`` returned; ModelError for anything else."""
         from mistakebound._support import schema  # noqa: PLC0415 - learning needs no JSON
 
         def checked(value: Any, path: str) -> str:

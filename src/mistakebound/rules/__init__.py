@@ -1,4 +1,4 @@
-"""The linear rules of the mistake-bound model, one file each, imported when it is asked for: a run has one of them."""
+"""The linear rules of the mistake-bound model, one file each. A rule is imported at its first use."""
 
 from __future__ import annotations
 

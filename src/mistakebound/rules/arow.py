@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ArowRule(Rule):
-    r"""Predict the sign of w·x. If y(w·x) < 1, move w along Σx, and shrink the variances σ of the features of x.
+    r"""Predict the sign of w·x. If y(w·x) < 1, add a multiple of Σx to w, and shrink the variances σ of x's features.
 
     With :math:`v = \sum_i \sigma_i x_i^2`, :math:`\beta = 1/(v + r)` and :math:`\tau = y\beta(1 - y\,w \cdot x)`:
     :math:`w_i \leftarrow w_i + \tau\sigma_i x_i` and :math:`\sigma_i \leftarrow \sigma_i - \beta\sigma_i^2 x_i^2`.
-    The last is computed as σ(v − σx² + r)/(v + r), which never cancels to 0. In float32 variances are kept at 1e-30 at
-    least, and weights at 1e30 at most. Crammer, Kulesza & Dredze 2009, "Adaptive regularization of weight vectors".
+    The last is computed as σ(v − σx² + r)/(v + r), which never cancels to 0. In float32, variances are at least 1e-30,
+    and weights at most 1e30 in size. Crammer, Kulesza & Dredze 2009, "Adaptive regularization of weight vectors".
 
-    No mistake bound is implemented. The paper's bound is for the full covariance Σ, where an update adds ((u − w)·x)²/r
-    to (u − w)ᵀΣ⁻¹(u − w): the score bounds that. A diagonal Σ adds at most Σ_i (u_i − w_i)²x_i²/r, which it does not.
+    No mistake bound is implemented. The paper's proof is for the full covariance Σ: an update then adds ((u − w)·x)²/r
+    to (u − w)ᵀΣ⁻¹(u − w), a term that the score bounds. With a diagonal Σ the term is at most Σ_i (u_i − w_i)²x_i²/r,
+    which the score does not bound.
     """
 
     r: float = 1.0
@@ -50,7 +51,7 @@ class ArowRule(Rule):
         return state[1] * x * x
 
     def step(self, now: Round) -> float:
-        """Return τ; 0 from a margin of 1 on."""
+        """Return τ; 0 if the margin y(w·x) is at least 1."""
         if now.y * now.score >= 1:
             return 0.0
         return now.y * (1 - now.y * now.score) / (now.gathered + self.r)

@@ -1,9 +1,9 @@
-"""What every linear rule shares: its state, a link from the state to weights, and when and how to move.
+"""Base class of the linear rules: the state, the link from state to weights, and when and how the state changes.
 
 A rule keeps S floats per feature, of which the first, z, gives the weight ``w = link(z)``. Once a round ``step``
-returns τ; if it is not 0, ``apply`` moves the state of each non-zero. Most rules are mistake-driven (THEORY §1): they
-keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a second sum
-before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
+returns τ; if it is not 0, ``apply`` changes the state of each non-zero feature. Most rules are mistake-driven (THEORY
+§1): they keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a
+second sum before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
 ``core/rules/rules.hpp`` holds its compiled twin.
 """
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
 
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Sizes between which a float32 sum learns without loss (core/play/example.hpp says the same of values)."""
+"""Sizes between which a float32 sum learns without loss (core/play/example.hpp has the same limits for values)."""
 
 
 class Round(NamedTuple):
-    """What a rule sees of a round before it moves."""
+    """What a rule uses of a round to decide on its update."""
 
     y: int
     """The label: +1 or −1."""
@@ -35,17 +35,17 @@ class Round(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Which numbers a parameter may be, as a test and in words. Learners and the readers of files use the same."""
+    """The range of a parameter, as a test and in words, for learners and for the readers of model files."""
 
     includes: Callable[[float], bool]
     numbers: str
-    """The numbers in words: all that a file may have."""
+    """The allowed numbers, in words. A model file holds numbers only."""
     other: str = ""
     """A word that a learner accepts in place of a number."""
 
     @property
     def words(self) -> str:
-        """All that a learner accepts."""
+        """All values that a learner accepts, in words."""
         return f'{self.numbers}, or "{self.other}"' if self.other else self.numbers
 
 
@@ -59,7 +59,7 @@ class Rule:
     Parameters
     ----------
     update_margin : float
-        b ≥ 0: if positive, also move when ``y·score ≤ b`` (the score on normalised weights). 0 is the textbook's rule.
+        b ≥ 0: if positive, also update when ``y·score ≤ b`` (score on normalised weights). 0 is the textbook's rule.
     bias : float
         Value of a constant feature that is appended to every example; 0 means none.
     """
@@ -81,7 +81,7 @@ class Rule:
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
         "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or of size 1e-30 to 1e30"),
     }
-    """Of each parameter that is a number."""
+    """The range of each numeric parameter."""
 
     @property
     def parameter(self) -> float:
@@ -111,7 +111,7 @@ class Rule:
         return 0.0
 
     def step(self, now: Round) -> float:
-        """Return τ: y on a mistake (or inside the update margin), otherwise 0, which leaves all as it is."""
+        """Return τ: y on a mistake (or inside the update margin), otherwise 0: no update."""
         mistaken = self.is_positive(now.score) != (now.y == 1)
         inside = self.update_margin > 0 and now.y * now.score <= self.update_margin * now.normaliser
         return now.y if mistaken or inside else 0
@@ -121,7 +121,7 @@ class Rule:
         return (state[0] + tau * x,)
 
     def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
-        """Whether a learner can have come to this state (S columns, a row per feature): files may be forged."""
+        """Whether a learner can reach this state (S columns, a row per feature). Model files may be forged."""
         return True
 
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser

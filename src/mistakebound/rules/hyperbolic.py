@@ -1,4 +1,4 @@
-"""Hyperbolic sine by basic operations alone, so that every machine, and any number at once, gives the same bits."""
+"""Hyperbolic sine from basic operations only: the same bits on every machine, for one number or for many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one loop, as the lecture has it: the specification that the compiled core is held equal to, bit for bit.
+"""The loop over examples in plain Python: the specification that the compiled core must equal, bit for bit.
 
 Numbers: the state of a feature is S float32, of which the first is z; w = float32(link(z)); scores and other sums over
 an example are float64 sums in one written order (``core/play/sum.hpp``).
@@ -75,7 +75,7 @@ class RunningTotal:
 
 
 class ReferenceGame:
-    """One learner's life, in plain Python: slow, and meant to be read.
+    """A linear learner in plain Python: slow, and written to be read.
 
     >>> from mistakebound.rules import PerceptronRule
     >>> game = ReferenceGame(PerceptronRule(), slots=2)

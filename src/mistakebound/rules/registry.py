@@ -1,6 +1,7 @@
 """Every linear rule, declared once. Learners, commands, ``compare``, files and tests read this list.
 
-Classes are named, not imported: a run needs one of them. A theorem names the rule that it speaks of.
+Classes are given by name and imported at their first use, because a run needs only one. Which theorems a rule has is
+written in the theorems: each names its rule.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Declaration(NamedTuple):
-    """What the package knows of a rule besides its mathematics."""
+    """What the package needs to know of a rule besides its mathematics."""
 
     id: str
     """Its name in files, theorems and the core, and on the command line."""
     module: str
-    """Module of this room with its class; the class has the ranges of its parameters."""
+    """Module of ``mistakebound.rules`` that has its class, which has the ranges of its parameters."""
     rule: str
     """Name of that class."""
     learner: str
@@ -29,11 +30,11 @@ class Declaration(NamedTuple):
     has_theorem: bool = True
     """Whether a theorem bounds its mistakes, so that they can be certified."""
     options: Mapping[str, str] = {}
-    """Parameters of its own that a command takes as numbers, each with a line of help."""
+    """Its own numeric parameters that are options of commands, each with its help text."""
     defaults: Mapping[str, float] = {}
-    """Where the default of a command is not the learner's."""
+    """Defaults of the command line that differ from the learner's."""
     variants: tuple[Mapping[str, float], ...] = ({},)
-    """Parameters that ``compare`` tries."""
+    """The sets of parameters that ``compare`` runs."""
 
     def load(self) -> type[Rule]:
         """Import the rule's class."""
@@ -42,7 +43,7 @@ class Declaration(NamedTuple):
 
 
 MARGIN = 0.0003
-"""An update margin serves Balanced Winnow better on real data than the textbook's 0."""
+"""Update margin of Balanced Winnow on the command line: on real data it makes fewer mistakes than with 0."""
 RATE = "Learning rate of the Winnow family."
 
 DECLARATIONS: dict[str, Declaration] = {
@@ -101,7 +102,7 @@ DECLARATIONS: dict[str, Declaration] = {
     )
 }
 OPTIONS: dict[str, str] = {name: words for each in DECLARATIONS.values() for name, words in each.options.items()}
-"""All parameters that commands take as numbers and that not every rule has."""
+"""The numeric options of commands that only some rules have, each with its help text."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The model file of a run: written at the end and at checkpoints, with what it takes to go on from there."""
+"""Write the model file of a run, at its end and at checkpoints, and read it to resume the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Checkpoint:
     """Examples since the last checkpoint."""
 
     def left(self) -> int | None:
-        """How many examples may be learned before the next checkpoint."""
+        """How many examples may be learned before the next checkpoint; None if there is none."""
         return None if self.every is None else self.every - self.since
 
     def learned(self, model: LinearLearner, rounds: int, predictions: Any) -> None:

@@ -1,4 +1,4 @@
-"""Several learners on the same stream, in one reading of it."""
+"""Run several learners on the same stream, which is read once, and rank them by mistakes."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
 
 
 class Contender:
-    """One learner in a comparison: it learns until something comes that it cannot take.
+    """One learner of a comparison. It learns until a row that it cannot learn from.
 
     Attributes
     ----------
     learner : LinearLearner
-        It has learned; its counts are in ``learner.ledger_``.
+        The learner itself; its counts are in ``learner.ledger_``.
     curve : Curve
         Mistakes against rounds.
     seconds : float
-        For learning alone.
+        Time for learning, without reading.
     positives : int
         Examples with the positive label.
     error : InputError or None
-        Why it cannot take this stream.
+        Why it cannot learn from this stream.
     certificate : Certificate or None
-        If wanted.
+        The certificate, if ``certify`` was passed.
     """
 
     def __init__(self, learner: LinearLearner) -> None:
@@ -69,7 +69,7 @@ class Contender:
 
     @property
     def bound(self) -> float | None:
-        """What a theorem allows: by the certificate, or as far as it is known without a search."""
+        """The bound of a theorem: that of the certificate, or one that is known without a search."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
@@ -77,7 +77,7 @@ class Contender:
 
     @property
     def majority(self) -> tuple[Any, int]:
-        """The more frequent label, and how many mistakes it would be to predict it always."""
+        """The more frequent label, and how many mistakes it is to predict it in every round."""
         negative, positive = self.learner.ledger_.classes
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
@@ -97,13 +97,13 @@ class Contender:
 
 
 class Rows(NamedTuple):
-    """How many rows all have seen."""
+    """How many rows were learned in one step."""
 
     rounds: int
 
 
 class Contenders:
-    """All learners on one reading, as one: each goes on until something comes that it cannot take.
+    """All learners of a comparison: each row that is read once is learned by all of them.
 
     Parameters
     ----------
@@ -146,15 +146,15 @@ class Comparison:
     Attributes
     ----------
     ranked : tuple of Contender
-        Those that could take the whole stream, fewest mistakes first.
+        Those that learned the whole stream, fewest mistakes first.
     refused : tuple of Contender
         The others, each with its error.
     seconds : float
-        For reading and learning.
+        Time for reading and learning.
     bytes : int
-        Read.
+        Bytes of text read.
     skipped, remarks : tuple
-        Bad lines that were skipped, and what should be known of the files and the certificates.
+        Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
         What ended the comparison before the end of the files.
     """
@@ -180,15 +180,15 @@ def compare(
     classes: Sequence[Any] | None = None,
     certify: bool = False,
 ) -> Comparison:
-    r"""Let several learners predict and learn the same examples, which are read once, and rank them by mistakes.
+    r"""Run several learners on the same examples, which are read once, and rank them by mistakes.
 
     Parameters
     ----------
     source : Source
         The files.
     learners : sequence of LinearLearner
-        Fresh learners. By default one of each kind and more, with Winnow's threshold set to four times the most
-        features of the first hundred examples.
+        Fresh learners. By default the variants of each rule in the registry; Winnow's threshold is then four times
+        the largest number of features of the first hundred examples.
     classes : sequence of two labels
         (negative, positive) of the default learners; otherwise the greater label is the positive one.
     certify : bool

@@ -1,4 +1,4 @@
-"""Mistakes against rounds, kept so that the curve of a stream of any length stays small."""
+"""The curve of mistakes against rounds, in bounded memory for a stream of any length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portable certificate of a run."""
+"""Write the portable certificate of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write(model: LinearLearner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
-    """Write a certificate with all that it takes to check it."""
+    """Write a certificate with everything that ``verify`` needs."""
     source, report, ledger = position.source, position.report, model.ledger_
     stream = zip(source.files, files_read(position), strict=False)
     document = portable.document(

@@ -1,4 +1,4 @@
-"""Where a run is in its files: pass, part and row, and what was read of each file so far."""
+"""Track the position of a run in its files: pass, part and row, and how much of each file was read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FileRead:
-    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if that is kept up.
+    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if it is computed.
 
     A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
     """
@@ -67,7 +67,7 @@ class FileRead:
 
 
 class Position:
-    """Pass by pass, part by part, row by row.
+    """The position of a run in its files, and the loop that moves it.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Position:
     passes : int
         How often to go through them.
     hashing : bool
-        Whether to keep up the SHA-256 of what is read.
+        Whether to compute the SHA-256 of what is read.
     """
 
     def __init__(self, source: Source, passes: int, *, hashing: bool) -> None:
@@ -93,7 +93,7 @@ class Position:
         self._read: list[FileRead] = []
         self._part: Part | None = None
         self.remarks: tuple[Remark, ...] = ()
-        """What the reader has remarked in the present pass."""
+        """The remarks of the reader in the present pass."""
         self.bytes_before = 0
         """Bytes of text that were parsed in the passes before, by this process."""
         self._stopped = False
@@ -126,7 +126,7 @@ class Position:
         return self.at[0] * (self.source.total or 0) + done if self.at[0] else done
 
     def restore(self, at: tuple[int, Place, int], read: list[FileRead], report: ReadReport, *, replaced: bool) -> None:
-        """Stand where an earlier process stopped."""
+        """Set the position at which an earlier process stopped."""
         self.at, self._read, self.report, self.replaced = at, read, report, replaced
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Predictions as lines of text: those of a run, made before learning, and those of a model for new files."""
+"""Write predictions as lines of text: those of a run, made before learning, and those of a model for new files."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator
 
 @dataclass(frozen=True)
 class Predicted:
-    """How many examples were predicted, and how many of them have named features of which the model knows none."""
+    """How many examples were predicted, and how many of them have no feature name that the model knows."""
 
     rounds: int
     unknown: int

@@ -1,4 +1,4 @@
-"""The HTML page of a run."""
+"""Write the HTML report of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position of a run as its model file holds it, and back: a run goes on only if everything is as it was."""
+"""Store the position of a run in its model file, and restore it if the files and options are still the same."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def text_options(source: Source) -> dict[str, Any]:
 
 
 def restore(position: Position, stored: Any) -> None:
-    """Go on where another run stopped; ModelError if that was another one, or its files have changed."""
+    """Set the position to where an earlier run stopped; ModelError if its files or options differ from these."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(stored, *FIELDS)
     source = position.source
     need(files == list(source.files), f"its files were {listed(files)}, not {listed(list(source.files))}")
@@ -100,7 +100,7 @@ def restore(position: Position, stored: Any) -> None:
 
 
 def same_option(name: str, before: Any, now: Any) -> None:
-    """Refuse to go on with another value of an option."""
+    """Raise ResumeError if the value of an option has changed."""
     if before != now:
         reason = f"its run had {name}={before!r}, this one has {name}={now!r}"
         raise ResumeError(reason, option=name, before=before, now=now)
@@ -134,7 +134,7 @@ def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noq
 
 
 def same_learner(wanted: LinearLearner, found: LinearLearner) -> None:
-    """Refuse to go on with another learner than the one that was asked for."""
+    """Raise ModelError if the stored learner differs from the one that was passed."""
     need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
     has = describe_parameters(found)
     for name, value in describe_parameters(wanted).items():

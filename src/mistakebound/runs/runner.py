@@ -1,4 +1,4 @@
-"""One learner over files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
+"""Run one learner over files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ POSITIVE = Option("positive", "positive")
 
 
 class Progress:
-    """What ``run`` calls while it works; each method does nothing. Override those that you need."""
+    """Callbacks of ``run``. Each method does nothing: override those that you need."""
 
     lines: bool = False
     """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
 
     def begin(self, rounds: int | None) -> None:
-        """A run is resumed after so many rounds; None if there is no checkpoint yet, and it begins at the start."""
+        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
 
     def learned(self, tally: Tally, position: Position) -> None:
-        """A part of the files was learned."""
+        """Called after each learned part of the files."""
 
     def remark(self, remark: Remark) -> None:
-        """Something about the files or the run should be known."""
+        """Called for each note on the files or the run."""
 
     def end(self, tally: Tally) -> None:
-        """Nothing more will be learned."""
+        """Called when learning has ended."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
@@ -60,31 +60,31 @@ class RunResult:
     Attributes
     ----------
     learner : LinearLearner
-        It has learned; of a resumed run, the one that was read from the checkpoint.
+        The learner after the run; for a resumed run, the one read from the checkpoint.
     ledger : Ledger
-        What happened in the whole life of the learner.
+        All rounds of the learner, those before this run included.
     source : Source
         The files.
     rounds, mistakes, false_positives, false_negatives, positives : int
         Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
     majority, majority_mistakes
-        The more frequent label, and how many mistakes it would be to predict it always.
+        The more frequent label, and how many mistakes it is to predict it in every round.
     bound : float or None
-        What a theorem allows, if that is known without a search.
+        The bound of a theorem, if it is known without a search for a comparator.
     seconds : float
-        Of this process, for reading and learning.
+        Time for reading and learning in this process.
     bytes : int
-        Read in this process.
+        Bytes of text read in this process.
     report : ReadReport or None
         What was read in the last pass.
     columns, table
-        Of tables: their columns, and the options in use.
+        For tables: their columns, and the options in use.
     skipped, remarks : tuple
-        Bad lines that were skipped in it, and what should be known of the files and the run.
+        Bad lines that were skipped in the last pass, and notes on the files and the run.
     curve : Curve or None
-        Mistakes against rounds, if wanted.
+        Mistakes against rounds, unless ``curve=False``.
     certificate : Certificate or None
-        If wanted.
+        The certificate, if ``certify`` or ``certificate`` was passed.
     stopped : Exception, KeyboardInterrupt or None
         What ended the run before the end of its files.
     saved : str or None
@@ -151,35 +151,35 @@ def run(
     curve: bool = True,
     progress: Progress | None = None,
 ) -> RunResult:
-    r"""Predict, then learn, each example of the files in turn. What ends a run early is in ``RunResult.stopped``.
+    r"""Predict each example of the files, then learn it. An error that ends the run early is in ``RunResult.stopped``.
 
-    A bad line, a label that is not there or Ctrl-C ends a run early; what came before it is counted and saved.
-    ``RunResult.raise_if_stopped`` raises it.
+    A bad line, a missing label or Ctrl-C ends a run early; the rounds before it are counted and saved.
+    ``RunResult.raise_if_stopped`` raises the error.
 
     Parameters
     ----------
     source : Source
-        The files. One that is followed ends with Ctrl-C.
+        The files. Ctrl-C ends a file that is followed.
     learner : LinearLearner
-        A fresh learner, or one that goes on.
+        A fresh learner, or one that has learned before and continues.
     passes : int
         How often to go through the files.
     checkpoint : path
         The model is written here at the end, also if the run ends early.
     checkpoint_every : int
-        It is also written after so many examples.
+        Also write the model after every so many examples.
     resume : bool
-        Go on where the run that wrote ``checkpoint`` stopped; from the start if there is no such file. The files, their
-        options and the parameters of the learner must be the same.
+        Continue where the run that wrote ``checkpoint`` stopped; start at the beginning if there is no such file. The
+        files, their options and the parameters of the learner must be the same.
     predictions : path or text stream
-        What was predicted in each round before learning from it is written here, one label in a line.
+        Write here the prediction of each round, made before learning from it, one label per line.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
-        rounds, which a remark explains.
+        rounds only, with a remark that says why.
     certificate : path
         Certify, and write a portable certificate here, which ``verify`` checks against the files.
     relevant : int
-        Of Winnow: the label is an OR of so many features, so that Littlestone's bound is known during the run.
+        For Winnow: the label is an OR of this many features, so that Littlestone's bound is known during the run.
     curve : bool
         Whether to keep the curve of mistakes.
     progress : Progress
@@ -254,7 +254,7 @@ def not_a_learner(found: object) -> TypeError:
 def refuse_conflicts(
     source: Source, passes: int, checkpoint: Path | None, checkpoint_every: int | None, *, resume: bool
 ) -> None:
-    """Refuse options that do not go together."""
+    """Raise OptionError for options that exclude each other."""
     if checkpoint is None and (checkpoint_every or resume):
         name = "resume" if resume else "checkpoint_every"
         needed = Option("checkpoint", "checkpoint")
@@ -268,7 +268,7 @@ def refuse_conflicts(
 
 
 class Job:
-    """A run at work. No dataclass: making one costs half a millisecond at the start of a command."""
+    """The state of one call of ``run``. No dataclass: making one costs half a millisecond at the start of a command."""
 
     curve: Curve | None = None
     checkpoint: Checkpoint | None = None
@@ -311,7 +311,7 @@ class Job:
                 self.save(self.checkpoint, out)
 
     def resume(self, *, predictions: bool) -> int:
-        """Go on with the learner of the checkpoint, if there is one; returns where its predictions go on."""
+        """Continue with the learner of the checkpoint, if any; return the byte at which its predictions go on."""
         found = None if self.checkpoint is None else self.checkpoint.resume(self.learner, predictions=predictions)
         if found is None:
             self.progress.begin(None)
@@ -369,7 +369,7 @@ class Job:
             self.remark(Remark("certificate", (reason,)))
 
     def write_certificate(self, path: Path) -> None:
-        """Write the certificate with all that it takes to check it; without one, that is what stopped the run."""
+        """Write the portable certificate; if there is no certificate, set ``stopped`` to the reason."""
         if self.certificate is None:
             self.stopped = self.stopped or ValueError("no certificate: there are no examples")
         elif self.position.replaced:
@@ -420,7 +420,7 @@ class Job:
 
 
 def certified(model: LinearLearner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:
-    """The certificate, and if it covers the mistaken rounds only, why.
+    """The certificate, and the reason if it covers the mistaken rounds only.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a run has counted so far, and the bound that is known while it goes on."""
+"""Count the rounds and mistakes of a run, and follow the bound that is known during it."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """What is shown of a run at rounds 1, 2, 4, 8, … and at its end."""
+    """A line of the progress table, made at rounds 1, 2, 4, 8, … and at the end."""
 
     rounds: int
     mistakes: int
     since: float
     """Mistakes per round since the line before."""
     bound: float | None
-    """What a theorem allows; None if that is not known while a run goes on."""
+    """The bound of a theorem; None if it is not known during a run."""
     speed: float
     """Examples per second."""
 
 
 class Tally:
-    """Counts of a run, from its first round even if an earlier process has played that.
+    """Counts of a run, including the rounds of an earlier process that it resumes.
 
     Parameters
     ----------
     bound : callable or None
-        The bound that is known while a run goes on, as a function of a part's ledger and of the positives missed so
+        The bound that is known during a run, as a function of a part's ledger and of the positives missed so
         far; see ``LinearLearner.known_bound``.
     missed : int
         Positives that the learner missed before this run.
@@ -54,13 +54,13 @@ class Tally:
         """Rounds and mistakes of the last line."""
         self._next = 1
 
-    def resume(self, life: Ledger, counts: list[int], last: tuple[int, int]) -> None:
-        """Begin with the counts of an earlier process; ``life`` is the ledger of the learner so far."""
+    def resume(self, ledger: Ledger, counts: list[int], last: tuple[int, int]) -> None:
+        """Begin with the counts of an earlier process; ``ledger`` is that of the learner so far."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
         self.mistakes = self.false_positives + self.false_negatives
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
         if self.bound_of is not None and self.rounds:
-            self.bound = self.bound_of(life, self.missed + self.false_negatives)
+            self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
 
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and make the lines that fall into it."""

@@ -1,4 +1,4 @@
-"""Replay the stream of a portable certificate, and derive everything in it again."""
+"""Replay the stream of a portable certificate, and check everything in it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     AnyPath = str | PathLike[str]
 
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
-"""What parameters, options or comparators that make no sense come to: a file may contain anything."""
+"""What invalid parameters, options or comparators raise: a certificate may contain anything."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing in a certificate, and what was found.
+    """One value in a certificate, compared with what was found.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class Verification:
     certificate : Certificate
         The one that was checked.
     other_model : bool
-        Whether the model file that was passed is another one than the replay learns.
+        Whether the model file that was passed differs from the model that the replay learns.
     complete : Certificate or None
-        Of a certificate that is incomplete because the run did not keep all examples: the one with all of them.
+        If the certificate is incomplete because the run did not keep all examples: the complete one.
     """
 
     checks: tuple[Check, ...]
@@ -103,12 +103,12 @@ def verify(
     threads: int = 2,
     on_check: Callable[[Check], None] | None = None,
 ) -> Verification:
-    r"""Learn the files again, from nothing, and compare everything with a portable certificate.
+    r"""Learn the files again with a fresh learner, and compare the result with a portable certificate.
 
     Parameters
     ----------
     certificate : path
-        What ``run(..., certificate=path)`` wrote.
+        The file that ``run(..., certificate=path)`` wrote.
     files : path, sequence of paths or Source
         The same files in the same order; - is standard input. Of a Source, its files and ``labels``: how they are read
         is in the certificate.
@@ -216,7 +216,7 @@ class Checker:
         self.add(Check(what, expected, found, agrees, words))
 
     def add(self, check: Check) -> None:
-        """Note a check, and report it."""
+        """Add a check, and call ``on_check`` with it."""
         self.checks.append(check)
         if self.on_check is not None:
             self.on_check(check)

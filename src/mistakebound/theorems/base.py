@@ -1,4 +1,4 @@
-"""What a theorem is: premises, a bound, the lemma of one mistake, and how its comparator is found in hindsight."""
+"""Base class of the theorems: premises, bound, the lemma for one mistake, the search for a comparator."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Mistake bounds for outcomes that come late (THEORY §5): the rule updates if the prediction that was served was wrong.
+"""Mistake bounds for late outcomes (THEORY §5): the rule updates if the prediction that was returned was wrong.
 
-The plain theorems ask that a prediction is made with the weights of now. Here it may be older: τ_i is the number of
-updates between prediction i and its outcome, and τ̄ their mean over the rounds that updated.
+The other theorems require that each prediction is made with the current weights. Here it may be older: τ_i is the
+number of updates between prediction i and its outcome, and τ̄ their mean over the rounds that updated.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class DelayedPNorm(Theorem):
 
 
 class Delayed(DelayedPNorm):
-    """M ≤ (1+2τ̄)(R‖u‖/γ)²: ``novikoff`` with late outcomes. It is tight."""
+    """M ≤ (1+2τ̄)(R‖u‖/γ)²: ``novikoff`` with late outcomes. The bound is tight."""
 
     id: ClassVar[str] = "delayed"
     rule: ClassVar[str] = "perceptron"
     norm_is: ClassVar[str] = "‖u‖₂"
 
     def power(self, parameter: float) -> float:  # noqa: ARG002
-        """2."""
+        """Return 2: the Euclidean norm."""
         return 2.0
 
     def search(self, evidence: Evidence) -> list[Measured]:

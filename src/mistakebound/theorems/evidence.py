@@ -1,4 +1,4 @@
-"""What a theorem is checked on: the rounds as arrays and numbers, and a comparator with what was measured of it."""
+"""The evidence that a theorem is checked on: the rounds as arrays and numbers, and a comparator with its measures."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Measured:
 class Evidence:
     """The rounds over which a theorem is checked, with the constant feature if there is one.
 
-    Either all rounds of a learner's life, or those that changed the weights (or should have). The proofs of the
+    Either all rounds that a learner has played, or those that changed the weights (or should have). The proofs of the
     mistake-driven linear rules sum over the latter only, so the bounds that result are tighter and still true. What
     they are evidence for is another matter: the premises were checked on these rounds alone.
     """
@@ -98,7 +98,7 @@ class Evidence:
     """The one number that the rule's link depends on: η, p, …"""
     named: bool
     rounds: int
-    """Number of rounds of the learner's life."""
+    """Number of rounds that the learner has played."""
     mistakes: int
     updates: int
     names: list[str]
@@ -141,7 +141,7 @@ class Evidence:
         Parameters
         ----------
         ledger : Ledger
-            Of a learner's whole life, or of its first run.
+            The ledger of all rounds of a learner, or of its first run.
         stream : Ledger, optional
             Of a learner that kept every example of the stream, each once however many passes there were; a second pass
             over the stream made it, and gave the same mistakes and weights. Otherwise the evidence is of the rounds

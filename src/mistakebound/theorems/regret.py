@@ -1,4 +1,4 @@
-"""When the regret theorems of THEORY §4 apply. Their bounds stand with the rules: they are sums that a rule gathers."""
+"""Premises of the regret theorems of THEORY §4. The rules compute the bounds, from sums that they keep."""
 
 from __future__ import annotations
 

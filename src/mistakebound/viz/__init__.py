@@ -1,1 +1,1 @@
-"""Pictures and pages, made of arrays and plain records."""
+"""Pictures and HTML pages, made from arrays and plain records."""

@@ -1,4 +1,4 @@
-"""A page about a run that needs nothing but itself: no script, no network; everything from files is escaped."""
+"""Make a self-contained HTML page about a run: no script, no network; all text from files is escaped."""
 
 from __future__ import annotations
 

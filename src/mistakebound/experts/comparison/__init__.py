@@ -1,4 +1,4 @@
-"""Experts of a table, compared: each expert, rules that mix them, and what would have been best in hindsight."""
+"""Compare the experts of a table, the rules that mix them, and the best choice in hindsight."""
 
 from mistakebound.experts.comparison.compare import Comparison, compare
 

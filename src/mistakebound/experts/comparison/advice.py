@@ -1,4 +1,4 @@
-"""A table as advice and outcomes, a round a row."""
+"""Read a table as advice and outcomes, one round per row."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Advice:
-    """What the experts said and what happened.
+    """The forecasts of the experts and the outcomes of all rounds.
 
     Attributes
     ----------
@@ -61,13 +61,13 @@ class Advice:
     said : array
         Rounds × experts (× classes); NaN is asleep. Labels are places in ``labels``.
     outcomes : array
-        Rounds (× classes); there are fewer than of what was said if the last ones are to come.
+        Rounds (× classes); fewer than the rows of ``said`` if the last outcomes are not known yet.
     labels : list of str
-        The words that were said, sorted; or the classes.
+        The labels that occur, sorted; or the classes.
     notes : list of tuples
         What was not used, and why: parts of a sentence, as of an `InputError`.
     rounds, known, awake
-        The rounds that have an outcome, what was said in them, and who gave a forecast in them.
+        Number of rounds with an outcome, the advice in them, and which experts gave a forecast in them.
     """
 
     frame: Frame
@@ -132,7 +132,7 @@ class Advice:
 
 
 class Named:
-    """As much of a DataFrame as a learner asks for: names, also for rounds × experts × classes."""
+    """The part of a DataFrame's interface that learners use, also for rounds × experts × classes."""
 
     def __init__(self, columns: list[str], values: FloatArray) -> None:
         self.columns, self.values = columns, values

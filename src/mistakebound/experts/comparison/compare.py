@@ -51,33 +51,33 @@ class Comparison:
     Attributes
     ----------
     advice : Advice
-        What the experts said and what happened.
+        The forecasts of the experts, and the outcomes.
     loss : Loss
-        What is summed: of labels, mistakes.
+        The loss that is summed; for labels, the number of mistakes.
     expert_losses : array
         Rounds × experts; NaN while an expert was asleep.
     expert_rounds, expert_means : array
         In how many rounds each expert was awake, and its mean loss in them; infinite if it never was.
     mixes : list of Mix
-        What each rule made of the advice, the least loss first.
+        The result of each rule, smallest loss first.
     refused : list of Refused
         The rules that could not be played, and why.
     hindsight : list of Hindsight
         What would have been best: the expert (first), combinations, a sequence.
     plain : array
-        Losses of the plain average; of labels, of the plain majority.
+        Losses of the unweighted average; for labels, of the unweighted majority.
     plain_regret : float or None
-        To the best expert.
+        Regret of ``plain`` to the best expert.
     some_slept : bool
         Whether experts were awake in different rounds, so that their means cannot be compared.
     of_labels : bool
-        Whether mistakes are counted.
+        Whether the advice is labels, so that mistakes are counted.
     measure : str
-        What is counted, in words.
+        The name of the loss, for tables.
     rooted : bool
-        Whether the root of the mean loss means something: of numbers, it is in their unit.
+        Whether the root of the mean loss is shown: for the square loss of numbers it has their unit.
     parameters : dict
-        Those of the rules, as they were passed.
+        Parameters of the rules, as they were passed.
     """
 
     advice: Advice
@@ -109,7 +109,7 @@ class Comparison:
         return self.mixes[0]
 
     def to_json(self, written: Callable[[Option], str] = str) -> str:
-        """JSON text, the same as of the command; ``written`` says how notes write a parameter."""
+        """The JSON text that the command prints; ``written`` formats the options that notes name."""
         return json_of(as_object(self, written))
 
     def write_predictions(self, file: TextIO) -> None:
@@ -142,9 +142,9 @@ def compare(
     progress: Callable[[str, int, int, int], None] | None = None,
     **parameters: Any,
 ) -> Comparison:
-    """Mix the forecasts of the experts of a table, or follow their labels, and show what that costs at most.
+    """Run rules on the advice of the experts of a table, and compare their losses with each expert and with theory.
 
-    Each forecast is made before its outcome is known. An empty field is an expert who sleeps.
+    Each forecast is made before its outcome is read. An empty field means that the expert is asleep in that round.
 
     Parameters
     ----------
@@ -153,21 +153,21 @@ def compare(
     outcome : str
         The column that holds what happened: numbers or words.
     experts, ignore : sequence of str
-        Columns that are experts, and columns to leave out. Without ``experts``, all that fit.
+        Columns that are experts, and columns to leave out. By default every column that fits is an expert.
     classes : sequence of str
-        Outcomes, if there are several and experts give a probability for each: columns such as ``Alice_H``.
+        The possible outcomes, if experts give a probability for each of them, in columns such as ``Alice_H``.
     positive : str, optional
-        The outcome that probabilities are of, against all others.
+        The outcome that the probabilities are for, against all others.
     ahead : bool
         Forecast the last rows, whose outcome is still empty.
     rules : str or sequence of str
-        Ids of rules, or ``"all"``. The default is ``"ml-poly"``; of labels ``"weighted-majority"``.
+        Ids of rules, or ``"all"``. The default is ``"ml-poly"``; for labels ``"weighted-majority"``.
     loss : str or Loss, optional
         ``square`` (default), ``absolute``, ``percentage``, ``pinball:TAU`` or ``log``.
     switches : int
-        Of the best sequence of experts; 0 does without one.
+        Number of switches of the best sequence of experts; 0 computes no sequence.
     certify : bool
-        Derive certificates of more than 20,000 rounds, too.
+        Derive certificates also for more than 20,000 rounds.
     separator, header, skip_bad
         How files are read: as for `Source`.
     progress : callable, optional
@@ -175,7 +175,7 @@ def compare(
         advice has.
     **parameters
         Of the rules: ``gradient``, ``eta``, ``alpha``, ``beta``, ``rates``, ``penalty``, ``seed``, ... A rule ignores
-        what it does not take; what none of the rules takes raises.
+        parameters that it does not have; a parameter that no rule has raises OptionError.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def compare(
 
 
 def regret_to(best: Hindsight, losses: FloatArray, expert_losses: FloatArray, advice: Advice) -> float | None:
-    """Losses by round less those of what would have been best; to experts, if some slept, the largest."""
+    """The regret to the best in hindsight; if some experts slept, the largest regret to an expert."""
     if best.kind == "expert" and not advice.awake.all():
         return float(regrets_to_each(advice.awake, expert_losses, losses).max())
     return None if best.oracle is None else float(losses[best.counted].sum()) - best.oracle.total

@@ -1,4 +1,4 @@
-"""Which columns of a file are experts, and what each said: numbers, labels, or a probability for each class."""
+"""Choose the columns that are experts, and read them: numbers, labels, or a probability for each class."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.data.table_header import is_number
+from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What would have been best in hindsight: an expert, a combination, a sequence; or why that is not known."""
+"""Compute the best expert, combination and sequence in hindsight, or the reason why one cannot be computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules at work on advice: each on the same rounds, from the first to the last."""
+"""Run each rule on the same advice, and collect its losses, predictions and certificate."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from mistakebound.losses import Loss
 
 MOST_REPLAYED = 20_000
-"""Rounds that are replayed for a certificate without being asked: a replay takes longer than the run."""
+"""Without ``certify``, longer streams get no certificate: its replay takes longer than the run."""
 BOUNDED = ("holds", "vacuous", "violated")
 """Statuses of a certificate that has a bound."""
 
 
 @dataclass
 class Mix:
-    """What a rule made of the advice: its losses by round, and what a theorem allows.
+    """The result of one rule: its losses and predictions by round, and its certificate.
 
     Attributes
     ----------
@@ -41,29 +41,29 @@ class Mix:
     learner : object
         The learner after the last round.
     losses : array
-        By round; of labels mistakes, of a rule that draws the expected ones.
+        Loss of each round; for labels, mistakes; for a randomized rule, expected mistakes.
     predictions : list
-        By round; then those of the rounds whose outcome is to come, None where every expert is asleep.
+        Prediction of each round, also of the last rounds without an outcome; None where every expert is asleep.
     mean, total : float
-        Of the losses.
+        Mean and sum of the losses.
     seconds : float
-        What the run took.
+        Time of the run.
     weights : array
-        In the end, one for each expert.
+        Final weight of each expert.
     certificate : Certificate, RegretCertificate or None
         None if it was not derived.
     bound : float or None
-        What the theorem allows, if one applies.
+        The bound of the theorem, if one applies.
     status : str
-        Of the certificate.
+        Status of the certificate.
     linear_regret : float or None
-        The largest, of a rule that learns from losses made linear: it is this that the bound is on.
+        The largest regret on linearised losses, for a rule that learns from gradients: its bound is on this regret.
     drawn : int or None
-        Mistakes in what a randomized rule drew.
+        Mistakes of the predictions that a randomized rule drew.
     regrets : dict
-        To what would have been best in hindsight, by its kind; to an expert the largest if some slept.
+        Regret to each best choice in hindsight, by its kind; for ``expert``, the largest if some slept.
     expert_regrets : array
-        To each expert, over the rounds in which it was awake; −∞ if there are none.
+        Regret to each expert, over the rounds in which it was awake; −∞ if there are none.
     against : str
         The expert to whom the regret is the largest.
     """
@@ -102,7 +102,7 @@ class Refused:
 
 
 def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[str]:
-    """The rules that are meant: of one kind, for mistakes and losses cannot be compared."""
+    """The ids of the rules to run. All mix numbers or all follow labels: losses and mistakes cannot be compared."""
     of_labels = advice.kind == kinds.LABELS or (loss is None and advice.only_zeros_and_ones)
     rules = rules or [FOLLOWING[0] if of_labels else MIXING[0]]
     named = list(dict.fromkeys(ALIASES.get(rule, rule) for rule in rules if rule != "all"))
@@ -155,7 +155,7 @@ def refuse_misfits(rule: str, advice: Advice, loss: Loss, parameters: dict[str, 
 
 
 def learner_for(rule: str, advice: Advice, loss: Loss, parameters: dict[str, Any]) -> Any:
-    """A fresh learner with those of the parameters that it takes; it may keep all of the advice."""
+    """A fresh learner with the parameters that its class has, and with memory for all of the advice."""
     takes = taken_by(rule)
     given = {name: value for name, value in parameters.items() if name in takes and value is not None}
     if "loss" in takes:
@@ -216,13 +216,13 @@ def losses_of(ledger: Any, advice: Advice) -> FloatArray:
 
 
 def expected_losses(advice: Advice, beta: float) -> FloatArray:
-    """The share of the awake weight that is wrong, by round: the probability of a mistake of who draws by weight."""
+    """The share of the awake weight that is wrong, by round: the probability that a draw by weight is a mistake."""
     awake, wrong = advice.awake, advice.awake & (advice.known != advice.outcomes[:, None])
     lost, expected = np.zeros(len(advice.names)), np.zeros(advice.rounds)
     for t, (up, errs) in enumerate(zip(awake, wrong, strict=True)):
         weights = np.where(up, np.power(beta, np.where(up, lost - lost[up].min(), 0.0)), 0.0)
         expected[t] = weights[errs].sum() / weights.sum()
-        lost += np.where(up, errs, expected[t])  # who sleeps loses what the learner does
+        lost += np.where(up, errs, expected[t])  # a sleeping expert is charged the learner's loss
     return expected
 
 

@@ -1,4 +1,4 @@
-"""The picture of a comparison: how the weights of the best rule moved, and regrets beside what a theorem allows."""
+"""Plot a comparison: the weights of the best rule over time, and regrets with the bound of the theorem."""
 
 from __future__ import annotations
 

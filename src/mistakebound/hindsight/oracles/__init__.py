@@ -4,9 +4,8 @@ Each comes with its gap: a proof, by a lower bound computed beside it, of how fa
 """
 
 from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts, expert_losses
-from mistakebound.hindsight.oracles.convex import best_convex, best_expert
-from mistakebound.hindsight.oracles.linear import best_linear
-from mistakebound.hindsight.oracles.switching import best_switching
+from mistakebound.hindsight.oracles.combinations import best_convex, best_linear
+from mistakebound.hindsight.oracles.sequences import best_expert, best_switching
 
 __all__ = [
     "CheckedForecasts",

@@ -1,4 +1,4 @@
-"""What every oracle is given, checked once; and what it answers."""
+"""The input of the oracles (advice and outcomes, checked once), and their result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The best expert, and the best fixed convex combination of experts."""
+"""The best fixed combination of experts: convex, or linear with weights of any sign and sum."""
 
 from __future__ import annotations
 
@@ -7,57 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound.errors import StreamError
-from mistakebound.hindsight.oracles import programmes, simplex
+from mistakebound.hindsight.oracles import solvers
 from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts
 from mistakebound.losses import Custom, Log, Square
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.losses import LossLike
 
 FAR = 40.0  # e^40 to 1: where experts sleep the best weights may differ without limit
-
-
-def best_expert(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
-    """Return the expert with the least mean loss over the rounds in which it was awake; of equals the first.
-
-    Who sleeps through hard rounds looks good: ``awake`` tells in how many each was awake, ``totals`` what it lost.
-
-    Parameters
-    ----------
-    A : array, DataFrame, dict of columns, or sequence of dicts
-        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept. What
-        `checked_forecasts` returned will do in place of all three.
-    y : array
-        The outcomes: rounds, or rounds × classes.
-    loss : str, Loss or pair of functions
-        As for `losses.loss_named`.
-
-    Examples
-    --------
-    >>> best = best_expert([[1, 2, float("nan")], [3, 5, 2]], [1, 2], "absolute")
-    >>> best.name, best.total, best.totals.tolist(), best.awake.tolist()
-    ('best expert (2), by mean loss over the rounds in which each was awake', 0.0, [1.0, 4.0, 0.0], [2, 2, 1])
-    >>> best_expert({"Ann": [1, 3], "Bob": [2, 5]}, [2, 5]).name
-    'best expert (Bob)'
-    """
-    given = checked_forecasts(A, y, loss)
-    awake = given.awake.sum(axis=0)
-    totals = np.where(given.awake, given.losses, 0.0).sum(axis=0)
-    ever = np.flatnonzero(awake)
-    if not ever.size:
-        message = "no expert was ever awake"
-        raise StreamError(message)
-    best = int(ever[np.argmin(totals[ever] / awake[ever])])
-    weights = np.zeros(len(totals))
-    weights[best] = 1.0
-    name = f"best expert ({given.names[best] if given.names else best})"
-    if not given.awake.all():
-        name += ", by mean loss over the rounds in which each was awake"
-    total, rounds = float(totals[best]), int(awake[best])
-    return Oracle(name, total, total / rounds, rounds, weights, totals=totals, awake=awake, names=given.names)
 
 
 def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
@@ -92,14 +54,14 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     name = "best convex combination"
     if slopes is not None:
         below, above, factor = slopes
-        w, least = programmes.best_on_simplex(E * factor[:, None], below, above)
-        total = programmes.lost(factor * (E @ w), below, above)
+        w, least = solvers.best_on_simplex(E * factor[:, None], below, above)
+        total = solvers.lost(factor * (E @ w), below, above)
         return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0), names=given.names)
     if isinstance(given.loss, Log):
         w, total, gap = _likeliest(_given_to_outcomes(given))
         return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
     if isinstance(given.loss, Square):
-        w = simplex.nearest_to_zero(E)
+        w = solvers.nearest_to_zero(E)
         r = E @ w  # not A w − y, where great outcomes would drown small errors
         total, pull = float(r @ r), 2 * (E.T @ r)
     else:
@@ -129,7 +91,7 @@ def _likeliest(P: FloatArray) -> tuple[FloatArray, float, float]:
     if not top.all():  # in some round all experts were sure of the contrary
         return np.full(P.shape[1], 1 / P.shape[1]), np.inf, 0.0
     P = P / top
-    w = simplex.likeliest(P)
+    w = solvers.likeliest(P)
     q = P @ w
     total = max(0.0, -float(np.sum(np.log(top[:, 0]) + np.log(q))))
     return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # convexity, as below
@@ -145,7 +107,7 @@ def _descend(given: CheckedForecasts, E: FloatArray) -> FloatArray:
 
     corners = given.losses.sum(axis=0)
     corner = (np.arange(n) == np.argmin(corners)).astype(float)
-    found = [corner, *(simplex.smooth(objective, start) for start in (np.full(n, 1 / n), (corner + 1 / n) / 2))]
+    found = [corner, *(solvers.smooth(objective, start) for start in (np.full(n, 1 / n), (corner + 1 / n) / 2))]
     return min(found, key=lambda w: objective(w)[0])
 
 
@@ -180,7 +142,7 @@ def _renormalised(given: CheckedForecasts) -> Oracle:
     scale = objective(np.zeros(awake.shape[1]))[0] or 1.0
     errors = np.where(asleep, 0.0, given.forecasts - given.outcomes[:, None])
     corner = np.where(np.arange(awake.shape[1]) == np.argmin(losses), 10.0, 0.0)
-    near = np.log(simplex.nearest_to_zero(np.moveaxis(errors, 1, -1).reshape(-1, awake.shape[1])) + 1e-6)
+    near = np.log(solvers.nearest_to_zero(np.moveaxis(errors, 1, -1).reshape(-1, awake.shape[1])) + 1e-6)
     limits = [(-FAR, FAR)] * awake.shape[1]
     found = [
         minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 2000}).x
@@ -193,3 +155,71 @@ def _renormalised(given: CheckedForecasts) -> Oracle:
     w = np.exp(theta - theta.max())
     name = "best convex combination, renormalised over who is awake (a local optimum)"
     return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least, names=given.names)
+
+
+def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
+    """Return the best weights, of any sign and sum, fixed for all rounds; of several the shortest for square loss.
+
+    Square loss: least squares; absolute, pinball and percentage loss: a linear programme. Where experts sleep, only
+    the rounds in which all are awake count: ``rounds`` tells how many. Another loss raises ValueError.
+
+    Parameters
+    ----------
+    A, y, loss
+        As for `best_expert`.
+
+    Examples
+    --------
+    >>> best = best_linear([[1.0, 1.0], [2.0, 2.0]], [3.0, 6.0])
+    >>> best.weights.round(6).tolist(), bool(best.total < 1e-24)
+    ([1.5, 1.5], True)
+    """
+    given = checked_forecasts(A, y, loss)
+    name = "best linear combination"
+    full = np.asarray(given.awake.all(axis=1))
+    if not full.any():
+        message = "in no round are all experts awake"
+        raise StreamError(message)
+    if not full.all():
+        given = given.in_rounds(full)
+        name += ", over the rounds in which all experts are awake"
+    rows, target, rounds = given.rows, given.outcomes.ravel(), len(given.outcomes)
+    slopes = given.two_slopes()
+    if slopes is not None:
+        below, above, factor = slopes
+        rows, target = rows * factor[:, None], target * factor
+    elif not isinstance(given.loss, Square):
+        message = f"{name} is known for square, absolute, pinball and percentage loss, not for {given.loss.name}"
+        raise ValueError(message)
+    Q, back = _basis(rows)
+    z = Q.T @ target
+    rest = target - Q @ z
+    if slopes is None:
+        w = back(z + Q.T @ rest)  # once more: what rounding left
+        total = given.total(w)
+        gap = float(np.sum(np.square(Q.T @ (rows @ w - target))))  # what a step inside the span could still gain
+    else:
+        more, least = solvers.best_unconstrained(Q, rest, below, above)
+        w = back(z + more)
+        total = given.total(w)
+        gap = max(total - least, 0.0)
+    return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
+
+
+def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return an orthonormal basis Q of the columns' span, and what makes the shortest w of ``rows w = Q z`` from z."""
+    largest = np.abs(rows).max(axis=0)
+    largest[largest == 0] = 1.0
+    sizes = largest * np.linalg.norm(rows / largest, axis=0)  # squares of what is large would overflow
+    sizes[sizes == 0] = 1.0  # rank must not depend on the units that an expert forecasts in
+    U, s, Vt = np.linalg.svd(rows / sizes, full_matrices=False)
+    rank = int(np.sum(s > s[0] * max(rows.shape) * np.finfo(np.float64).eps))
+
+    def back(z: FloatArray) -> FloatArray:
+        w = Vt[:rank].T @ (z / s[:rank]) / sizes
+        if rank < rows.shape[1]:  # the shortest lies in the span of the rounds, of which there may be far fewer
+            span = np.linalg.qr(Vt[:rank].T * (sizes / sizes.max())[:, None])[0]
+            w = span @ (span.T @ w)
+        return np.asarray(w)
+
+    return U[:, :rank], back

@@ -1,18 +1,59 @@
-"""The best sequence of experts with few switches: by dynamic programming, exact."""
+"""The best expert, and the best sequence of experts with few switches: by dynamic programming, exact."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mistakebound.errors import Expert, StreamError
-from mistakebound.hindsight.oracles.base import Oracle
+from mistakebound.hindsight.oracles.base import Oracle, checked_forecasts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound.losses import LossLike
+
+
+def best_expert(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
+    """Return the expert with the least mean loss over the rounds in which it was awake; of equals the first.
+
+    Who sleeps through hard rounds looks good: ``awake`` tells in how many each was awake, ``totals`` what it lost.
+
+    Parameters
+    ----------
+    A : array, DataFrame, dict of columns, or sequence of dicts
+        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept. What
+        `checked_forecasts` returned will do in place of all three.
+    y : array
+        The outcomes: rounds, or rounds × classes.
+    loss : str, Loss or pair of functions
+        As for `losses.loss_named`.
+
+    Examples
+    --------
+    >>> best = best_expert([[1, 2, float("nan")], [3, 5, 2]], [1, 2], "absolute")
+    >>> best.name, best.total, best.totals.tolist(), best.awake.tolist()
+    ('best expert (2), by mean loss over the rounds in which each was awake', 0.0, [1.0, 4.0, 0.0], [2, 2, 1])
+    >>> best_expert({"Ann": [1, 3], "Bob": [2, 5]}, [2, 5]).name
+    'best expert (Bob)'
+    """
+    given = checked_forecasts(A, y, loss)
+    awake = given.awake.sum(axis=0)
+    totals = np.where(given.awake, given.losses, 0.0).sum(axis=0)
+    ever = np.flatnonzero(awake)
+    if not ever.size:
+        message = "no expert was ever awake"
+        raise StreamError(message)
+    best = int(ever[np.argmin(totals[ever] / awake[ever])])
+    weights = np.zeros(len(totals))
+    weights[best] = 1.0
+    name = f"best expert ({given.names[best] if given.names else best})"
+    if not given.awake.all():
+        name += ", by mean loss over the rounds in which each was awake"
+    total, rounds = float(totals[best]), int(awake[best])
+    return Oracle(name, total, total / rounds, rounds, weights, totals=totals, awake=awake, names=given.names)
 
 
 def best_switching(losses: ArrayLike, switches: int) -> Oracle:
