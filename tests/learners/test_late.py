@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 import threading
 from pathlib import Path
@@ -385,3 +386,27 @@ def test_a_second_pass_cannot_repeat_late_outcomes() -> None:
     X, y = stream(80, seed=5)
     with pytest.raises(ValueError, match="came late"):
         learner.certify(X=X, y=y)
+
+
+@pytest.mark.parametrize("other", [{"a": 1.0}, [1.0, 2.0]])
+def test_a_bad_first_question_begins_nothing(other: Any) -> None:
+    """As a bad first round: what comes next decides whether features have names."""
+    learner = mb.Perceptron()
+    for bad in ({"a": math.nan}, [math.nan]):
+        with pytest.raises(mb.StreamError, match="must be finite"):
+            learner.ask(bad)
+    learner.tell(learner.ask(other), -1)
+    assert learner.ledger_.rounds == 1
+
+
+def test_an_outcome_of_an_example_that_cannot_be_learned() -> None:
+    """The error has the same fields as that of ``learn_one``, and the ticket still waits."""
+    learner = mb.Perceptron()
+    asked = learner.ask([1.0, 1e31])
+    for _ in range(2):
+        with pytest.raises(mb.StreamError) as late:
+            learner.tell(asked, -1)
+        with pytest.raises(mb.StreamError) as at_once:
+            learner.learn_one([1.0, 1e31], -1)
+        fields = [(each.value.kind, each.value.feature, each.value.value, each.value.round) for each in (late, at_once)]
+        assert fields[0] == fields[1] == ("too_large", "1", 1e31, 0)

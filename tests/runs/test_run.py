@@ -170,6 +170,10 @@ def test_another_run_is_refused_by_field(tmp_path: Path) -> None:
         ({"resume": True}, "resume needs checkpoint"),
         ({"checkpoint_every": 5}, "checkpoint_every needs checkpoint"),
         ({"relevant": 1}, "relevant is for winnow"),
+        ({"passes": 0}, "passes must be a whole number of at least 1, got 0"),
+        ({"passes": 1.5}, "passes must be a whole number of at least 1, got 1.5"),
+        ({"checkpoint": "m.mb", "checkpoint_every": 0}, "checkpoint_every must be .* at least 1, got 0"),
+        ({"checkpoint": "m.mb", "checkpoint_every": -5}, "checkpoint_every must be .* at least 1, got -5"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -290,6 +294,78 @@ def test_ctrl_c_ends_a_run_between_parts(tmp_path: Path, monkeypatch: pytest.Mon
     assert 0 < result.rounds == mb.load(saved).ledger_.rounds < 300
     with pytest.raises(KeyboardInterrupt):
         result.raise_if_stopped()
+
+
+@pytest.mark.parametrize("output", ["checkpoint", "predictions", "certificate"])
+@pytest.mark.parametrize("file", ["a.svm", "labels.txt"])
+def test_a_file_that_is_read_is_not_written(output: str, file: str, tmp_path: Path) -> None:
+    """Nor by another name for it."""
+    (tmp_path / "a.svm").write_text("1:1\n2:1\n")
+    (tmp_path / "labels.txt").write_text("1\n0\n")
+    before, learner = (tmp_path / file).read_bytes(), fresh()
+    (tmp_path / "link").symlink_to(tmp_path / file)
+    source = mb.Source(tmp_path / "a.svm", labels=tmp_path / "labels.txt")
+    with pytest.raises(OptionError, match="is read already") as raised:
+        mb.runs.run(source, learner, **{output: tmp_path / "link"})  # type: ignore[arg-type]
+    assert raised.value.option == output
+    assert (tmp_path / file).read_bytes() == before
+    assert learner.ledger_.rounds == 0
+
+
+def test_two_outputs_need_two_files(tmp_path: Path) -> None:
+    """A model and predictions do not fit in one."""
+    source, file = mb.Source(svmlight(tmp_path / "a.svm")), tmp_path / "out"
+    with pytest.raises(OptionError, match="is written already"):
+        mb.runs.run(source, fresh(), checkpoint=file, predictions=file)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt(), ValueError("enough")])
+def test_what_a_progress_raises_loses_no_prediction(reason: BaseException, tmp_path: Path) -> None:
+    """The model that is saved then has as many rounds as there are predictions, and both go on together."""
+
+    class Raising(mb.runs.Progress):
+        def learned(self, tally: Tally, position: Position) -> None:
+            if tally.rounds >= 100:
+                raise reason
+
+    source, saved, lines = mb.Source(svmlight(tmp_path / "a.svm")), tmp_path / "m.mb", tmp_path / "p.txt"
+    options: dict[str, Any] = {"checkpoint": saved, "checkpoint_every": 50, "predictions": lines}
+    result = mb.runs.run(source, fresh(), progress=Raising(), **options)
+    assert result.stopped is reason
+    assert result.rounds == mb.load(saved).ledger_.rounds == len(lines.read_text().splitlines()) == 100
+    mb.runs.run(source, fresh(), resume=True, **options)
+    mb.runs.run(source, fresh(), predictions=tmp_path / "whole.txt")
+    assert lines.read_text() == (tmp_path / "whole.txt").read_text()
+
+
+def test_a_thread_does_not_change_who_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that begins in the main thread while another thread has one takes the signals, and gives them back."""
+    monkeypatch.setattr(uninterrupted, "asked", False)
+    source = mb.Source(svmlight(tmp_path / "a.svm"))
+    inside, ready, seen = threading.Event(), threading.Event(), []
+
+    class Waiting(mb.runs.Progress):
+        def learned(self, tally: Tally, position: Position) -> None:
+            inside.set()
+            assert ready.wait(60)
+
+    class Watching(mb.runs.Progress):
+        def learned(self, tally: Tally, position: Position) -> None:
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    thread = threading.Thread(target=lambda: mb.runs.run(source, fresh(), progress=Waiting()))
+    thread.start()
+    try:
+        assert inside.wait(60)
+        mb.runs.run(source, fresh(), progress=Watching())
+        assert seen == [uninterrupted._note]
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        ready.set()
+        thread.join()
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_predict(tmp_path: Path) -> None:

@@ -47,7 +47,10 @@ class Uninterrupted:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take both signals for as long as this lasts, for a caller whose process is not ours."""
+        """Take both signals for as long as this lasts, for a caller whose process is not ours; in the main thread."""
+        if threading.current_thread() is not threading.main_thread():  # it must not change what that one listens to
+            yield
+            return
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             self.listen()

@@ -127,11 +127,16 @@ class Learner:
         ({'rain': -2.0, 'wind': -1.0}, 2, 1)
         """
         x = as_example(x) if (row := self._row(x)) is None else self._example_of(row)
-        if self._brings_names(x):
-            served = self._start(None).serve(x)
-        else:
-            rows = read_one(x)
-            served = self._start(rows.width).serve(rows)
+        begun = self._life
+        try:
+            if self._brings_names(x):
+                served = self._start(None).serve(x)
+            else:
+                rows = read_one(x)
+                served = self._start(rows.width).serve(rows)
+        except ValueError:
+            self._forget(begun)
+            raise
         life = self._begun()
         prediction = self._the_labels().decode(served.positive ^ life.reduction.conjunction)
         with _STARTING:
@@ -489,9 +494,9 @@ class Learner:
         return begun
 
     def _forget(self, before: LearnerEngine | None) -> bool:
-        """A bad first round begins nothing, unless another thread has learned something meanwhile."""
+        """A bad first round begins nothing, unless another thread has learned or asked something meanwhile."""
         with _STARTING:
-            if self._life is None or self._life.counts.rounds == 0:
+            if self._life is None or (self._life.counts.rounds == 0 and self._tickets is None):
                 self._forget_all() if before is None else vars(self).update(_life=before)
         return self._life is before
 

@@ -220,7 +220,7 @@ class LearnerEngine:
         sign = -sign if self.reduction.conjunction else sign
         played = self.engine.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
         if wrong := self._fault(x, x, played[1]):
-            raise StreamError(wrong.words)
+            raise wrong.error()
 
     def weights(self) -> FloatArray:
         """Normalised weights of every slot, and last that of the constant feature if there is one."""

@@ -208,6 +208,7 @@ def run(
     if not isinstance(learner, LinearLearner):
         raise not_a_learner(learner)
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
+    refuse_to_overwrite(source, checkpoint=checkpoint, predictions=predictions, certificate=certificate)
     continued = learner.has_learned
     if certificate is not None and continued:
         reason = " covers the whole life of a learner, and this one has learned something before"
@@ -254,7 +255,10 @@ def not_a_learner(found: object) -> TypeError:
 def refuse_conflicts(
     source: Source, passes: int, checkpoint: Path | None, checkpoint_every: int | None, *, resume: bool
 ) -> None:
-    """Raise OptionError for options that exclude each other."""
+    """Raise OptionError for options out of range, or that exclude each other."""
+    for name, number in (("passes", passes), ("checkpoint_every", checkpoint_every)):
+        if number is not None and (not isinstance(number, int) or number < 1):
+            raise OptionError(Option(name, name, number), f" must be a whole number of at least 1, got {number!r}")
     if checkpoint is None and (checkpoint_every or resume):
         name = "resume" if resume else "checkpoint_every"
         needed = Option("checkpoint", "checkpoint")
@@ -265,6 +269,20 @@ def refuse_conflicts(
     if passes > 1 and source.follow:
         reason = "a file that is followed has no end, and so no second pass: leave out "
         raise OptionError(reason, Option("passes", "passes"))
+
+
+def refuse_to_overwrite(source: Source, **outputs: Path | IO[str] | None) -> None:
+    """Raise OptionError for an output that is a file which is read, or which another output is written to."""
+    read = {os.path.realpath(file) for file in (*source.files, source.labels) if file not in (None, "-")}
+    written: set[str] = set()
+    for name, output in outputs.items():
+        if not isinstance(output, str | os.PathLike) or os.fspath(output).startswith("/dev/"):
+            continue
+        place = os.path.realpath(output)
+        if place in read or place in written:
+            use = "read" if place in read else "written"
+            raise OptionError(Option(name, name), f": {os.fspath(output)} is {use} already; choose another name")
+        written.add(place)
 
 
 class Job:
@@ -328,11 +346,11 @@ class Job:
                 tally.add(step.ledger)
                 if self.curve is not None:
                     self.curve.add(step.ledger)
+                if out is not None:  # first: what the progress raises must not part the model from its predictions
+                    out.write(step.ledger)
                 self.progress.learned(tally, position)
                 if position.remarks:
                     self.remark(*position.remarks)
-                if out is not None:
-                    out.write(step.ledger)
                 if checkpoint is not None:
                     checkpoint.learned(self.learner, step.ledger.rounds, out)
         except (KeyboardInterrupt, ValueError) as reason:
