@@ -1,4 +1,4 @@
-// Arrays from numpy and to it.
+// Types of numpy arrays that come in, and functions that make those that go out.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

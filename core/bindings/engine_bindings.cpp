@@ -1,5 +1,5 @@
-// The engine, shown to Python: arrays are checked here, one thread at a time is inside, and the GIL is left while rounds are
-// played.
+// Python bindings of the engine: they check arrays, let one thread at a time use an engine, and release the GIL while rounds
+// are played.
 #include "bindings/engine_bindings.hpp"
 
 #include <nanobind/stl/string.h>

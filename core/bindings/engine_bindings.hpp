@@ -1,4 +1,4 @@
-// The engine of the linear rules, shown to Python.
+// Python bindings of the engine of the linear rules.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -1,4 +1,4 @@
-// Prediction with expert advice, shown to Python: arrays are checked here, and the GIL is left while rounds are played.
+// Python bindings of prediction with expert advice: they check arrays, and release the GIL while rounds are played.
 #include "bindings/expert_bindings.hpp"
 
 #include <nanobind/ndarray.h>

@@ -1,4 +1,4 @@
-// Prediction with expert advice, shown to Python.
+// Python bindings of prediction with expert advice.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -1,4 +1,5 @@
-// One thread at a time in an object of the core, without the GIL while it works; forks are noticed.
+// A lock for objects of the core: one thread at a time uses an object, without the GIL; an object that a fork has caught
+// half-way is refused.
 #pragma once
 #include <nanobind/nanobind.h>
 

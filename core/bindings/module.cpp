@@ -1,4 +1,4 @@
-// The Python module: what it is made of, and where it may be imported.
+// The Python module `mistakebound._core`: its parts, and the checks at its import.
 #include <nanobind/nanobind.h>
 
 #if defined(__unix__) || defined(__APPLE__)

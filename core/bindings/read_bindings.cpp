@@ -1,4 +1,4 @@
-// Readers of files and parsed chunks, shown to Python; and the formats as its tests see them: whole texts in, rows out.
+// Python bindings of the readers and of parsed chunks; and functions for tests that parse a whole text into rows.
 #include "bindings/read_bindings.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -103,8 +103,8 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
   formats::TableOptions options;
   options.separator = separator;
   options.header = header;
-  tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
-       std::move(interact), std::move(missing));
+  set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
+              std::move(interact), std::move(missing));
   formats::Table table(std::move(options));
   bool begun = false;
   const nb::tuple parsed = parse_all(table, view_of(bytes), [&](std::string_view record, std::int64_t line) {

@@ -1,4 +1,4 @@
-// The readers of files and the chunks that they parse, shown to Python.
+// Python bindings of the readers of files and the chunks that they parse.
 #pragma once
 #include <nanobind/nanobind.h>
 

@@ -1,8 +1,9 @@
-// What a mixture of experts knows, as plain arrays, and what can be done with it at one level of the processor. Whoever
-// includes this may be compiled for more than every machine has: nothing here but numbers and pointers.
+// The state of a mixture of experts as plain arrays, and the functions on it that are compiled once per SIMD level. Files
+// that include this may be compiled for AVX2 or AVX-512, so it has only numbers and pointers: code that other files share
+// must run on every machine.
 //
 // The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); multiply-add is fused
-// where `fused` says so and nowhere else; e^x and ln x by basic operations (elementary.hpp). So every level gives the same bits.
+// only where `fused` is used; e^x and ln x by basic operations (elementary.hpp). So every level gives the same bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +41,7 @@ struct Mixed {
   double size;        // max |x| of those awake
   double low, high;   // min x and max x of them
   std::size_t awake;
-  bool odd;           // somebody's x is not between the limits
+  bool odd;           // the x of some expert is not between the limits
 };
 
 struct Outcome {

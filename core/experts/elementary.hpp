@@ -1,5 +1,5 @@
-// e^x and ln x of vectors, from basic operations: the same bits at every level (but an x86 without fused multiply-add takes
-// the other formula for a little exponent), and the loop over groups of experts.
+// e^x and ln x of vectors, from basic operations, and the loop over groups of experts. Every SIMD level gives the same bits,
+// except that an x86 without fused multiply-add uses another formula for small exponents.
 #pragma once
 #include "experts/lanes.hpp"
 

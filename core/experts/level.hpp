@@ -1,4 +1,4 @@
-// All passes over experts, at the level that MISTAKEBOUND_LEVEL names: included by one file for each.
+// All loops over experts, at the SIMD level that MISTAKEBOUND_LEVEL names. One .cpp file per level includes this.
 #include "experts/book.hpp"
 #include "experts/elementary.hpp"
 #include "experts/hedge.hpp"

@@ -1,4 +1,4 @@
-// The passes over experts for machines with AVX2 and FMA: compiled with -mavx2 -mfma, called only where there is one.
+// The loops over experts for machines with AVX2 and FMA: compiled with -mavx2 -mfma, called only on such machines.
 #define MISTAKEBOUND_LEVEL avx2
 #include "experts/level.hpp"
 

@@ -1,4 +1,4 @@
-// The passes over experts for every machine.
+// The loops over experts for every machine.
 #define MISTAKEBOUND_LEVEL plain
 #include "experts/level.hpp"
 

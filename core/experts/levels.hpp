@@ -1,4 +1,4 @@
-// The levels of the processor, which of them this machine runs, and the passes over experts compiled for each.
+// The SIMD levels, which of them this machine supports, and the loops over experts compiled for each.
 #pragma once
 #include <array>
 #include <cstddef>

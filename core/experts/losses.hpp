@@ -1,4 +1,5 @@
-// Forecasts mixed, losses and regrets: the passes over experts that every rule shares. Twin of aggregation/mixture.py.
+// Mix forecasts, compute losses and regrets: the loops over experts that all rules share. Twin of `Mixture` in
+// src/mistakebound/aggregation/reference.py.
 #pragma once
 #include "experts/book.hpp"
 #include "experts/elementary.hpp"

@@ -1,4 +1,4 @@
-// Weighted Majority: expert k weighs β^(its losses). Its losses do not depend on what the master says, only on the
+// Weighted Majority: expert k weighs β^(its losses). Its losses do not depend on the master's predictions, only on the
 // outcomes; so eight rounds are played at once, expert by expert: the eight bits "wrong in round t" of an expert are the
 // row of a table that holds ±β^(wrongs before t) for each t, + where it is right.
 //

@@ -1,5 +1,5 @@
-// Experts at work: forecasts mixed, outcomes told, regrets learned from by one rule. Twin of aggregation/engine.py, and
-// the same for losses that are given. A bad round is said and changes nothing.
+// The engine of one rule over experts: mix forecasts, take the outcome, learn from the regrets; or learn from given losses.
+// Twin of `Engine` in src/mistakebound/aggregation/reference.py. A bad round is reported and changes nothing.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -92,7 +92,7 @@ class Mixture {
     if (const Complaint bad = complaint_of(mixed, x)) return bad;
     return learn(x, forecast, mixed.size, mixed.awake, y, mine);
   }
-  // Rounds until one is bad: says how many were good.
+  // Plays rounds until one is bad; returns how many were good.
   std::size_t run(const double* x, const double* y, std::size_t rounds, double* forecast, double* mine, Complaint& bad) {
     for (std::size_t t = 0; t < rounds; ++t) {
       const double* row = x + t * book_.n;

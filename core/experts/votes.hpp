@@ -1,4 +1,4 @@
-// The passes over experts of Weighted Majority, eight rounds at once.
+// The loops over experts of Weighted Majority, eight rounds at once (see majority.hpp).
 #pragma once
 #include "experts/book.hpp"
 #include "experts/lanes.hpp"

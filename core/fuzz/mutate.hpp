@@ -1,4 +1,4 @@
-// What the fuzzers share: a text that was valid once, and a promise that must hold for whatever it has become.
+// Shared by the fuzzers: mutate a valid text, and check conditions that must hold for any text.
 #pragma once
 #include <algorithm>
 #include <cstdio>

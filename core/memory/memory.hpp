@@ -31,7 +31,7 @@ inline void* huge_memory(std::size_t bytes) {
   return begin + before;
 }
 
-// Pages of a mapped file that nobody reads any more; whoever does all the same has them read from the file again.
+// Releases pages of a mapped file that are not needed any more; a later access reads them from the file again.
 inline void give_back(const std::uint8_t* begin, std::size_t bytes) {
   madvise(const_cast<std::uint8_t*>(begin), bytes, MADV_DONTNEED);
 }

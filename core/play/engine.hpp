@@ -1,4 +1,5 @@
-// One rule's play, by the rule's id, with the names of its features. One thread at a time may be inside.
+// The engine of one linear learner: the loop (play.hpp) for the rule with a given id, and the names of its features. It has
+// no lock: the caller lets one thread at a time use it (bindings/lock.hpp).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +23,7 @@
 
 namespace mistakebound {
 
-// What the rule knows: all that predicting and learning depend on. What happened is the record's.
+// The state of a rule: all that predictions and updates depend on. Counts and kept rounds are in Record.
 struct Snapshot {
   std::vector<std::string> names;
   std::vector<float> state, bias;  // the rule's floats of every slot, and of the constant feature
@@ -89,7 +90,7 @@ class Engine {
     return visit([&](auto& play) { return play.scores(batch, out, predictions); });
   }
 
-  // While it lives, the outcome of a prediction that was made before is played, instead of a prediction that is made now.
+  // While an object of this class exists, rounds use a prediction that was made earlier instead of making a new one.
   class Late {
    public:
     Late(Engine& engine, const Served& served) : engine_(engine) { engine_.set_served(served); }

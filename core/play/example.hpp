@@ -1,4 +1,4 @@
-// What a round brings: a sparse view of x that owns nothing, and what may be wrong with it.
+// An example as a sparse view that owns no memory, and the faults that it may have.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The one loop: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
+// The loop of all linear rules: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
 //
 // Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z or the rule's own floats, which learning moves.
 #pragma once

@@ -1,4 +1,4 @@
-// What happened, append-only: counts of everything, and in bounded memory the predictions and the updated examples.
+// The record of a run, append-only: counts of all rounds, and in bounded memory the predictions and the updated examples.
 //
 // Memory is asked for before a round changes anything (`expect`, `make_room`), so that a round for which there is none
 // left leaves the weights and the counts as they were.

@@ -1,5 +1,5 @@
-// Features that come more than once in a row. They mean the sum of their values: it takes the place of the first one, added
-// up in float64 in the order given, before anything is predicted or learned. A sum of 0 is as if the feature were not there.
+// Features that occur more than once in an example. They are replaced by one feature with the sum of their values, added up
+// in float64 in the order given, before anything is predicted or learned. A sum of 0 is as if the feature were not there.
 // Names without values in a file (all are 1) are summed before they are learned; a score is the same but for rounding.
 #pragma once
 #include <algorithm>

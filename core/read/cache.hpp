@@ -1,5 +1,5 @@
-// A parsed chunk as bytes, and back: what a binary cache is made of. Reading it back copies no number. Whatever the bytes
-// say is checked before it is used, to be what a parser could have written: a file may be damaged, or forged.
+// A parsed chunk as bytes, and back: what a binary cache is made of. Reading it back copies no number. All of
+// it is checked before it is used, to be what a parser could have written: a file may be damaged, or forged.
 //
 //   checksum, then numbers of 8 bytes (see `Head`), then arrays, each beginning at a multiple of 8 bytes
 #pragma once
@@ -66,8 +66,8 @@ class Source {
  public:
   explicit Source(std::string_view bytes) : rest_(bytes) {
     if (bytes.size() % 8 != 0 || reinterpret_cast<std::uintptr_t>(bytes.data()) % 8 != 0) damaged();
-    const std::uint64_t told = *array<std::uint64_t>(1);
-    if (told != checksum(rest_.data(), rest_.size())) damaged();
+    const std::uint64_t stored = *array<std::uint64_t>(1);
+    if (stored != checksum(rest_.data(), rest_.size())) damaged();
   }
   template <class T>
   const T* array(std::uint64_t count) {

@@ -1,4 +1,4 @@
-// Text parsed into chunks: which format it is, where records end, and which of two labels each row has.
+// Parse text into chunks: choose the format, find where records end, and map the labels of the rows to two.
 #pragma once
 #include <unistd.h>
 
@@ -88,10 +88,10 @@ struct Parsed {
 
 using Strings = std::vector<std::string>;
 
-// What is told of a table's columns.
-inline void tell(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical, int words,
-                 int letters, int bins, std::vector<std::pair<std::string, std::string>> interact, std::optional<Strings> missing,
-                 bool zeros = false) {
+// Sets the options of a table's columns.
+inline void set_columns(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical,
+                        int words, int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
+                        std::optional<Strings> missing, bool zeros = false) {
   options.label = std::move(label);
   options.ignore = std::move(ignore);
   options.text = std::move(text);
@@ -153,14 +153,14 @@ class Reader {
       throw std::invalid_argument("no format of lines without columns: " + kind);
   }
 
-  // A table; what is not told is found by its beginning, which holds at least the first record.
+  // A table. Options that are not set are detected from `start`, which holds at least the first record.
   static Reader table(std::string_view start, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
                       bool zeros) {
     formats::TableOptions options = formats::Table::sniff(start);
-    tell(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
-         std::move(interact), std::move(missing), zeros);
+    set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
+                std::move(interact), std::move(missing), zeros);
     if (separator && separator->size() != 1) throw std::invalid_argument("a separator is one character");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;

@@ -1,4 +1,4 @@
-// What a table is told, and how much of it can be told from the table's first lines.
+// The options of a table, and their detection from the first lines of the table.
 #pragma once
 #include <set>
 #include <string>

@@ -770,10 +770,10 @@ def test_no_file_is_overwritten_and_nothing_uncanny_is_shown(load: Path, tmp_pat
 
 
 def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mistakebound.experts.comparison import hindsight, mixes
+    from mistakebound.experts.comparison import compared
 
-    monkeypatch.setattr(mixes, "MOST_REPLAYED", 100)
-    monkeypatch.setattr(hindsight, "MOST_CELLS", 100)
+    monkeypatch.setattr(compared, "MOST_REPLAYED", 100)
+    monkeypatch.setattr(compared, "MOST_CELLS", 100)
     shown = call("experts", load, "--outcome", "load")
     assert "not derived" in shown
     assert "--certify does so" in shown

@@ -216,8 +216,8 @@ def to_json(value: Any) -> Any:
 def from_json(value: Any, path: str = "it") -> Any:
     """The inverse; a value that is not a number comes back as it is, but lists and other objects are refused."""
     if isinstance(value, dict):
-        (told,) = fields(value, "float", path=path)
-        need(told in ("inf", "-inf", "nan"), f'{path}.float should be "inf", "-inf" or "nan", got {shown(told)}', path)
-        return float(told)
+        (word,) = fields(value, "float", path=path)
+        need(word in ("inf", "-inf", "nan"), f'{path}.float should be "inf", "-inf" or "nan", got {shown(word)}', path)
+        return float(word)
     need(not isinstance(value, list), f"{path} should be a number, a text, true, false or null, got a list", path)
     return value

@@ -7,6 +7,7 @@ this table. Importing it needs no numpy.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.base import Rule
 
 FORECASTS, LABELS = "forecasts", "labels"
+LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,23 @@ class Parameter:
     required: bool = False
     """Whether None, which leaves it out, is refused."""
 
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether it may be a number, or words alone."""
+        return max(self.least, self.above) > -math.inf
+
+    def is_of_its_kind(self, value: Any) -> bool:
+        """Whether a model file may have the value: a plain number, a word, or None; `checked` looks at the range.
+
+        >>> [RATE_OR_THEOREM.is_of_its_kind(value) for value in (0.5, "theorem", None, "best", True)]
+        [True, True, True, False, False]
+        """
+        if value is None:
+            return not self.required
+        if isinstance(value, str):
+            return value in self.words
+        return self.takes_numbers and type(value) in (int, float) and abs(value) <= LARGEST
+
     def checked(self, name: str, value: Any) -> Any:
         """Return the value as a plain number or word; raise ValueError if it is out of range.
 
@@ -49,8 +68,8 @@ class Parameter:
         """
         if (value is None and not self.required) or (isinstance(value, str) and value in self.words):
             return value
-        takes_numbers = max(self.least, self.above) > -math.inf
-        if not takes_numbers or isinstance(value, str) or not (self.least <= value < self.below and value > self.above):
+        number = self.takes_numbers and not isinstance(value, str)
+        if not number or not (self.least <= value < self.below and value > self.above):
             message = f"{name} must be {self.range}, got {value!r}"
             raise ValueError(message)
         return value.item() if hasattr(value, "item") else value  # numpy's numbers have no JSON
@@ -58,6 +77,7 @@ class Parameter:
 
 POSITIVE = Parameter("a positive number", above=0)
 RATE_OR_THEOREM = Parameter("a positive number", above=0, words=("theorem",))
+RANGE = Parameter("a positive number", above=0, required=True)
 SHARE = Parameter("at least 0 and below 1", least=0, below=1)
 ADAPTIVE = Parameter("'observed' or 'proved'", words=("observed", "proved"), required=True)
 
@@ -143,7 +163,7 @@ EXPERT_RULES: tuple[ExpertRule, ...] = (
     ExpertRule(
         "hedge",
         "Hedge",
-        parameters={**ETA, "horizon": POSITIVE, "loss_range": POSITIVE},
+        parameters={**ETA, "horizon": POSITIVE, "loss_range": RANGE},
         variants=(HEDGE, Variant("anytime", Anytime, "hedge")),
     ),
     ExpertRule("squint", "Squint", variants=(Variant("squint", Squint, "squint", compiled=False),)),

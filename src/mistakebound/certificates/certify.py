@@ -123,21 +123,21 @@ def _far_from_separable(agnostic: list[Certificate]) -> bool:
     return all(c.comparator.get("mistakes", 0) > NEARLY * c.rounds for c in agnostic)
 
 
-def recheck(ledger: Ledger | Evidence, told: Certificate) -> Certificate:
+def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
     """Check the theorem and the comparator of a certificate anew, on the rounds of what truly happened.
 
     ValueError if the certificate's comparator is not one of these rounds.
     """
-    theorem = _find(told.theorem, ledger.rule.id)
+    theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
-    if other in told.comparator:
+    if other in stored.comparator:
         message = f"{theorem.id} does not take a comparator with {other}"
         raise ValueError(message)
     evidence = _evidence(ledger)
-    comparator, witness = _read_back(evidence, told.comparator), None
+    comparator, witness = _read_back(evidence, stored.comparator), None
     if comparator is not None:
-        witness = _given(evidence, theorem, comparator, told.comparator.get("margin"))
-    return _with_theorem(evidence, theorem, witness, hindsight=told.hindsight, search=False)
+        witness = _given(evidence, theorem, comparator, stored.comparator.get("margin"))
+    return _with_theorem(evidence, theorem, witness, hindsight=stored.hindsight, search=False)
 
 
 def _smallest(found: list[Certificate]) -> Certificate | None:

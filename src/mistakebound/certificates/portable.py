@@ -58,35 +58,35 @@ def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]
     learners : collection of str
         Names of the learners that it may be about.
     """
-    said = parse(Path(path).read_bytes(), "the certificate")
-    known = type(said.get("format")) is int and said["format"] == FORMAT
-    what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in said else "it is not one"
+    found = parse(Path(path).read_bytes(), "the certificate")
+    known = type(found.get("format")) is int and found["format"] == FORMAT
+    what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in found else "it is not one"
     need(known, f"{what}; verify needs a certificate of format {FORMAT}, which a run writes")
-    fields(said, *FIELDS)
-    schema.text(said["learner"], "learner", learners)
-    need(isinstance(said["parameters"], dict), "parameters should be an object", field="parameters")
-    _check_reading(said["reading"])
-    ended = schema.flag(said["ended"], "ended")
-    schema.whole(said["skip_bad"], "skip_bad")
+    fields(found, *FIELDS)
+    schema.text(found["learner"], "learner", learners)
+    need(isinstance(found["parameters"], dict), "parameters should be an object", field="parameters")
+    _check_reading(found["reading"])
+    ended = schema.flag(found["ended"], "ended")
+    schema.whole(found["skip_bad"], "skip_bad")
     if ended:
-        schema.whole(said["skipped"], "skipped")
-    need(ended or said["skipped"] is None, "skipped should be null for a run that did not end", field="skipped")
-    schema.optional(schema.sha256, said["labels"], "labels")
+        schema.whole(found["skipped"], "skipped")
+    need(ended or found["skipped"] is None, "skipped should be null for a run that did not end", field="skipped")
+    schema.optional(schema.sha256, found["labels"], "labels")
     for name in ("model", "seal"):
-        schema.sha256(said[name], name)
-    for place, text in enumerate(schema.items(said["stream"], "stream")):
+        schema.sha256(found[name], name)
+    for place, text in enumerate(schema.items(found["stream"], "stream")):
         file, length, digest, whole = fields(text, *FILE_FIELDS, path=f"stream[{place}]")
         schema.text(file, "file")
         schema.whole(length, "bytes")
         schema.sha256(digest, "sha256")
         schema.flag(whole, "whole")
-    fields(said["counts"], *COUNTS, path="counts")
+    fields(found["counts"], *COUNTS, path="counts")
     for name in COUNTS:
-        schema.whole(said["counts"][name], f"counts.{name}")
-    schema.whole(said["passes"], "passes", 1, min(MOST_PASSES, max(1, said["counts"]["rounds"])))
-    hindsight = Certificate.from_object(said["certificate"]).hindsight
+        schema.whole(found["counts"][name], f"counts.{name}")
+    schema.whole(found["passes"], "passes", 1, min(MOST_PASSES, max(1, found["counts"]["rounds"])))
+    hindsight = Certificate.from_object(found["certificate"]).hindsight
     need(hindsight, "hindsight should be true: a run chooses its comparator afterwards", field="hindsight")
-    return said
+    return found
 
 
 def _check_reading(reading: Any) -> None:

@@ -100,19 +100,19 @@ def source_of(
     """Return a Source for the files. Reading options are removed from ``options``; they must not contradict a model."""
     from mistakebound.data.source import Source  # noqa: PLC0415 - "--help" needs none of it
 
-    told = {name: options.pop(name) for name in TABLE_NAMES}
-    told["interact"] = [tuple(pair.split(",")) for pair in told["interact"]]
-    if any(len(pair) != 2 for pair in told["interact"]):
+    passed = {name: options.pop(name) for name in TABLE_NAMES}
+    passed["interact"] = [tuple(pair.split(",")) for pair in passed["interact"]]
+    if any(len(pair) != 2 for pair in passed["interact"]):
         message = "--interact takes two columns: A,B"
         raise click.UsageError(message)
-    table = {name: value for name, value in told.items() if value not in (None, (), [])}
+    table = {name: value for name, value in passed.items() if value not in (None, (), [])}
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
-    told = {name: options.pop(name) for name in READING_NAMES}
-    if told["label"] is not None and told["labels"] is not None:
+    passed = {name: options.pop(name) for name in READING_NAMES}
+    if passed["label"] is not None and passed["labels"] is not None:
         message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
         raise click.UsageError(message)
     try:
-        source = Source(files, table=table, cache=cache, **told, **more)
+        source = Source(files, table=table, cache=cache, **passed, **more)
         if model is not None:
             source.settings(model.known_reading())
     except OptionConflictError as error:

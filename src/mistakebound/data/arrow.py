@@ -35,25 +35,25 @@ class Columns:
     def _open(self, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
         self.schema, self.rows, self._batches = opened(raw, start)
         names = [field.name for field in flat(self.schema.empty_table()).schema]
-        told = declared(names)
-        if "header" in told or "separator" in told:
+        roles = declared(names)
+        if "header" in roles or "separator" in roles:
             message = "a header and a separator are told of tables of text only"
             raise ValueError(message)
         self._declared = {
-            role: {place(name, names) for name in ([told[role]] if role == "label" else told.get(role, ()))}
+            role: {place(name, names) for name in ([roles[role]] if role == "label" else roles.get(role, ()))}
             for role in ("label", "ignore", "text", "categorical")
         }
-        categories = list(told.get("categorical", ()))
+        categories = list(roles.get("categorical", ()))
         self._change: list[Callable[[Any], Any]] = []
         for number, field in enumerate(flat(self.schema.empty_table()).schema):
             change, is_category = self._as_text(number, field)
             self._change.append(change)
             if is_category and not any(number in places for places in self._declared.values()):
                 categories.append(field.name)
-        missing = (*MISSING, "nan") if told.get("zeros") else MISSING
+        missing = (*MISSING, "nan") if roles.get("zeros") else MISSING
         self.reader = Reader.table(
             header_of(names),
-            **{**told, "categorical": categories, "missing": missing, "header": True, "separator": ","},
+            **{**roles, "categorical": categories, "missing": missing, "header": True, "separator": ","},
         )
 
     def blocks(self) -> Iterator[tuple[bytes, bool]]:

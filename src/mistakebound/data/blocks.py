@@ -104,10 +104,10 @@ def open_file(file: str) -> Iterator[Any]:
 def state_of(raw: Any) -> tuple[int, int] | None:
     """When an open file was last written to, and its size; None if it is none."""
     try:
-        told = os.fstat(raw.fileno())
+        status = os.fstat(raw.fileno())
     except (OSError, ValueError):  # a text in memory
         return None
-    return (told.st_mtime_ns, told.st_size) if stat.S_ISREG(told.st_mode) else None
+    return (status.st_mtime_ns, status.st_size) if stat.S_ISREG(status.st_mode) else None
 
 
 def has_changed(raw: Any, before: tuple[int, int] | None) -> bool:
@@ -129,8 +129,8 @@ def of_file(file: str) -> Iterator[None]:
 
 def is_plain_file(raw: IO[bytes]) -> bool:
     """Whether any part of it can be read at any time; what the system makes up as it is read says that it is empty."""
-    told = os.fstat(raw.fileno())
-    return hasattr(os, "pread") and stat.S_ISREG(told.st_mode) and told.st_size > 0
+    status = os.fstat(raw.fileno())
+    return hasattr(os, "pread") and stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
 class Stretch:

@@ -196,12 +196,12 @@ def state_of(file: str) -> list[Any]:
     if file == "-" or not path.is_file():
         message = "only files can be cached"
         raise InputError(message, kind="cache", file=file)
-    told = path.stat()
-    return [str(path.resolve()), told.st_size, told.st_mtime_ns]
+    status = path.stat()
+    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
 
 
 AT_ONCE = 4 << 20
-"""Bytes given back at a time: every other processor must be told, and waited for."""
+"""Bytes given back at a time: every other processor must be interrupted."""
 
 
 class Pages:

@@ -129,14 +129,14 @@ class FrameColumns:
     ----------
     source : FrameReader
         The frame.
-    told : dict
+    options : dict
         Roles of its columns, as ``Reader.table`` takes them.
     """
 
-    def __init__(self, source: FrameReader, told: dict[str, Any]) -> None:
+    def __init__(self, source: FrameReader, options: dict[str, Any]) -> None:
         self._source = source
         layout = Layout(",", header=True)._asdict()
-        self.reader = Reader.table(header_of(source.names), **{**told, **layout})
+        self.reader = Reader.table(header_of(source.names), **{**options, **layout})
 
     def blocks(self) -> Iterator[tuple[bytes, bool]]:
         """Some rows at a time, as records whose fields are all in quotes."""

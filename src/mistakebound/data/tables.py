@@ -43,13 +43,13 @@ def table_reader(start: bytes, settings: Settings, notes: Notes, **more: Any) ->
     if numbered_names(how.columns):
         names = [f"c{number}" for number in range(1, len(own) + 1)]
     try:
-        told = {**roles_of(settings, names), **layout._asdict()}
+        options = {**roles_of(settings, names), **layout._asdict()}
     except MissingColumnsError as error:
         if layout.header:
             error.first_line = first_line(how, own, layout.separator)
         raise
     header = layout.separator.join(names).encode() + b"\n"  # names in the file are ignored: the model has none
-    return Reader.table(start if names == own else header, **told), layout
+    return Reader.table(start if names == own else header, **options), layout
 
 
 def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
@@ -58,9 +58,9 @@ def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
     zeros = {"zeros": True} if settings.all_columns else {}
     if not settings.inherits_columns:
         return {"label": how.label or "", **how.table, **zeros}
-    told = matched(how, names, label_may_be_missing=settings.label_optional)
+    options = matched(how, names, label_may_be_missing=settings.label_optional)
     given = settings.given.table
-    return {name: value for name, value in told.items() if name not in Layout._fields or name in given}
+    return {name: value for name, value in options.items() if name not in Layout._fields or name in given}
 
 
 def _names(start: bytes, layout: Layout, settings: Settings) -> list[str]:
@@ -175,32 +175,34 @@ def place(column: str, columns: list[str]) -> str:
 # ---------------------------------------------------------------------- first lines
 
 
-def table_of(start: bytes, told: dict[str, Any]) -> tuple[Reader, Layout]:
-    """The reader of a table, told by its beginning, and the layout that was told or found."""
-    found = Layout(*sniff_table(start))._replace(**{name: told[name] for name in Layout._fields if name in told})
+def table_of(start: bytes, options: dict[str, Any]) -> tuple[Reader, Layout]:
+    """The reader of a table that begins with ``start``, and its layout: as passed in ``options``, or detected."""
+    found = Layout(*sniff_table(start))._replace(**{name: options[name] for name in Layout._fields if name in options})
     try:
-        return Reader.table(start, **{**told, **found._asdict()}), found
+        return Reader.table(start, **{**options, **found._asdict()}), found
     except ValueError as error:
-        if "header" in told:
+        if "header" in options:
             raise
-        try:  # if the columns that were told have their names in the first line, it is a header
+        try:  # if the columns in the options have their names in the first line, it is a header
             found = found._replace(header=True)
-            return Reader.table(start, **{**told, **found._asdict()}), found
+            return Reader.table(start, **{**options, **found._asdict()}), found
         except ValueError as other:
             first_line = start.lstrip().partition(b"\n")[0]
-            named = told.get("label", "").encode()
+            named = options.get("label", "").encode()
             if named and named in first_line:
                 raise other from None
-            raise InputError(str(error), *_or_named(start, told, found)) from None
+            raise InputError(str(error), *_or_named(start, options, found)) from None
 
 
-def _or_named(start: bytes, told: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
+def _or_named(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
     """The names in line 1, if it could be a header of words and some of the columns that were passed are not there."""
     names = first_cells(start, layout.separator)
     numbers = [str(number) for number in range(1, len(names) + 1)]
     known = {*numbers, *(f"c{number}" for number in numbers), ""}
-    pairs = [column for pair in told.get("interact", ()) for column in pair]
-    passed = {told.get("label", ""), *pairs}.union(*(told.get(role, ()) for role in ("text", "categorical", "ignore")))
+    pairs = [column for pair in options.get("interact", ()) for column in pair]
+    passed = {options.get("label", ""), *pairs}.union(
+        *(options.get(role, ()) for role in ("text", "categorical", "ignore"))
+    )
     if passed <= known or any(is_number(name) for name in names):
         return ()
     shown = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")

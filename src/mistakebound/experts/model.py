@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound import experts
 from mistakebound._support import schema
 from mistakebound._support.atomic_file import replace
 from mistakebound._support.schema import need
-from mistakebound.aggregation.registry import EXPERT_RULES, FORECASTS, LABELS
+from mistakebound.aggregation.registry import EXPERT_RULES
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
-from mistakebound.experts import calibrated, majority, mixtures
+from mistakebound.experts.aggregation import Aggregation
+from mistakebound.experts.calibrated import Ridge
 from mistakebound.experts.majority import RandomizedWeightedMajority, WeightedMajority
 from mistakebound.experts.mixture_play import MixturePlay
 from mistakebound.experts.vote_play import VotePlay
@@ -34,18 +36,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from mistakebound._support.arrays import AnyArray
+    from mistakebound.aggregation.registry import Parameter
     from mistakebound.experts.advice import Roster
-    from mistakebound.experts.aggregation import Aggregation
 
-MIXERS: dict[str, type[Aggregation]] = {
-    each.learner: vars(mixtures).get(each.learner) or vars(calibrated)[each.learner]
-    for each in EXPERT_RULES
-    if each.takes == FORECASTS
+KINDS: dict[str, type[Aggregation | WeightedMajority]] = {
+    each.learner: getattr(experts, each.learner) for each in EXPERT_RULES
 }
-VOTERS: dict[str, type[WeightedMajority]] = {
-    each.learner: vars(majority)[each.learner] for each in EXPERT_RULES if each.takes == LABELS
-}
-KINDS: dict[str, type[Aggregation | WeightedMajority]] = {**MIXERS, **VOTERS}
 """What a file may name: no other class is ever looked up."""
 COUNTED = {"mistakes": "I64", "awake": "I64", "charged": "F64"}
 CORE = {"loss": "F64", "base": "F64", "in_block": "U8", "since": "U8"}
@@ -60,21 +56,24 @@ def _is_prior(value: Any) -> bool:
     return value is None or (isinstance(value, (list, tuple, dict)) and all(map(_is_number, listed)))
 
 
-def _is_rate(value: Any) -> bool:
-    return value is None or value == "theorem" or _is_number(value)
-
-
-CHECKS: dict[str, Callable[[Any], bool]] = {
+SHARED: dict[str, Callable[[Any], bool]] = {
     "loss": lambda value: type(value) is str,
     "gradient": lambda value: value is None or type(value) is bool,
     "prior": _is_prior,
     "keep_bytes": lambda value: type(value) in (int, float) and value >= 0,
-    "rates": lambda value: type(value) is str,
     "seed": lambda value: value is None or (type(value) is int and 0 <= value < schema.MOST),
-    "loss_range": _is_number,
-    **dict.fromkeys(("eta", "alpha", "beta", "horizon", "penalty"), _is_rate),
 }
-"""What a parameter in a file may be; the constructor then says whether it is in range."""
+"""What a parameter in a file may be, of those that many rules share."""
+OWN: dict[str, list[Parameter]] = {
+    name: [each.parameters[name] for each in EXPERT_RULES if name in each.parameters]
+    for rule in EXPERT_RULES
+    for name in rule.parameters
+}
+"""Parameters of single rules, as the registry has them; the constructor says whether a value is in range."""
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    return any(each.is_of_its_kind(value) for each in OWN[name]) if name in OWN else SHARED[name](value)
 
 
 def save(learner: Aggregation | WeightedMajority, path: str | os.PathLike[str]) -> None:
@@ -199,9 +198,10 @@ def revived(said: dict[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
         _revive_draws(learner._chooser, draws)  # noqa: SLF001
     need(play is not None or not arrays, "there are tensors, but no play", "play")
     if play is not None:
-        mixes = name in MIXERS
         learner._play = (  # noqa: SLF001
-            _revived_mixture(kind, play, arrays) if mixes else _revived_votes(kind, play, arrays, learner)
+            _revived_mixture(kind, play, arrays)
+            if issubclass(kind, Aggregation)
+            else _revived_votes(kind, play, arrays, learner)
         )
     return learner
 
@@ -210,8 +210,12 @@ def _constructed(kind: Any, parameters: Any, path: str) -> Any:
     need(isinstance(parameters, dict), f"{path} should be an object", path)
     values = {name: decode(value, f"{path}.{name}") for name, value in parameters.items()}
     for each, value in values.items():
-        need(each in CHECKS, f"{path} has no {each}", path)
-        need(CHECKS[each](value), f"{path}.{each} is {schema.shown(value)}, which is not possible", f"{path}.{each}")
+        need(each in SHARED or each in OWN, f"{path} has no {each}", path)
+        need(
+            _is_possible(each, value),
+            f"{path}.{each} is {schema.shown(value)}, which is not possible",
+            f"{path}.{each}",
+        )
     try:
         return kind(**values)
     except (TypeError, ValueError, ArithmeticError) as error:
@@ -263,7 +267,7 @@ def _revived_mixture(kind: Any, said: Any, arrays: Mapping[str, AnyArray]) -> Mi
     first = play.first_prior = own["first_prior"].copy()
     positive = 0 < first.size <= n and np.isfinite(first).all() and (first > 0).all()
     need(positive, "first_prior should have a positive number for each of the first experts", "first_prior")
-    if kind is calibrated.Ridge:
+    if kind is Ridge:
         _refuse_wide_ridge(state, n, fixed=built_with.penalty is not None)
     try:
         play.engine = play.new_engine(vectors="numbers" not in state)  # the core alone keeps such an array

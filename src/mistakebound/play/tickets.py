@@ -89,7 +89,7 @@ class Tickets:
         return {"whose": self._whose, "waiting": sorted(self._waiting)} if self._whose else None
 
     @classmethod
-    def from_json(cls, said: Any) -> Tickets:
+    def from_json(cls, stored: Any) -> Tickets:
         """Read what ``to_json`` returned; ModelError for anything else."""
         from mistakebound._support import schema  # noqa: PLC0415 - learning needs no JSON
 
@@ -100,8 +100,8 @@ class Tickets:
             return text
 
         tickets = cls()
-        if said is not None:
-            whose, waiting = schema.fields(said, "whose", "waiting", path="tickets")
+        if stored is not None:
+            whose, waiting = schema.fields(stored, "whose", "waiting", path="tickets")
             tickets._whose = checked(whose, "tickets.whose")
             keys = schema.texts(waiting, "tickets.waiting", distinct=True)
             tickets._waiting = {checked(key, "tickets.waiting") for key in keys}

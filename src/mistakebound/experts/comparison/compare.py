@@ -12,14 +12,15 @@ from mistakebound.aggregation.registry import FOLLOWING
 from mistakebound.data.columns import Frame, columns_with
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
-from mistakebound.experts.comparison.hindsight import in_hindsight, regrets_to_each
-from mistakebound.experts.comparison.mixes import (
+from mistakebound.experts.comparison.compared import (
     Refused,
+    in_hindsight,
     learner_for,
     mix_of,
     plain_losses,
     refuse_misfits,
     refuse_parameters,
+    regrets_to_each,
     rules_for,
 )
 from mistakebound.experts.comparison.records import as_object, write_predictions
@@ -33,8 +34,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
-    from mistakebound.experts.comparison.hindsight import Hindsight
-    from mistakebound.experts.comparison.mixes import Mix
+    from mistakebound.experts.comparison.compared import Hindsight, Mix
     from mistakebound.losses import Loss, LossLike
 
 REMEDIES: dict[str, tuple[str | Option, ...]] = {

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.experts.comparison.mixes import BOUNDED, learner_for
+from mistakebound.experts.comparison.compared import BOUNDED, learner_for
 from mistakebound.viz import plot
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.experts.comparison.advice import Advice
     from mistakebound.experts.comparison.compare import Comparison
-    from mistakebound.experts.comparison.mixes import Mix
+    from mistakebound.experts.comparison.compared import Mix
 
 MOST_DRAWN = 500
 """Rounds whose weights are drawn."""

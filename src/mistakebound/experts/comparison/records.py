@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
     from mistakebound.experts.comparison.compare import Comparison
-    from mistakebound.experts.comparison.hindsight import Hindsight
-    from mistakebound.experts.comparison.mixes import Mix
+    from mistakebound.experts.comparison.compared import Hindsight, Mix
 
 
 def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, Any]:
