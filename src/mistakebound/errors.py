@@ -108,7 +108,7 @@ def place_of(file: str | None, line: int | None = None, column: int | None = Non
 
 
 class InputError(ValueError):
-    r"""Bad input, or an option that does not fit it.
+    """Bad input, or an option that does not fit it.
 
     Parameters
     ----------
@@ -129,17 +129,6 @@ class InputError(ValueError):
     ----------
     option : str or None
         The first option that the message names.
-
-    Examples
-    --------
-    >>> import mistakebound as mb, pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.svm"
-    >>> _ = file.write_text("1 1:1\n-1 2:x\n")
-    >>> try:
-    ...     mb.Perceptron().run(mb.Source(file))
-    ... except mb.StreamError as error:
-    ...     print(error.kind, error.line, error.column, error.round, error.ledger.rounds)
-    bad line 2 6 1 1
     """
 
     def __init__(
@@ -212,12 +201,25 @@ class InputError(ValueError):
 
 
 class StreamError(InputError):
-    """Bad input in one round. Earlier rounds stay learned; the bad one changed nothing.
+    r"""Bad input in one round. Earlier rounds stay learned; the bad one changed nothing.
+
+    Its fields are those of ``InputError`` (kind, file, line, column, round, feature, value, option), and a ledger.
 
     Parameters
     ----------
     ledger : Ledger, optional
         What happened before it.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.svm"
+    >>> _ = file.write_text("1 1:1\n-1 2:x\n")
+    >>> try:
+    ...     mb.Perceptron().run(mb.Source(file))
+    ... except mb.StreamError as error:
+    ...     print(error.kind, error.line, error.column, error.round, error.ledger.rounds)
+    bad line 2 6 1 1
     """
 
     def __init__(self, *words: Word, ledger: Ledger | None = None, **fields: Any) -> None:

@@ -786,3 +786,11 @@ def test_a_matrix_has_room_for_what_was_not_expected(
     assert X.data.tolist() == np.concatenate(values).tolist()
     assert y.tolist() == [number % 2 for number in range(len(sizes))]
     assert X.data.base is None or len(X.data.base) == X.nnz  # no more memory than it takes
+
+
+def test_a_source_keeps_its_own_lists() -> None:
+    """What the caller does with the options that were passed changes nothing."""
+    ignored = ["a"]
+    source = mb.Source("a.csv", table={"ignore": ignored})
+    ignored.append("b")
+    assert source.table == {"ignore": ["a"]}

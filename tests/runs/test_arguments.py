@@ -41,6 +41,7 @@ def test_what_is_not_a_linear_learner(file: Path, found: Any) -> None:
     for call in (
         lambda: mb.runs.run(mb.Source(file), found),
         lambda: mb.runs.compare(mb.Source(file), [mb.Perceptron(), found]),
+        lambda: mb.runs.predict(mb.Source(file), found, file.with_name("out")),
     ):
         with pytest.raises(TypeError, match=rf"such as mb\.Perceptron\(\), got {what}$"):
             call()

@@ -150,7 +150,7 @@ def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
         message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
         raise InputError(message, kind="format")
     if given.label is not None or given.table:
-        message = f"this is {kind}: a label and columns can be told of tables and JSON lines only"
+        message = f"this is {kind}: a column of labels and options of columns are for tables and JSON lines only"
         raise InputError(message, kind="format")
     return TextFormat(kind, Reader(kind, how.zero_based, settings.label_optional))
 

@@ -81,9 +81,8 @@ def numbered_names(columns: list[str]) -> bool:
     return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
 class Settings:
-    """How one stream is read: settled once, when it is opened.
+    """How one stream is read: settled once, when it is opened. An option that contradicts the model raises an error.
 
     Parameters
     ----------
@@ -103,19 +102,22 @@ class Settings:
         Whether a header that is read as an example raises a UserWarning; it is among the remarks, too.
     """
 
-    given: Reading
-    known: Reading | None = None
-    label_optional: bool = False
-    all_columns: bool = False
-    is_frame: bool = False
-    own_labels: bool = True
-    warn: bool = True
-    how: Reading = field(init=False)
-    """The options in use: those passed and, for the rest, those inherited from a model."""
-
-    def __post_init__(self) -> None:
-        """Raise OptionConflictError if an option was passed that contradicts the model's."""
-        object.__setattr__(self, "how", inherited(self.given, self.known))
+    def __init__(
+        self,
+        given: Reading,
+        known: Reading | None = None,
+        *,
+        label_optional: bool = False,
+        all_columns: bool = False,
+        is_frame: bool = False,
+        own_labels: bool = True,
+        warn: bool = True,
+    ) -> None:
+        self.given, self.known = given, known
+        self.label_optional, self.all_columns, self.own_labels = label_optional, all_columns, own_labels
+        self.is_frame, self.warn = is_frame, warn
+        self.how = inherited(given, known)
+        """The options in use: those passed and, for the rest, those inherited from a model."""
 
     @property
     def inherits_columns(self) -> bool:

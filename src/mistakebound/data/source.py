@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 from mistakebound.data.blocks import total_size
@@ -140,7 +141,7 @@ class Source:
             label=label,
             labels=labels,
             positive=positive,
-            table=table,
+            table=deepcopy(table),  # its lists are the caller's, who may change them
             zero_based=zero_based,
             skip_bad=skip_bad,
             threads=threads,

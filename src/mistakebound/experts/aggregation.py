@@ -162,6 +162,14 @@ class Aggregation:
         """Learn from the outcome of a forecast made by `ask`; experts that joined after it slept in that round.
 
         TicketError if `asked` is not from this learner, or was passed before.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> mixer = mb.experts.MLPoly()
+        >>> mixer.tell(mixer.ask({"Ann": 20.0, "Bob": 25.0}), 21.0)
+        >>> mixer.ledger_.rounds
+        1
         """
         play = self._begun()
         tickets = self._tickets or Tickets()

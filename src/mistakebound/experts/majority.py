@@ -171,7 +171,16 @@ class WeightedMajority:
 
     @guarded
     def tell(self, asked: Asked, outcome: Any) -> None:
-        """Charge the experts of a round that was asked, and count a mistake if what was predicted then was wrong."""
+        """Charge the experts of a round that was asked, and count a mistake if what was predicted then was wrong.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> voter = mb.experts.WeightedMajority()
+        >>> voter.tell(voter.ask({"Ann": "sun", "Bob": "rain"}), "rain")
+        >>> voter.predict_one({"Ann": "sun", "Bob": "rain"})
+        'rain'
+        """
         with self._at_work() as play:
             self._tickets.check(asked, type(self).__name__, play.rounds)
             play.learn(asked.held, outcome)

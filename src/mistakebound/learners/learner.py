@@ -150,6 +150,15 @@ class Learner:
         A mistake is counted, and learned from, if the prediction that was made then was wrong; with an update margin
         it is also learned from if the score of then was inside the margin. If nothing was learned meanwhile, this is
         ``learn_one``.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> learner = mb.Perceptron(classes=("dry", "wet"))
+        >>> ticket = learner.ask({"clouds": 1})
+        >>> learner.tell(ticket, "dry")
+        >>> ticket.prediction, learner.predict_one({"clouds": 1})
+        ('wet', 'dry')
         """
         rounds = self._begun().counts.rounds
         with _STARTING:

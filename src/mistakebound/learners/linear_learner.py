@@ -315,3 +315,14 @@ def number_of(name: str, value: Any, allowed: Range) -> float:
             return float(number)
     message = f"{name} must be {allowed.words}, got {value!r}"
     raise ValueError(message)
+
+
+def not_a_learner(found: object) -> TypeError:
+    """The error to raise for what was passed in place of a linear learner.
+
+    >>> class Forest: ...
+    >>> print(not_a_learner(Forest))
+    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
+    """
+    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -20,13 +19,15 @@ WIDEST = 2**31 - 2
 """Features are kept by 32-bit index."""
 
 
-@dataclass(frozen=True)
 class Dense:
     """Rows of a C-contiguous float32 or float64 matrix."""
 
-    x: AnyArray
-    broken: str = ""
-    """What is wrong with the row after the last, if the input had one that is no row."""
+    __slots__ = ("broken", "x")
+
+    def __init__(self, x: AnyArray, broken: str = "") -> None:
+        self.x = x
+        self.broken = broken
+        """What is wrong with the row after the last, if the input had one that is no row."""
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -42,17 +43,18 @@ class Dense:
         return column, self.x[row, column] if 0 <= position < self.x.size else None
 
 
-@dataclass(frozen=True)
 class Csr:
     """Rows of a sparse matrix. Indices may come in any order; a repeated one means the sum of its values."""
 
-    indptr: AnyArray
-    index: AnyArray
-    value: AnyArray
-    width: int
-    broken: str = ""
-    first: int = 0
-    """The number of the first column, as the user counts: svmlight begins with 1."""
+    __slots__ = ("broken", "first", "index", "indptr", "value", "width")
+
+    def __init__(
+        self, indptr: AnyArray, index: AnyArray, value: AnyArray, width: int, broken: str = "", first: int = 0
+    ) -> None:
+        self.indptr, self.index, self.value = indptr, index, value
+        self.width, self.broken = width, broken
+        self.first = first
+        """The number of the first column, as the user counts: svmlight begins with 1."""
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

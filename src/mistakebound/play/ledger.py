@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no one truth value to compare by
 class Kept:
     """The rounds that were updated or mistaken: all that the proofs of the linear rules sum over.
 

@@ -14,11 +14,11 @@ from mistakebound.data.report import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
 from mistakebound.learners.linear import KINDS
-from mistakebound.learners.linear_learner import LinearLearner
+from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
-from mistakebound.runs.runner import certified, not_a_learner
+from mistakebound.runs.runner import certified
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections import deque
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -27,19 +26,24 @@ if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
 
-@dataclass
 class FileRead:
     """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if it is computed.
 
     A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
     """
 
-    size: int | None
-    """Bytes of the file itself; None for what cannot be read twice, as standard input and pipes."""
-    bytes: int = 0
-    whole: bool = False
-    columns: bool = False
-    sha: Any = None
+    def __init__(
+        self,
+        size: int | None,
+        bytes: int = 0,  # noqa: A002 - as everywhere
+        *,
+        whole: bool = False,
+        columns: bool = False,
+        sha: Any = None,
+    ) -> None:
+        self.size = size
+        """Bytes of the file itself; None for what cannot be read twice, as standard input and pipes."""
+        self.bytes, self.whole, self.columns, self.sha = bytes, whole, columns, sha
 
     def add(self, part: Part) -> None:
         """Count what was read for a part."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import naming
+from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from typing import IO
 
     from mistakebound.data.report import Remark
-    from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.play.ledger import Ledger
 
 
@@ -121,6 +121,8 @@ def predict(
     """
     if not isinstance(source, Source):
         raise not_a_source(source)
+    if not isinstance(learner, LinearLearner):
+        raise not_a_learner(learner)
     rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)
     with predictions_file(to) as out:

@@ -130,7 +130,7 @@ def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noq
     found = hashes(file, byte, length, length + 1)
     same = len(found) in ((2,) if whole else (2, 3)) and found[1].hexdigest() == digest
     need(same, f"{file} has changed: what was read of it has another SHA-256 now")
-    return FileRead(size, length if whole else byte, whole, columns, found[1 if whole else 0])
+    return FileRead(size, length if whole else byte, whole=whole, columns=columns, sha=found[1 if whole else 0])
 
 
 def same_learner(wanted: LinearLearner, found: LinearLearner) -> None:
