@@ -182,7 +182,8 @@ def run(
     passes : int
         How often to go through the files.
     checkpoint : path
-        The model is written here at the end, also if the run ends early.
+        The model is written here at the end, also if bad data or Ctrl-C end the run early. A file that cannot be opened
+        raises OSError, and only what was written by then stays.
     checkpoint_every : int
         Also write the model after every so many examples.
     resume : bool
