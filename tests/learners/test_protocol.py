@@ -12,11 +12,11 @@ import pytest
 
 import mistakebound as mb
 from mistakebound.experts.model import KINDS as EXPERTS
-from mistakebound.experts.model import VOTERS
 from mistakebound.learners.linear import KINDS as LINEAR
 from mistakebound.learners.protocol import OnlineLearner
 
 KINDS = {**LINEAR, **EXPERTS}
+VOTERS = [name for name, kind in EXPERTS.items() if issubclass(kind, mb.experts.WeightedMajority)]
 every_kind = pytest.mark.parametrize("name", KINDS)
 FRESH = {"Winnow": {"threshold": 2.0}, "RandomizedWeightedMajority": {"seed": 4}}
 
