@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 KEEP_BYTES = 16 * 2**20
 _STARTING = Lock()
-"""Held while a learner forgets a bad first round, and while its tickets change: moments, so one lock serves all."""
+"""Held while a learner begins or forgets, and while its tickets change: moments, so one lock serves all learners."""
 
 
 class Learner:
@@ -497,21 +497,18 @@ class Learner:
         life.require(None if chunk.named else life.width or 0, type(self).__name__)
         return life
 
-    def _begin(self, life: LearnerEngine) -> LearnerEngine:
-        """Begin with this life; of two threads that begin at once, both get the same. ``setdefault`` is atomic."""
-        begun: LearnerEngine = vars(self).setdefault("_life", life)
-        return begun
+    def _begin(self, first: LearnerEngine) -> LearnerEngine:
+        """Begin with this engine; of two threads that begin at once, both get the same one."""
+        with _STARTING:
+            self._life = self._life or first
+            return self._life
 
     def _forget(self, before: LearnerEngine | None) -> bool:
         """A bad first round begins nothing, unless another thread has learned or asked something meanwhile."""
         with _STARTING:
             if self._life is None or (self._life.counts.rounds == 0 and self._tickets is None):
-                self._forget_all() if before is None else vars(self).update(_life=before)
+                self._life = before
         return self._life is before
-
-    def _forget_all(self) -> None:
-        """Be as before the first input. The attribute goes, so that ``_begin`` can set it."""
-        vars(self).pop("_life", None)
 
     def _new_life(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
         if not isinstance(self.keep_bytes, int) or not 0 <= self.keep_bytes < 2**63:

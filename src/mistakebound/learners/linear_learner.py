@@ -249,8 +249,7 @@ class LinearLearner(Learner):
     # ------------------------------------------------------------------ inside
 
     def _reset(self) -> None:
-        self._forget_all()
-        self._tickets = None
+        self._life = self._tickets = None
         self._labels = Labels(self.default_labels, self.classes)
         self._reading = None
         vars(self).pop("feature_names_in_", None)
