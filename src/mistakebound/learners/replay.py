@@ -184,10 +184,10 @@ def record(learner: Learner) -> None:
 
 
 def recorded(learner: Learner) -> Ledger:
-    """The ledger of a learner that recorded what it learned, with every example kept."""
+    """The ledger of a learner that recorded what it learned, with every example kept; otherwise its own ledger."""
     life = learner._life  # noqa: SLF001
     if not isinstance(life, RecordingEngine):
-        return learner.ledger_  # of no rounds
+        return learner.ledger_
     if life.unlearnable is not None:
         message = f"{UNLEARNABLE}: {life.unlearnable}"
         raise ValueError(message)
