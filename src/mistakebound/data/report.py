@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from mistakebound._support.text import many
-from mistakebound.errors import InputError, Option, in_words, place_of
+from mistakebound.errors import InputError, Option, location, message_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,9 +27,11 @@ class BadLine(NamedTuple):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, of_option: Callable[[Option], str] = str) -> str:
-        """Where it is and what is wrong; ``of_option`` writes an option as the reader of the words passes it."""
-        return place_of(self.file, self.line, self.column, in_rows=self.in_rows) + in_words(self.words, of_option)
+    def text(self, write_option: Callable[[Option], str] = str) -> str:
+        """Where it is and what is wrong; ``write_option`` writes each option that it names."""
+        return location(self.file, self.line, self.column, in_rows=self.in_rows) + message_text(
+            self.words, write_option
+        )
 
     def error(self) -> InputError:
         """The error to raise if the line cannot be skipped."""
@@ -48,9 +50,9 @@ class Remark(NamedTuple):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, of_option: Callable[[Option], str] = str) -> str:
-        """The remark in words; ``of_option`` writes an option as the reader of the words passes it."""
-        return in_words(self.words, of_option)
+    def text(self, write_option: Callable[[Option], str] = str) -> str:
+        """The remark in words; ``write_option`` writes each option that it names."""
+        return message_text(self.words, write_option)
 
 
 class ReadReport:
