@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import mistakebound as mb
-    from mistakebound.data.report import Remark
+    from mistakebound.data.remarks import Remark
     from mistakebound.runs.position import Position
     from mistakebound.runs.tally import Tally
 

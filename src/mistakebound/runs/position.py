@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from mistakebound.data.parts import Part
-    from mistakebound.data.reader import StreamReader
-    from mistakebound.data.report import ReadReport, Remark
+    from mistakebound.data.reader import ReadReport, StreamReader
+    from mistakebound.data.remarks import Remark
     from mistakebound.data.source import Source
     from mistakebound.learners.linear_learner import LinearLearner
     from mistakebound.learners.stream_loop import Step

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.certificates.portable import TEXT_OPTIONS
 from mistakebound.data.parts import START, Place
-from mistakebound.data.report import ReadReport
+from mistakebound.data.reader import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.errors import ResumeError
 from mistakebound.models.model_file import describe_parameters

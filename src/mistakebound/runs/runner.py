@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound._support.text import many
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
 from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from typing import IO
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.report import BadLine, ReadReport
+    from mistakebound.data.reader import ReadReport
+    from mistakebound.data.remarks import BadLine
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
