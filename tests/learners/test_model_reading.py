@@ -594,3 +594,10 @@ def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> Non
     assert "--header" in told
     told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
     assert "UserWarning" not in told
+
+
+def test_a_model_of_json_lines_reads_a_long_frame_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = mb.Perceptron(classes=("no", "yes"))
+    learner.run(mb.Source(write("json", tmp_path / "learn", rows(10)), label=label_of("json")))
+    monkeypatch.setattr("mistakebound.data.frame.CELLS", 3 * len(NAMES))  # blocks of 3 rows
+    assert learner.run(pd.DataFrame(columns(rows(20)))).rounds == 20

@@ -16,7 +16,7 @@ from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError, n
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from mistakebound.data.report import BadLine
+    from mistakebound.data.remarks import BadLine
     from mistakebound.errors import Option
 
 COLOUR = False if os.environ.get("NO_COLOR") else None

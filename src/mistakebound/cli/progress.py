@@ -9,13 +9,12 @@ import click
 
 from mistakebound._support.text import escaped
 from mistakebound.cli.output import as_flag, can_be_drawn, foot, note
-from mistakebound.runs.runner import Progress
+from mistakebound.runs.progress import Progress
 
 if TYPE_CHECKING:
     import mistakebound as mb
-    from mistakebound.data.report import Remark
-    from mistakebound.runs.position import Position
-    from mistakebound.runs.tally import Tally
+    from mistakebound.data.remarks import Remark
+    from mistakebound.runs.progress import Position, Tally
 
 PATIENCE = 0.5
 """Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.data.report import BadLine
+from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.tables import is_number
 from mistakebound.errors import Option, StreamError, place_of, setting

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
-    from mistakebound.data.report import Remark
+    from mistakebound.data.remarks import Remark
     from mistakebound.play.ledger import Ledger
 
 
