@@ -201,8 +201,7 @@ def read_columns(
     frame, cells = Frame(), _Cells()
     for part in reader:
         cells.add(part, list(report.columns), frame.rows)
-        lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
-        frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
+        frame.places.append(Places(frame.rows, part.file, part.in_rows, row_lines(part)))
         frame.rows += part.rows
         if part.error:
             raise part.error.at_round(None)
@@ -214,6 +213,15 @@ def read_columns(
         else:
             frame.numbers[name] = cells.as_numbers(name, frame.rows)
     return frame
+
+
+def row_lines(part: Part) -> IntArray:
+    """Return `Part.line` of every row at once."""
+    if not part.in_rows:
+        return np.asarray(part.begin.line + part.chunk.row_lines[: part.rows])
+    rows = np.arange(part.rows)
+    bad_lines_before = np.searchsorted([bad[0] for bad in part.chunk.bad], rows, side="right")
+    return np.asarray(part.begin.line + rows + bad_lines_before + 1)
 
 
 def columns_with(
