@@ -5,6 +5,8 @@
 
 The learner forecasts the weighted mean, hence ``Σ w_k r_k ≤ 0`` for a convex loss, with equality for a linear one. The
 proofs use only this.
+
+See docs/theory.md, "Regret".
 """
 
 from __future__ import annotations

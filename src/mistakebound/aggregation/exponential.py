@@ -18,6 +18,8 @@ class Exponential(Rule):
 
     ``R_k ≤ ln(1/π_k)/η_T + Σ gaps``. In a round the gap is the mean loss minus the mix loss, and at most
     ``min(s, η s²/8)`` by Hoeffding's lemma, where s is the range of the losses.
+
+    See docs/theory.md, "Hedge".
     """
 
     id: ClassVar[str] = "hedge"
@@ -56,7 +58,10 @@ class Exponential(Rule):
 
 
 class ExpConcave(Exponential):
-    """Exponential weights for a loss with ``e^{−ηℓ}`` concave in the forecast: ``R_k ≤ ln(1/π_k)/η`` for any T."""
+    """Exponential weights for a loss with ``e^{−ηℓ}`` concave in the forecast: ``R_k ≤ ln(1/π_k)/η`` for any T.
+
+    See docs/theory.md, "The exponentially weighted average".
+    """
 
     id: ClassVar[str] = "exponentially-weighted-average"
 
@@ -66,7 +71,10 @@ class ExpConcave(Exponential):
 
 
 class Anytime(Exponential):
-    """Hedge with ``η_t = 2√(ln n/t)/S``, where S is the largest range of losses so far. R is about ``S√(T ln n)``."""
+    """Hedge with ``η_t = 2√(ln n/t)/S``, where S is the largest range of losses so far. R is about ``S√(T ln n)``.
+
+    See docs/theory.md, "Hedge".
+    """
 
     fixed_rate: ClassVar[bool] = False
 
@@ -86,6 +94,8 @@ class AdaHedge(Exponential):
     """AdaHedge: ``η = ln n/Δ``, where Δ is the sum of the gaps so far. ``R ≤ 2Δ`` (de Rooij et al. 2014).
 
     It needs neither the number of rounds nor the range of the losses in advance.
+
+    See docs/theory.md, "AdaHedge".
     """
 
     id: ClassVar[str] = "adahedge"
@@ -123,6 +133,8 @@ class FixedShare(Rule):
     """Fixed Share: exponential weights at rate η, then a share α of the weight is divided evenly among all experts.
 
     It has small regret to sequences of experts with few switches (Herbster and Warmuth 1998).
+
+    See docs/theory.md, "Fixed Share".
     """
 
     id: ClassVar[str] = "fixed-share"
@@ -164,7 +176,10 @@ class FixedShare(Rule):
 
 
 class MLEwa(Rule):
-    """ML-EWA: ``w ∝ π e^{η_k R_k}`` with a rate per expert, ``η_k = √(ln n/V_k)``, as in opera. No theorem is known."""
+    """ML-EWA: ``w ∝ π e^{η_k R_k}`` with a rate per expert, ``η_k = √(ln n/V_k)``, as in opera. No theorem is known.
+
+    See docs/theory.md, "ML-Ewa".
+    """
 
     id: ClassVar[str] = "ml-ewa"
     per_expert: ClassVar[tuple[str, ...]] = ("V",)

@@ -18,6 +18,8 @@ class OGD(Rule):
     For an expert that is asleep, ``ℓ_k`` is the learner's loss. The regret to any mix u of the experts is at most
     ``1/η_T + Σ η_t‖ℓ_t‖²/2``, because the simplex has the diameter √2 (Zinkevich 2003). A constant that is added to all
     losses of a round does not change the projection, but it changes ‖ℓ‖ and therefore the rate.
+
+    See docs/theory.md, "Projected gradient descent".
     """
 
     id: ClassVar[str] = "ogd"

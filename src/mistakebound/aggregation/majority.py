@@ -24,6 +24,8 @@ class Majority:
 
     Weights are summed by levels: experts with equal losses are counted, and Horner's rule adds the weighted counts, the
     largest losses first. Hence the sum does not depend on the order of the experts, and equal sides have equal bits.
+
+    See docs/theory.md, "Weighted Majority".
     """
 
     def __init__(self, beta: float) -> None:

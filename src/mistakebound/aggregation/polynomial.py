@@ -21,6 +21,8 @@ class MLPoly(Rule):
     The bound is ``R_k ≤ √(φ/η_k)``, where φ is an upper bound of the potential ``Φ = Σ_j η_j (R_j)₊²``. A round changes
     φ to the smaller of two values. The first is ``φ + Σ_j η_{j,t−1} r²_{t,j}``. The second follows from the triangle
     inequality: ``(√φ + √(Σ_j η_{j,t} (r_{t,j})₊²))²``. It is smaller in rounds that increase B, such as the first.
+
+    See docs/theory.md, "ML-Poly".
     """
 
     id: ClassVar[str] = "ml-poly"

@@ -92,7 +92,7 @@ class Variant:
     """Name of the rule in the core."""
     rule: type[Rule]
     theorem: str
-    """Id of the theorem. Whether its premises hold is checked by certificates."""
+    """The id of its theorem, or of the rule if no theorem is known. A certificate checks the premises."""
     needs: tuple[str, ...] = ()
     """Parameters of the learner that must be numbers. They are passed to the rule."""
     when: Mapping[str, str] = field(default_factory=dict)

@@ -19,6 +19,8 @@ class Ridge:
     The forecast of an expert that is asleep is replaced by the mean of the awake ones. The rule satisfies an identity
     (Azoury and Warmuth 2001): ``Σ (y − ŷ)²/(1 + x·A⁻¹x) = min_u Σ (y − u·x)² + λ‖u − π‖²``, where A is the matrix
     before each round.
+
+    See docs/theory.md, "Ridge regression".
     """
 
     def __init__(self, prior: FloatArray, penalty: float) -> None:

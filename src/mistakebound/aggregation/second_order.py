@@ -17,6 +17,8 @@ class FixedBOA(Rule):
     """BOA with a fixed rate: ``w ∝ π e^{ηR − η²V}``.
 
     If ``η|r| ≤ ½`` in every round, ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017).
+
+    See docs/theory.md, "BOA at a fixed rate".
     """
 
     id: ClassVar[str] = "boa"
@@ -54,6 +56,8 @@ class BOA(Rule):
     B is the largest |r| so far, because the range is not known in advance. If a round raises it from ``B_{t−1}`` to
     ``B_t``, its regrets are scaled down to the old range: ``s = r·B_{t−1}/B_t``. Over all rounds this changes R by at
     most ``B_T − B_1``. The first round is not scaled, because its weights do not depend on the rate.
+
+    See docs/theory.md, "BOA with adaptive rates".
     """
 
     id: ClassVar[str] = "boa-adaptive"
@@ -123,7 +127,10 @@ class BOA(Rule):
 
 
 class MLProd(BOA):
-    """ML-Prod: BOA with ``X += ln(1 + ηs)/η``, which is at least ``s − η s²`` (Gaillard et al. 2014)."""
+    """ML-Prod: BOA with ``X += ln(1 + ηs)/η``, which is at least ``s − η s²`` (Gaillard et al. 2014).
+
+    See docs/theory.md, "ML-Prod".
+    """
 
     id: ClassVar[str] = "ml-prod"
 
@@ -137,6 +144,8 @@ class ObservedBOA(BOA):
 
     ``η_k = min(1/2b_k, √(ln n/V_k))``, where ``b_k`` is the largest |r_k| so far. The rates are larger than those of
     `BOA`, and the losses on real data are usually smaller, but no theorem is known.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     id: ClassVar[str] = "boa-observed"
@@ -184,6 +193,8 @@ class Squint(Rule):
 
     Regrets are scaled down to the old range, as in `BOA`. The potential ``Σ_k π_k ∫ (e^{ηR−η²V} − 1)/η dη`` starts at 0
     and increases only when B increases, by at most ``ln(B_t/B_{t−1})``. `squint_regret` computes a bound on R from it.
+
+    See docs/theory.md, "Squint".
     """
 
     id: ClassVar[str] = "squint"
@@ -255,6 +266,8 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
     at least ``S − xV ≥ −TB − xTB²`` for ``x ≤ 1/(B(T+1))``, and at least −1/x for larger x. Hence
     ``π_k ∫₀^h … ≤ increase + C``. A lower bound of the integral is its part up to ``x₁ = min(h, S/V)``, where the
     integrand is positive, minus ``ln(h/x₁)``. The largest S is found by bisection.
+
+    See docs/theory.md, "Squint".
     """
     V, h = V / largest**2, 0.5  # in units of the largest regret
     C = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)

@@ -22,11 +22,11 @@ from mistakebound.hindsight.dual import (
     ascend,
     care,
     entropic_potential,
+    lightest_weights,
     nearest,
     sample,
     weights,
 )
-from mistakebound.hindsight.linear_programmes import lightest_weights
 
 LARGE = 1 << 19
 """Non-zeros above which the agnostic search uses a sample of the rounds."""

@@ -27,6 +27,8 @@ class ArowRule(Rule):
     No mistake bound is implemented, because the paper's proof needs the full covariance matrix Σ. There an update adds
     ((u − w)·x)²/r to (u − w)ᵀΣ⁻¹(u − w), which the score bounds. With a diagonal Σ it may add as much as
     Σ_i (u_i − w_i)²x_i²/r, which the score does not bound.
+
+    See docs/theory.md, "AROW".
     """
 
     r: float = 1.0

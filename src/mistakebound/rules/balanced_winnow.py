@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedWinnowRule(Rule):
-    r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}` (COS 511 §5).
+    r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}`.
 
     This is normalised Winnow on (x, −x), hence weights may have either sign. w⁺ and w⁻ together sum to 1. ``factor`` is
     subtracted from the exponent. At η = ∞ it is the largest \|z\|, and only the features with that \|z\| have weight.
+
+    See docs/theory.md, "Balanced Winnow".
     """
 
     eta: float = 0.1

@@ -6,6 +6,8 @@ returns τ. If τ is not 0, ``apply`` changes the state of each non-zero feature
 Most rules are mistake-driven: they keep only z (S = 1), start at z = 0, and add ``y·x`` to z on a mistake (τ = y).
 A rule whose step needs a second sum over the example, such as ‖x‖² or a variance, defines its terms in ``gather``.
 ``core/rules/rules.hpp`` has the compiled version of each rule.
+
+See docs/theory.md, "One family: weights are a function of z".
 """
 
 from __future__ import annotations

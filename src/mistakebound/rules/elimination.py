@@ -19,6 +19,8 @@ class EliminationRule(Rule):
 
     z_i < 0 means that variable i is removed. The score is the number of variables of h that are 1, and h is true if the
     score is at least 1. A mistake on a positive example changes nothing. (Blum 1998.)
+
+    See docs/theory.md, "Elimination".
     """
 
     id: ClassVar[str] = "elimination"

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizedWinnowRule(Rule):
-    r"""Predict the sign of :math:`w \cdot x`, :math:`w_i = e^{\eta z_i} / \sum_j e^{\eta z_j}` (COS 511; CMSC 35900).
+    r"""Predict the sign of :math:`w \cdot x`, :math:`w_i = e^{\eta z_i} / \sum_j e^{\eta z_j}`.
 
     η = ∞ means the limit of large η: w is uniform over the features with the largest z. This is Halving that removes
     experts only after a mistake of the learner. ``factor`` is subtracted from the exponent (at η = ∞ it is the
     largest z).
+
+    See docs/theory.md, "Normalised Winnow".
     """
 
     eta: float = 0.1

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptronRule(Rule):
-    r"""Predict the sign of :math:`z \cdot x`. On a mistake, add y·x to z (Rosenblatt 1958; Novikoff 1962)."""
+    r"""Predict the sign of :math:`z \cdot x`. On a mistake, add y·x to z (Rosenblatt 1958; Novikoff 1962).
+
+    See docs/theory.md, "The Perceptron".
+    """
 
     id: ClassVar[str] = "perceptron"
 
