@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import StreamReader
     from mistakebound.data.report import ReadReport, Remark
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.learners.stream_loop import Step
     from mistakebound.play.ledger import Ledger
 
@@ -135,7 +135,7 @@ class Position:
         if self.reader is not None:
             self.reader.stop()
 
-    def steps(self, learner: LinearLearner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
+    def steps(self, learner: Learner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
         """Learn what is still ahead, and yield after each step; signals wait until the next one is asked for.
 
         ``limit`` returns how many examples the next step may learn.

@@ -34,7 +34,7 @@ class Tally:
     ----------
     bound : callable or None
         The bound that is known during a run, as a function of a part's ledger and of the positives missed so
-        far; see ``LinearLearner.known_bound``.
+        far; see ``Learner.known_bound``.
     missed : int
         Positives that the learner missed before this run.
     lines : bool
