@@ -357,7 +357,7 @@ def after_signals(code: str) -> subprocess.CompletedProcess[str]:
     before = (
         "import signal, sys, mistakebound as mb\n"
         "from mistakebound._support import signals as interrupt\n"
-        "from mistakebound.runs.position import Position\n"
+        "from mistakebound.runs.progress import Position\n"
         "number, position = int(sys.argv[1]), Position(mb.Source('absent', follow=True), 1, hashing=False)\n"
     )
     command = [sys.executable, "-c", before + code]

@@ -184,9 +184,9 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     A, y = stream(loss, 40, 4, 1)
     exact = oracles.best_convex(A, y, loss)
     poor = np.array([0.0, 0.0, 0.3, 0.7])
-    solvers = oracles.combinations.solvers
-    monkeypatch.setattr(solvers, "nearest_to_zero", lambda E, start=None: poor)
-    monkeypatch.setattr(solvers, "likeliest", lambda P: poor)
+    combinations, solvers = oracles.combinations, oracles.combinations.solvers
+    monkeypatch.setattr(combinations, "nearest_to_zero", lambda E, start=None: poor)
+    monkeypatch.setattr(combinations, "maximum_likelihood", lambda P: poor)
     solve = solvers.best_on_simplex
     monkeypatch.setattr(solvers, "best_on_simplex", lambda *given: (poor, solve(*given)[1]))
     bad = oracles.best_convex(A, y, loss)
@@ -196,7 +196,7 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
 
 def test_the_gap_by_hand(monkeypatch):
     """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
-    monkeypatch.setattr(oracles.combinations.solvers, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
+    monkeypatch.setattr(oracles.combinations, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
     assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
 
 

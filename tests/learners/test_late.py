@@ -221,7 +221,7 @@ def test_a_prediction_is_told_once_to_whom_it_was_asked_of() -> None:
         other.tell(asked, 1)
     assert (caught.value.reason, caught.value.learner, caught.value.round) == ("unknown", "Perceptron", 0)
     learner.tell(asked, 1)
-    with pytest.raises(mb.StreamError, match="^round 1: .*already told") as caught:
+    with pytest.raises(mb.StreamError, match="^round 1: .*already") as caught:
         learner.tell(asked, 1)
     assert caught.value.reason == "used"
     with pytest.raises(mb.StreamError, match="must come from ask") as caught:
@@ -274,7 +274,7 @@ def test_what_was_asked_before_can_be_told_to_a_copy(copied: Any, tmp_path: Path
     for each in (learner, twin):
         for ticket, label in zip(asked[5:], y[35:], strict=True):
             each.tell(ticket, label)
-        with pytest.raises(mb.StreamError, match="already told"):
+        with pytest.raises(mb.StreamError, match="already"):
             each.tell(asked[0], 1)
     assert fingerprint(learner) == fingerprint(twin)
     assert learner.ledger_.late == twin.ledger_.late > 0

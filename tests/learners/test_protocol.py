@@ -122,7 +122,7 @@ def test_late_outcomes_are_counted_by_what_was_served(name: str) -> None:
         learner.tell(ticket, outcome)
     assert learner.ledger_.predictions.tolist() == [ticket.prediction for ticket in reversed(asked)]
     assert learner.ledger_.late > 0
-    with pytest.raises(mb.StreamError, match="already told"):
+    with pytest.raises(mb.StreamError, match="already"):
         learner.tell(asked[0], y[0])
     with pytest.raises(mb.StreamError, match="not asked of this"):
         make(name).tell(learner.ask(X[0]), y[0])

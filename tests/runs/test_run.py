@@ -20,8 +20,7 @@ from mistakebound.models import model_file
 from mistakebound.models.model_file import fingerprint
 
 if TYPE_CHECKING:
-    from mistakebound.runs.position import Position
-    from mistakebound.runs.tally import Tally
+    from mistakebound.runs.progress import Position, Tally
 
 
 class Recorder(mb.runs.Progress):

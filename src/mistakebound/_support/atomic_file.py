@@ -9,7 +9,7 @@ from contextlib import suppress
 from glob import escape
 from typing import TYPE_CHECKING, BinaryIO
 
-from mistakebound.errors import naming
+from mistakebound.errors import add_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,7 +54,7 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
         )
     new = Replacement(path)
     try:
-        with naming(str(path)):
+        with add_file_name(str(path)):
             for part in parts:
                 new.file.write(part)
             new.file.flush()

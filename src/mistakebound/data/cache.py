@@ -26,7 +26,7 @@ from mistakebound._support.atomic_file import Replacement, sweep
 from mistakebound._support.threads import in_order
 from mistakebound.data.blocks import of_file
 from mistakebound.data.reader import lines_of
-from mistakebound.errors import InputError, naming
+from mistakebound.errors import InputError, add_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,7 +105,7 @@ class Cache:
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
-        with naming(self.path):
+        with add_file_name(self.path):
             if self._new is None:
                 sweep(Path(self.path))
                 self._new = Replacement(Path(self.path))

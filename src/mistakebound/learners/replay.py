@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import SignArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
-    from mistakebound.data.reader import StreamReader
-    from mistakebound.data.report import ReadReport
+    from mistakebound.data.reader import ReadReport, StreamReader
     from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.play.engine import Played, PlayedPart, Reduction
     from mistakebound.play.inputs import Positional

@@ -273,7 +273,7 @@ class LearnerEngine:
             column += rows.first if isinstance(rows, Csr) else 0
         else:
             column, value = rows.feature_at(fault.position)
-        return row_fault(fault.kind, str(column), value, of_sum=fault.of_sum)
+        return row_fault(fault.kind, int(column), value, of_sum=fault.of_sum)
 
     def _unsound(self, rows: Positional, seen: Positional) -> RowFault | None:
         """What is wrong with the first row that a reduction could not make dense, if there is one."""
@@ -283,7 +283,7 @@ class LearnerEngine:
         if not 0 <= begin <= end <= len(rows.index):
             return row_fault(FaultKind.MALFORMED)
         outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
-        return row_fault(FaultKind.INDEX, str(rows.feature_at(begin + int(np.argmax(outside)))[0]))
+        return row_fault(FaultKind.INDEX, int(rows.feature_at(begin + int(np.argmax(outside)))[0]))
 
 
 def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
@@ -291,7 +291,7 @@ def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
     if fault is None or fault.kind not in OF_A_FEATURE:  # then the row may have no feature
         return None if fault is None else row_fault(fault.kind)
     chunk, at = part.chunk, fault.position
-    feature = repr(chunk.name(at).decode(errors="replace")) if chunk.named else str(chunk.index[at] + part.first)
+    feature = chunk.name(at).decode(errors="replace") if chunk.named else int(chunk.index[at]) + part.first
     return row_fault(fault.kind, feature, chunk.value[at], of_sum=fault.of_sum)
 
 
@@ -308,7 +308,7 @@ def _too_large(part: Part) -> str:
 
 def _stream_error(fault: NamedFault) -> StreamError:
     kind, name, of_sum = fault.args
-    return row_fault(kind, repr(name), of_sum=of_sum).error()
+    return row_fault(kind, name, of_sum=of_sum).error()
 
 
 def flipped(counts: Counts) -> Counts:

@@ -14,7 +14,7 @@ from mistakebound.data.labels import label_array
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.report import ReadReport
+    from mistakebound.data.reader import ReadReport
     from mistakebound.play.engine import LearnerEngine
     from mistakebound.rules import Rule
 

@@ -11,8 +11,7 @@ from mistakebound.learners.linear import KINDS
 
 if TYPE_CHECKING:
     from mistakebound.learners.learner import Learner
-    from mistakebound.runs.position import Position
-    from mistakebound.runs.tally import Tally
+    from mistakebound.runs.progress import Position, Tally
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.signals import uninterrupted
 from mistakebound._support.text import many
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
 from mistakebound.learners.learner import Learner, not_a_learner
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
-    from mistakebound.data.report import BadLine
+    from mistakebound.data.remarks import BadLine
     from mistakebound.errors import InputError
 
 VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(

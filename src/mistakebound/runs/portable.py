@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.learners.learner import Learner
-    from mistakebound.runs.position import Position
+    from mistakebound.runs.progress import Position
 
 
 def write(model: Learner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
-from mistakebound.errors import naming
+from mistakebound.errors import add_file_name
 from mistakebound.learners.learner import Learner, not_a_learner
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
-    from mistakebound.data.report import Remark
+    from mistakebound.data.remarks import Remark
     from mistakebound.play.ledger import Ledger
 
 
@@ -42,7 +42,7 @@ class PredictionsFile:
 
     def write(self, part: Ledger) -> None:
         """Write the predictions of a part."""
-        with naming(getattr(self.file, "name", "predictions")):
+        with add_file_name(getattr(self.file, "name", "predictions")):
             self.file.writelines(f"{label}\n" for label in label_lines(part.predictions.tolist()))
             self.file.flush()
 
@@ -76,7 +76,7 @@ def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator
         try:
             yield PredictionsFile(new, named=True)
         finally:
-            with naming(os.fspath(to)), new:  # what is left is written when it is closed
+            with add_file_name(os.fspath(to)), new:  # what is left is written when it is closed
                 pass
 
 

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.certificates.portable import TEXT_OPTIONS
 from mistakebound.data.parts import START, Place
-from mistakebound.data.report import ReadReport
+from mistakebound.data.reader import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.errors import ResumeError
 from mistakebound.models.model_file import describe_parameters
-from mistakebound.runs.position import FileRead, hashes, size_of
+from mistakebound.runs.file_hash import hashes
+from mistakebound.runs.progress import FileRead, size_of
 
 if TYPE_CHECKING:
     from mistakebound.learners.learner import Learner
-    from mistakebound.runs.position import Position
+    from mistakebound.runs.progress import Position
 
 FIELDS = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")
 FILE_FIELDS = ("size", "bytes", "whole", "columns", "sha256")

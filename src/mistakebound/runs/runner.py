@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.signals import stopping, uninterrupted
 from mistakebound._support.text import many
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
 from mistakebound.learners.learner import Learner, not_a_learner
 from mistakebound.rules.registry import DECLARATIONS
-from mistakebound.runs.position import Position, cannot_be_read_again
-from mistakebound.runs.tally import Tally
+from mistakebound.runs.progress import Position, Progress, Tally, cannot_be_read_again
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.report import BadLine, ReadReport
+    from mistakebound.data.reader import ReadReport
+    from mistakebound.data.remarks import BadLine
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
@@ -32,25 +32,6 @@ if TYPE_CHECKING:
 
 
 POSITIVE = Option("positive", "positive")
-
-
-class Progress:
-    """Callbacks of ``run``. Each method does nothing: override those that you need."""
-
-    lines: bool = False
-    """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
-
-    def begin(self, rounds: int | None) -> None:
-        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
-
-    def learned(self, tally: Tally, position: Position) -> None:
-        """Called after each learned part of the files."""
-
-    def remark(self, remark: Remark) -> None:
-        """Called for each note on the files or the run."""
-
-    def end(self, tally: Tally) -> None:
-        """Called when learning has ended."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
@@ -356,8 +337,8 @@ class Job:
                 if out is not None:  # first: what the progress raises must not part the model from its predictions
                     out.write(step.ledger)
                 self.progress.learned(tally, position)
-                if position.remarks:
-                    self.remark(*position.remarks)
+                if position.report is not None and (remarks := position.report.remarks):
+                    self.remark(*remarks)
                 if checkpoint is not None:
                     checkpoint.learned(self.learner, step.ledger.rounds, out)
         except (KeyboardInterrupt, ValueError) as reason:

@@ -20,7 +20,8 @@ from mistakebound.data.source import Source
 from mistakebound.errors import CertificateError, ModelError, Option, OptionError
 from mistakebound.learners.linear import KINDS, load
 from mistakebound.models.model_file import construct, fingerprint
-from mistakebound.runs.position import hashes, size_of
+from mistakebound.runs.file_hash import hashes
+from mistakebound.runs.progress import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -150,7 +150,8 @@ class Evidence:
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
         kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
         rounds, examples, names = ledger.rounds, source.rounds, source.names if ledger.named else []
-        delays = ledger.delays if ledger.late else np.zeros(len(kept.labels), np.int64)
+        # A second pass cannot repeat late outcomes: a ledger with one has no evidence of the whole stream.
+        delays = ledger.delays if not whole and ledger.late else np.zeros(len(kept.labels), np.int64)
         mistakes, updates, parameter = ledger.mistakes, ledger.updates, rule.parameter
         late = int(np.count_nonzero(delays))
         if complete:

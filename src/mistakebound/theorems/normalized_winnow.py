@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.bounds.winnow import bound_of, gain_of
+from mistakebound.bounds.winnow import winnow_agnostic_unchecked, winnow_gain_unchecked
 from mistakebound.theorems.base import NEARLY, Theorem, indicator, separates
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 from mistakebound.theorems.perceptron import measured_panel, panel_premises
@@ -85,7 +85,7 @@ class WinnowFixedRate(Theorem):
             return -math.inf
         if radius == 0:
             return math.inf
-        return gain_of(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
+        return winnow_gain_unchecked(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
 
     def well_scaled(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """‖u‖₁ = 1; and steps that float32 weights can make, which is mentioned only where it fails."""
@@ -173,7 +173,9 @@ class WinnowAgnostic(WinnowFixedRate):
     def bound(self, evidence: Evidence, measured: Measured) -> float:
         """(RE + ηH)/C."""
         rule, radius = evidence.rule, evidence.largest_value
-        return bound_of(measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin)
+        return winnow_agnostic_unchecked(
+            measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin
+        )
 
     def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
         """γ in each round."""
