@@ -836,7 +836,7 @@ def test_links_permissions_and_folders(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert isinstance(mb.load(str(real)), mb.Winnow)
-    with pytest.raises(FileNotFoundError, match="no such folder to save in.*nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         model().save(tmp_path / "nowhere" / "m.mb")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):

@@ -3,6 +3,8 @@
 ``r_k`` is the learner's loss less that of expert k, and 0 while k is asleep: a sleeper suffers what the learner does,
 so that ``R_k``, the sum, counts only the rounds in which k was awake. The learner's loss is that of the weighted mean
 of the forecasts, hence ``Σ w_k r_k ≤ 0`` for convex losses, with equality for linear ones: all that the proofs use.
+
+See docs/theory.md, "Regret".
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ class Exponential(Rule):
 
     ``R_k ≤ ln(1/π_k)/η_T + Σ gaps``; the gap of a round in which losses spread over s is at most min(s, η s²/8)
     (Hoeffding).
+
+    See docs/theory.md, "Hedge".
     """
 
     id: ClassVar[str] = "hedge"
@@ -56,7 +58,10 @@ class Exponential(Rule):
 
 
 class ExpConcave(Exponential):
-    """The same at a rate at which ``e^{−ηℓ}`` is concave in the forecast: ``R_k ≤ ln(1/π_k)/η``, whatever T."""
+    """The same at a rate at which ``e^{−ηℓ}`` is concave in the forecast: ``R_k ≤ ln(1/π_k)/η``, whatever T.
+
+    See docs/theory.md, "The exponentially weighted average".
+    """
 
     id: ClassVar[str] = "exponentially-weighted-average"
 
@@ -66,7 +71,10 @@ class ExpConcave(Exponential):
 
 
 class Anytime(Exponential):
-    """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` about."""
+    """Hedge with ``η_t = 2√(ln n/t)/S``, S the widest spread of losses in a round so far: ``R ≤ S√(T ln n)`` about.
+
+    See docs/theory.md, "Hedge".
+    """
 
     has_unit: ClassVar[bool] = False
 
@@ -83,7 +91,10 @@ class Anytime(Exponential):
 
 
 class AdaHedge(Exponential):
-    """``η = ln n/Δ``, Δ the sum of the gaps so far: needs no horizon, no range; ``R ≤ 2Δ`` (de Rooij et al. 2014)."""
+    """``η = ln n/Δ``, Δ the sum of the gaps so far: needs no horizon, no range; ``R ≤ 2Δ`` (de Rooij et al. 2014).
+
+    See docs/theory.md, "AdaHedge".
+    """
 
     id: ClassVar[str] = "adahedge"
     has_unit: ClassVar[bool] = False
@@ -115,7 +126,10 @@ class AdaHedge(Exponential):
 
 
 class FixedShare(Rule):
-    """Exponential weights at rate η; then a share α is spread evenly: competes with experts that are switched."""
+    """Exponential weights at rate η; then a share α is spread evenly: competes with experts that are switched.
+
+    See docs/theory.md, "Fixed Share".
+    """
 
     id: ClassVar[str] = "fixed-share"
     has_unit: ClassVar[bool] = True
@@ -156,7 +170,10 @@ class FixedShare(Rule):
 
 
 class MLEwa(Rule):
-    """``w ∝ π e^{η_k R_k}``, ``η_k = √(ln n/V_k)``: a rate for each expert, as in opera. No theorem is known to us."""
+    """``w ∝ π e^{η_k R_k}``, ``η_k = √(ln n/V_k)``: a rate for each expert, as in opera. No theorem is known to us.
+
+    See docs/theory.md, "ML-Ewa".
+    """
 
     id: ClassVar[str] = "ml-ewa"
     own: ClassVar[tuple[str, ...]] = ("V",)

@@ -17,6 +17,8 @@ class OGD(Rule):
 
     ``R_u ≤ 1/η_T + Σ η_t‖ℓ_t‖²/2`` against any mix u, for the simplex has diameter √2 (Zinkevich 2003). The projection
     ignores what all losses have in common, but their length does not.
+
+    See docs/theory.md, "Projected gradient descent".
     """
 
     id: ClassVar[str] = "ogd"

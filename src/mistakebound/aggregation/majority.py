@@ -24,6 +24,8 @@ class Majority:
 
     Sums are by levels: experts with equal losses are counted, and the counts are weighed by Horner's rule, the largest
     losses first. So the order of the experts does not matter, and equal sides are equal to the last bit.
+
+    See docs/theory.md, "Weighted Majority".
     """
 
     def __init__(self, beta: float) -> None:

@@ -19,6 +19,8 @@ class MLPoly(Rule):
     ``R_k ≤ √(φ/η_k)``, for ``Φ = Σ_j η_j (R_j)₊²`` is at most φ, which a round adds ``Σ_j η_{j,t−1} r²_{t,j}`` to, or
     takes from √φ to ``√φ + √(Σ_j η_{j,t} (r_{t,j})₊²)``, whichever is less: the second, by the triangle inequality, is
     for rounds that change the range of all before, the first round among them.
+
+    See docs/theory.md, "ML-Poly".
     """
 
     id: ClassVar[str] = "ml-poly"

@@ -90,7 +90,7 @@ class Variant:
     """What the core calls it."""
     rule: type[Rule]
     theorem: str
-    """The id of THEORY §4; that its premises hold is for a certificate to check."""
+    """The id of its theorem, or of the rule if no theorem is known. A certificate checks the premises."""
     needs: tuple[str, ...] = ()
     """Parameters of the learner that must be numbers; the rule is built with them."""
     when: Mapping[str, str] = field(default_factory=dict)

@@ -18,6 +18,8 @@ class Ridge:
 
     ``Σ (y − ŷ)²/(1 + x·A⁻¹x) = min_u Σ (y − u·x)² + λ‖u − π‖²``, exactly, A the matrix of before the round (Azoury and
     Warmuth 2001): the tests check it.
+
+    See docs/theory.md, "Ridge regression".
     """
 
     def __init__(self, prior: FloatArray, penalty: float) -> None:

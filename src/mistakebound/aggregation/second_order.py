@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class FixedBOA(Rule):
-    """``w ∝ π e^{ηR − η²V}`` with a fixed rate, η|r| ≤ ½: ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017)."""
+    """``w ∝ π e^{ηR − η²V}`` with a fixed rate, η|r| ≤ ½: ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017).
+
+    See docs/theory.md, "BOA at a fixed rate".
+    """
 
     id: ClassVar[str] = "boa"
     has_unit: ClassVar[bool] = True
@@ -50,6 +53,8 @@ class BOA(Rule):
 
     The range B is not known ahead. s is r, shrunk to the range that was known before the round: ``s = r·B_{t−1}/B_t``;
     what is lost so is at most ``B_T − B_1``. (In the first round weights do not depend on the rate: nothing is shrunk.)
+
+    See docs/theory.md, "BOA with adaptive rates".
     """
 
     id: ClassVar[str] = "boa-adaptive"
@@ -116,7 +121,10 @@ class BOA(Rule):
 
 
 class MLProd(BOA):
-    """BOA's rates with ``X += ln(1 + ηs)/η``, which is never less: ``w_k ∝ η_k Π(1 + ηs)`` (Gaillard et al. 2014)."""
+    """BOA's rates with ``X += ln(1 + ηs)/η``, which is never less: ``w_k ∝ η_k Π(1 + ηs)`` (Gaillard et al. 2014).
+
+    See docs/theory.md, "ML-Prod".
+    """
 
     id: ClassVar[str] = "ml-prod"
 
@@ -130,6 +138,8 @@ class ObservedBOA(BOA):
 
     ``η_k = min(1/2b_k, √(ln n/V_k))``. Better on real data than what is proved, for the rates are larger; no theorem is
     known to us.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     id: ClassVar[str] = "boa-observed"
@@ -177,6 +187,8 @@ class Squint(Rule):
 
     Regrets are shrunk to the range known before, as in `BOA`. ``Σ_k π_k ∫ (e^{ηR−η²V} − 1)/η dη`` starts at 0 and rises
     only when B does, by at most ``ln(B_t/B_{t−1})``: a bound on R is read off by `squint_regret`.
+
+    See docs/theory.md, "Squint".
     """
 
     id: ClassVar[str] = "squint"
@@ -248,6 +260,8 @@ def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: 
     is at least S − xV ≥ −TB − xTB², and beyond it −1/x. So ``π_k ∫₀^h … ≤ risen + C``. The integral is bounded from
     below by its part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is
     bisection.
+
+    See docs/theory.md, "Squint".
     """
     V, h = V / largest**2, 0.5  # in units of the largest regret, whatever it is
     owed = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)

@@ -23,7 +23,7 @@ from zlib import crc32
 
 from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
-from mistakebound._support.threads import in_order
+from mistakebound._support.threads import parallel_map
 from mistakebound.data.blocks import of_file
 from mistakebound.data.reader import lines_of
 from mistakebound.errors import InputError, add_file_name
@@ -89,7 +89,7 @@ class Cache:
 
         order = Order(self.path, len(self.files))
         stored = records(self.path, pages, len(self._head))
-        for begin, chunk in in_order(unpacked, stored, threads, lambda _: False):
+        for begin, chunk in parallel_map(unpacked, stored, threads, lambda _: False):
             order.check(begin, chunk.consumed, lines_of(chunk, in_rows=bool(begin[3])))
             yield begin, chunk
 

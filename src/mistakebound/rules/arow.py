@@ -26,6 +26,8 @@ class ArowRule(Rule):
     No mistake bound is implemented. The paper's proof is for the full covariance Σ: an update then adds ((u − w)·x)²/r
     to (u − w)ᵀΣ⁻¹(u − w), a term that the score bounds. With a diagonal Σ the term is at most Σ_i (u_i − w_i)²x_i²/r,
     which the score does not bound.
+
+    See docs/theory.md, "AROW".
     """
 
     r: float = 1.0

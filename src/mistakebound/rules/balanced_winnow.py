@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BalancedWinnowRule(Rule):
-    r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}` (COS 511 §5).
+    r"""Predict the sign of :math:`\sum_i (w_i^+ - w_i^-) x_i`, :math:`w_i^\pm \propto e^{\pm\eta z_i}`.
 
     This is normalised Winnow on (x, −x), so weights may have either sign. w⁺ and w⁻ together sum to 1. ``factor`` is
     the shift of the exponent (at η = ∞: the largest \|z\|, whose features share all the weight).
+
+    See docs/theory.md, "Balanced Winnow".
     """
 
     eta: float = 0.1

@@ -1,10 +1,12 @@
 """Base class of the linear rules: the state, the link from state to weights, and when and how the state changes.
 
 A rule keeps S floats per feature, of which the first, z, gives the weight ``w = link(z)``. Once a round ``step``
-returns τ; if it is not 0, ``apply`` changes the state of each non-zero feature. Most rules are mistake-driven (THEORY
-§1): they keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a
-second sum before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
+returns τ; if it is not 0, ``apply`` changes the state of each non-zero feature. Most rules are mistake-driven: they
+keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a second sum
+before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
 ``core/rules/rules.hpp`` holds its compiled twin.
+
+See docs/theory.md, "One family: weights are a function of z".
 """
 
 from __future__ import annotations

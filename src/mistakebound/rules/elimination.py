@@ -19,6 +19,8 @@ class EliminationRule(Rule):
 
     In the shape of the one loop: z_i < 0 means removed, the score counts the active variables still in h, and h is true
     if that is at least 1. A mistake on a positive example changes nothing: no variable ever comes back. (Blum.)
+
+    See docs/theory.md, "Elimination".
     """
 
     id: ClassVar[str] = "elimination"

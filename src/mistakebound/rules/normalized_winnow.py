@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizedWinnowRule(Rule):
-    r"""Predict the sign of :math:`w \cdot x`, :math:`w_i = e^{\eta z_i} / \sum_j e^{\eta z_j}` (COS 511; CMSC 35900).
+    r"""Predict the sign of :math:`w \cdot x`, :math:`w_i = e^{\eta z_i} / \sum_j e^{\eta z_j}`.
 
     η = ∞ is its limit: w is uniform over the features whose z is largest, which is halving that eliminates only when
     the master errs. ``factor`` is the shift of the exponent (at η = ∞: the largest z).
+
+    See docs/theory.md, "Normalised Winnow".
     """
 
     eta: float = 0.1

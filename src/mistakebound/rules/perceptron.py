@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptronRule(Rule):
-    r"""Predict :math:`\operatorname{sign}(z \cdot x)`; on a mistake add y·x (Rosenblatt 1958; Novikoff 1962)."""
+    r"""Predict :math:`\operatorname{sign}(z \cdot x)`; on a mistake add y·x (Rosenblatt 1958; Novikoff 1962).
+
+    See docs/theory.md, "The Perceptron".
+    """
 
     id: ClassVar[str] = "perceptron"
 

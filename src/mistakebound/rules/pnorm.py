@@ -18,6 +18,8 @@ class PNormRule(Rule):
     r"""Predict the sign of :math:`\sum_i \operatorname{sign}(z_i)|z_i|^{p-1} x_i / \|z\|_p^{p-2}`, p ≥ 2.
 
     Grove, Littlestone and Schuurmans 2001; Gentile 2003. ``factor`` scales z before the power is taken.
+
+    See docs/theory.md, "The p-norm Perceptron".
     """
 
     p: float = 4.0

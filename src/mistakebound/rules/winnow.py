@@ -19,6 +19,8 @@ class WinnowRule(Rule):
 
     ``strict`` predicts 1 only if the sum is greater than θ. Littlestone 1988, "Learning quickly when irrelevant
     attributes abound"; Blum's lecture has α = 2, θ = n.
+
+    See docs/theory.md, "Winnow".
     """
 
     alpha: float = 2.0

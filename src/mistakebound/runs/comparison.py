@@ -214,7 +214,7 @@ def compare(
     all_of_them = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
     try:
-        with nullcontext() if uninterrupted.asked else uninterrupted.listening():
+        with nullcontext() if uninterrupted.is_listening else uninterrupted.listening():
             for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
                 pass
     except (KeyboardInterrupt, ValueError) as reason:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mistakebound._support.signals import stopping, uninterrupted
+from mistakebound._support.signals import stop_at_signal, uninterrupted
 from mistakebound._support.text import many
 from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
@@ -304,10 +304,10 @@ class Job:
         at = self.resume(predictions=predictions is not None) if resume else 0
         with ExitStack() as during:
             out = None
-            if not uninterrupted.asked:  # a command listens to signals already, and for good
+            if not uninterrupted.is_listening:  # a command listens to signals already, and for good
                 during.enter_context(uninterrupted.listening())
             if self.source.follow:
-                during.enter_context(stopping(self.position.stop))
+                during.enter_context(stop_at_signal(self.position.stop))
             if predictions is not None:
                 from mistakebound.runs.predictions import predictions_file  # noqa: PLC0415 - most runs do without
 
