@@ -39,7 +39,7 @@ def test_it_is_the_papers_formula(r: float) -> None:
     w, s, updates = paper(X, y, r)
     learner = mb.Arow(r=r)
     ledger = learner.run(X, y)
-    state = learner._life.engine.__getstate__()[2].reshape(-1, 2)
+    state = learner._play.engine.core.__getstate__()[2].reshape(-1, 2)
     assert learner.weights_ == pytest.approx(w, rel=1e-3, abs=1e-4)
     assert state[:, 1] == pytest.approx(s, rel=1e-3)
     assert ledger.updates == updates >= ledger.mistakes > 0
@@ -79,7 +79,7 @@ def test_extreme_values(data: st.DataObject) -> None:
     check_parity("arow", parameters, np.array(rows), np.array(y), ArowRule)
     learner = mb.Arow(classes=(-1, 1), **parameters)
     learner.run(np.array(rows), y)
-    state = learner._life.engine.__getstate__()[2].reshape(-1, 2)
+    state = learner._play.engine.core.__getstate__()[2].reshape(-1, 2)
     assert np.isfinite(state).all()
     assert ((state[:, 1] > 0) & (state[:, 1] <= 1)).all()
 

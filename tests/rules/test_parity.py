@@ -53,10 +53,10 @@ def test_every_way_through_the_core_is_the_same(rule: str) -> None:
         def state(feed: Callable[[Any], None], *, simd: bool = True, p: dict[str, Any] = parameters) -> tuple[Any, ...]:
             learner = LEARNERS[rule](classes=(-1, 1), **p)
             learner.predict_one(np.zeros(13))
-            learner._life.engine.use_simd(simd)
+            learner._play.engine.core.use_simd(simd)
             feed(learner)
             scores = learner.decision_function(X[:7])
-            return learner._life.engine.z()[0].tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
+            return learner._play.engine.core.z()[0].tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
 
         def one_by_one(learner: Any, rows: Any = X, labels: np.ndarray = y) -> None:
             for x, label in zip(rows, labels, strict=True):
@@ -93,7 +93,7 @@ def test_large_tables_take_the_prefetching_way() -> None:
     for rule in ("perceptron", "pnorm"):
         a, b = LEARNERS[rule](), LEARNERS[rule]()
         assert np.array_equal(a.run(X, y).predictions, b.run(packed, y).predictions)
-        assert np.array_equal(a._life.engine.z()[0][used], b._life.engine.z()[0])
+        assert np.array_equal(a._play.engine.core.z()[0][used], b._play.engine.core.z()[0])
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not RULES[rule].binary])
@@ -111,13 +111,13 @@ def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -
         y = rng.choice([-1, 1], 60)
         learner = LEARNERS[rule](classes=(-1, 1), **parameters)
         learner.predict_one(np.zeros(25))
-        learner._life.engine.use_simd(simd)
+        learner._play.engine.core.use_simd(simd)
         learner.run(X, y)
         game = ReferenceGame(RULES[rule](**parameters), 25)
         for r in range(60):
             row = slice(indptr[r], indptr[r + 1])
             game.round(list(zip(index[row].tolist(), value[row].astype(float).tolist(), strict=True)), int(y[r]))
-        assert learner._life.engine.z()[0].tolist() == game.z
+        assert learner._play.engine.core.z()[0].tolist() == game.z
         assert learner.ledger_.updates == game.updates
         assert learner.score_one(np.ones(25)) == game.score([(i, 1.0) for i in range(25)])
 
@@ -139,9 +139,9 @@ def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
         for simd in (True, False):
             learner = LEARNERS["balanced-winnow"](classes=(-1, 1), eta=eta, update_margin=0.5)
             learner.predict_one(np.zeros(500))
-            learner._life.engine.use_simd(simd)
+            learner._play.engine.core.use_simd(simd)
             learner.run(X, y)
-            state = learner._life.engine.z()[0].tolist()
+            state = learner._play.engine.core.z()[0].tolist()
             found.append((state, learner.ledger_.updates, learner.decision_function(X).tolist()))
         assert found[0] == found[1]
         game = ReferenceGame(RULES["balanced-winnow"](eta=eta, update_margin=0.5), 500)
