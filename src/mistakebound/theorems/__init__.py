@@ -1,4 +1,4 @@
-"""Theorems by their ids: a small class each. The proofs are in docs/theory.md."""
+"""Theorems by their ids, a small class each."""
 
 from mistakebound.theorems.base import NEARLY, Theorem
 from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
