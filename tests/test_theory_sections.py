@@ -109,7 +109,8 @@ def test_cited_sections_exist() -> None:
 
 def test_a_mention_of_the_page_is_a_citation_of_a_section() -> None:
     bare = re.compile(r'docs/theory\.md(?!, "[^"]+")')
-    found = [str(path.relative_to(ROOT)) for path in SOURCES if bare.search(joined(path))]
+    package = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"src", "core"}]
+    found = [str(path.relative_to(ROOT)) for path in package if bare.search(joined(path))]
     assert found == []
 
 

@@ -23,7 +23,7 @@ from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.engine import LearnerEngine
 
 TENSORS = {
@@ -44,9 +44,9 @@ KEPT = ("kept_rounds", "kept_labels", "kept_mistaken", "kept_indptr", "kept_inde
 SUMS = ("bias_z", "factor", "total", "total_rest", "peak")
 
 
-def describe_state(learner: LinearLearner, state: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the state of a learner as a JSON object and tensors."""
-    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = state.engine.__getstate__()
+    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = engine.core.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
         "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
@@ -57,14 +57,14 @@ def describe_state(learner: LinearLearner, state: LearnerEngine) -> tuple[dict[s
         **dict(zip(KEPT, kept, strict=True)),
     }
     *_, width_now, limit, _ = settings
-    _check(state, limit, Counts(*counts), keeping, arrays)  # a file that could not be read again is not written
-    in_force = _parameters_in_force(state, limit)
+    _check(engine, limit, Counts(*counts), keeping, arrays)  # a file that could not be read again is not written
+    in_force = _parameters_in_force(engine, limit)
     described = {
         "parameters": {name: encode(in_force[name]) for name in learner.get_params() if name in in_force},
-        "width": width_now if state.growing else state.width,
-        "growing": state.growing,
+        "width": width_now if engine.growing else engine.width,
+        "growing": engine.growing,
         "counts": list(counts),
-        "sums": {name: encode(value) for name, value in zip(_sums(state.rule.start), sums, strict=True)},
+        "sums": {name: encode(value) for name, value in zip(_sums(engine.rule.start), sums, strict=True)},
         "keeping": keeping,
     }
     if len(late[0]):
@@ -72,7 +72,7 @@ def describe_state(learner: LinearLearner, state: LearnerEngine) -> tuple[dict[s
     return described, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
 
 
-def restore_state(kind: type[LinearLearner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
+def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
     late = described.pop("late", None) if isinstance(described, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
@@ -96,39 +96,39 @@ def restore_state(kind: type[LinearLearner], described: Any, tensors: dict[str, 
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
         # Checked before memory is allocated for so many features.
         need(len(z) == slots * len(start), "the number of weights does not match the number of features", "z")
-        state = like._new_life(None, growing=True) if growing else like._new_life(width)
+        engine = like._new_engine(None, growing=True) if growing else like._new_engine(width)
     except ModelError:
         raise
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(str(error), field="life.parameters") from None
-    need(state.named or not names, "features by position cannot have names", "name_offsets")
-    allowed = set(parameters) <= set(_parameters_in_force(state, 0))
+    need(engine.named or not names, "features by position cannot have names", "name_offsets")
+    allowed = set(parameters) <= set(_parameters_in_force(engine, 0))
     need(allowed, "life.parameters has a parameter that does not affect learning, such as classes", "life.parameters")
     totals = numbers[1 : len(SUMS)]
-    unused = state.rule.normalised or totals == [0.0] * 4
+    unused = engine.rule.normalised or totals == [0.0] * 4
     need(unused, "the totals in life.sums must be 0, because the rule is not normalised", "life.sums")
-    need(state.rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
-    *rule, first_width, limit, grows = state.engine.__getstate__()[0]
+    need(engine.rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
+    *rule, first_width, limit, grows = engine.core.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
-    _check(state, limit, Counts(*counts), keeping, tensors)
+    _check(engine, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
     delays = read_late(late, tensors["kept_rounds"])
     history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
-    state.engine = Engine.__new__(Engine)
+    engine.core = Engine.__new__(Engine)
     try:
-        state.engine.__setstate__((settings, names, z, *numbers, *history))
+        engine.core.__setstate__((settings, names, z, *numbers, *history))
     except ValueError as error:
         raise ModelError(str(error), field="life") from None
-    return state
+    return engine
 
 
-def _parameters_in_force(state: LearnerEngine, limit: int) -> dict[str, Any]:
-    """Return the parameters that the state was built with; those of the learner may have been set anew since."""
+def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
+    """Return the parameters in use; `set_params` may have changed those of the learner since it started."""
     return {
-        **asdict(state.rule),
-        "threshold": state.rule.threshold,
-        "target": "conjunction" if state.reduction.conjunction else "disjunction",
-        "complements": state.reduction.complements,
+        **asdict(engine.rule),
+        "threshold": engine.rule.threshold,
+        "target": "conjunction" if engine.reduction.conjunction else "disjunction",
+        "complements": engine.reduction.complements,
         "keep_bytes": limit,
     }
 
@@ -150,15 +150,17 @@ def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
     return names
 
 
-def _check(state: LearnerEngine, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
+def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
     possible = max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates)
-    learned = counts.to_keep if state.rule.learns_from_positives else counts.false_positives
+    learned = counts.to_keep if engine.rule.learns_from_positives else counts.false_positives
     need(possible and counts.updates == learned, "the counts contradict each other", "life.counts")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite", "z")
-    need(state.rule.allows(has["z"].reshape(-1, len(state.rule.start))), "the state of a feature is out of range", "z")
+    need(
+        engine.rule.allows(has["z"].reshape(-1, len(engine.rule.start))), "the state of a feature is out of range", "z"
+    )
 
     predictions, mistake_rounds = has["predictions"], has["mistake_rounds"]
     fit = len(predictions) == min(rounds, limit) and bool((predictions <= 1).all())
@@ -185,14 +187,14 @@ def _check(state: LearnerEngine, limit: int, counts: Counts, keeping: bool, has:
     need(same and complete, "the kept mistakes are not the mistakes that were made", "kept_mistaken")
     fit = len(index) == len(value) and _divides(indptr, len(value))
     need(fit, "kept_indptr does not divide kept_index and kept_value into examples", "kept_indptr")
-    features = len(has["name_offsets"]) - 1 if state.named else len(has["z"]) // len(state.rule.start)
+    features = len(has["name_offsets"]) - 1 if engine.named else len(has["z"]) // len(engine.rule.start)
     need((index < features).all(), "a kept example has a feature that the learner does not have", "kept_index")
     need(np.isfinite(value).all(), "a kept value is not finite", "kept_value")
     need((np.abs(value) <= LARGEST).all(), "a kept value is too large to learn from", "kept_value")
-    need(not state.rule.binary or ((value == 0) | (value == 1)).all(), "a kept value is not 0 or 1", "kept_value")
+    need(not engine.rule.binary or ((value == 0) | (value == 1)).all(), "a kept value is not 0 or 1", "kept_value")
     compare(
         counts,
-        state.rule,
+        engine.rule,
         predictions.view(np.bool_) if len(predictions) == rounds else None,
         mistake_rounds if len(mistake_rounds) == mistakes else None,
         {"rounds": kept_rounds, "labels": labels, "mistaken": mistaken.view(np.bool_)},

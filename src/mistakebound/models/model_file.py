@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
 
-    Kind = TypeVar("Kind", bound=LinearLearner)
+    Kind = TypeVar("Kind", bound=Learner)
 
 OF_THE_RUN = ("progress", "reading", "tickets")
 """Optional objects of a file beside the learner."""
 
 
 def save(
-    learner: LinearLearner,
+    learner: Learner,
     path: str | os.PathLike[str],
-    kinds: Mapping[str, type[LinearLearner]],
+    kinds: Mapping[str, type[Learner]],
     progress: dict[str, Any] | None = None,
 ) -> None:
     """Write a learner and the progress of its run to a file, completely or not at all."""
@@ -51,7 +51,7 @@ def save(
         is_ours = kinds.get(type(learner).__name__) is type(learner)
         need(is_ours, f"{type(learner).__name__} is not one of the learners that can be saved: {', '.join(kinds)}")
         described, tensors = _describe(learner)
-        reading, tickets = learner.known_reading(), vars(learner).get("_tickets")
+        reading, tickets = learner.known_reading(), None if learner._play is None else learner._play.tickets
         of_the_run = {
             "progress": progress,
             "reading": None if reading is None else reading.to_json(),
@@ -80,10 +80,11 @@ def load_with_progress(
         for name, each in of_the_run.items():
             need(each is None or isinstance(each, dict), f"{name} must be an object", name)
         learner = _restore(described, tensors, kinds)
-        if of_the_run["reading"] is not None:
-            vars(learner)["_reading"] = Reading.from_json(of_the_run["reading"])
-        if of_the_run["tickets"] is not None:
-            vars(learner)["_tickets"] = Tickets.from_json(of_the_run["tickets"])
+        reading = None if of_the_run["reading"] is None else Reading.from_json(of_the_run["reading"])
+        tickets = None if of_the_run["tickets"] is None else Tickets.from_json(of_the_run["tickets"])
+        if learner._play is not None:
+            learner._play.reading = reading if learner.has_learned else None
+            learner._play.tickets = tickets
         return learner, of_the_run["progress"]
     except ModelError as error:
         # A learner over experts has other tensors; the error must not be about them, but about the kind of learner.
@@ -97,7 +98,7 @@ def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
     return f"the learner {name!r} is not one of {', '.join(kinds)}"
 
 
-def fingerprint(learner: LinearLearner) -> str:
+def fingerprint(learner: Learner) -> str:
     """Return a SHA-256 of the parameters and state of a learner. It is equal if their model files are equal."""
     described, tensors = _describe(learner)
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
@@ -109,11 +110,10 @@ def fingerprint(learner: LinearLearner) -> str:
 # ---------------------------------------------------------------------- to the file
 
 
-def _describe(learner: LinearLearner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    attributes = vars(learner)
-    state = attributes.get("_life")
-    described, tensors = (None, {}) if state is None else describe_state(learner, state)
-    labels, columns = attributes.get("_labels"), attributes.get("feature_names_in_")
+def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    play, columns = learner._play, getattr(learner, "feature_names_in_", None)
+    described, tensors = (None, {}) if play is None else describe_state(learner, play.engine)
+    labels = learner._early_labels if play is None else play.labels
     return {
         "learner": type(learner).__name__,
         "parameters": describe_parameters(learner),
@@ -139,10 +139,14 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     need(isinstance(name, str) and name in kinds, _other_learner(name, kinds), "learner")
     learner = construct(kinds[name], parameters)
     need(bool(tensors) == (state is not None), "life must be null if and only if there are no tensors", "life")
-    if state is not None:
-        vars(learner)["_life"] = restore_state(kinds[name], state, tensors)
     if labels is not None:
-        vars(learner)["_labels"] = _restore_labels(labels)
+        learner._early_labels = _restore_labels(labels)
+    if state is not None:
+        engine = restore_state(kinds[name], state, tensors)
+        try:
+            learner._begin(engine)
+        except ValueError as error:  # classes that are not two different labels
+            raise ModelError(str(error), field="parameters") from None
     if columns is not None:
         need(is_list_of(str, columns) and columns, "columns must be a list of names", "columns")
         learner.feature_names_in_ = np.array(columns, dtype=object)

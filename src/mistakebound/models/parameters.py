@@ -10,12 +10,12 @@ from mistakebound._support.schema import LABEL_TYPES, from_json, need, shown, to
 from mistakebound.errors import ModelError
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
 
-    Kind = TypeVar("Kind", bound=LinearLearner)
+    Kind = TypeVar("Kind", bound=Learner)
 
 
-def describe_parameters(learner: LinearLearner) -> dict[str, Any]:
+def describe_parameters(learner: Learner) -> dict[str, Any]:
     """Return the parameters of a learner for JSON; ``construct`` makes an equal learner from them."""
     return {name: encode(value) for name, value in learner.get_params().items()}
 
