@@ -50,6 +50,10 @@ def delayed(
     --------
     >>> round(delayed(radius=1, norm=1, margin=0.5, delay=1), 6)
     12.0
+
+    References
+    ----------
+    docs/theory.md, "Late outcomes: the Perceptron".
     """
     return pnorm(2.0, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)
 
@@ -85,6 +89,10 @@ def delayed_pnorm(
     --------
     >>> round(delayed_pnorm(p=4, radius=1, norm=1, margin=0.5, delay=1), 6)
     36.0
+
+    References
+    ----------
+    docs/theory.md, "Late outcomes: the p-norm Perceptron".
     """
     return pnorm(p, radius * math.sqrt(1 + 2 * delay), norm, margin, update_margin, hinge)
 
@@ -125,6 +133,10 @@ def delayed_winnow(
     --------
     >>> round(delayed_winnow(relative_entropy=4.6, margin=0.5, eta=0.1, delay=1), 3)
     131.429
+
+    References
+    ----------
+    docs/theory.md, "Late outcomes: normalised Winnow".
     """
     gain = winnow_gain_delayed(margin, eta, delay, radius, update_margin)
     return (relative_entropy + eta * hinge) / gain if gain > 0 else math.inf
@@ -157,6 +169,10 @@ def delayed_balanced_winnow(
     --------
     >>> round(delayed_balanced_winnow(relative_entropy=4.6, margin=0.5, eta=0.1, delay=1), 3)
     131.429
+
+    References
+    ----------
+    docs/theory.md, "Late outcomes: balanced Winnow".
     """
     return delayed_winnow(relative_entropy, margin, eta, delay, radius, hinge, update_margin)
 

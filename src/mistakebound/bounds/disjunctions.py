@@ -42,7 +42,8 @@ def littlestone(
 
     References
     ----------
-    Littlestone 1988; Blum 1998; UIC 412.
+    docs/theory.md, "Winnow on disjunctions".
+    Littlestone 1988; Blum 1998.
 
     """
     positives = littlestone_positives(n, r, alpha, threshold, strict)
@@ -66,6 +67,10 @@ def littlestone_positives(
     >>> littlestone_positives(100, 2)
     14.0
 
+    References
+    ----------
+    docs/theory.md, "Winnow on disjunctions".
+
     """
     theta = _theta(n, threshold)
     require(r <= n, f"r must be at most n ({n}), got {r}")
@@ -83,6 +88,10 @@ def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshol
     --------
     >>> littlestone_negatives(100, 14)
     30.0
+
+    References
+    ----------
+    docs/theory.md, "Winnow".
 
     """
     start = evaluated(lambda n, a, theta: a * n / ((a - 1) * theta), n, alpha, _theta(n, threshold))
@@ -121,6 +130,7 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
 
     References
     ----------
+    docs/theory.md, "Winnow on separable data".
     Littlestone 1988, Theorem 9.
 
     """
@@ -161,6 +171,7 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
     References
     ----------
+    docs/theory.md, "Winnow with an unknown number of features".
     Blum 1992.
 
     """
@@ -183,6 +194,10 @@ def elimination(n: int, r: int = 0) -> float:
     --------
     >>> elimination(100, 2)
     98.0
+
+    References
+    ----------
+    docs/theory.md, "Elimination".
 
     """
     require(r <= n, f"r must be at most n ({n}), got {r}")

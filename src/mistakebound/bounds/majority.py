@@ -20,6 +20,10 @@ def halving(n: int) -> float:
     >>> halving(1000)
     9.0
 
+    References
+    ----------
+    docs/theory.md, "Halving".
+
     """
     return float(n.bit_length() - 1)
 
@@ -52,6 +56,7 @@ def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None =
 
     References
     ----------
+    docs/theory.md, "Weighted Majority".
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
@@ -75,6 +80,7 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: flo
 
     References
     ----------
+    docs/theory.md, "Randomized Weighted Majority".
     Littlestone & Warmuth 1994; Blum 1998.
 
     """

@@ -34,7 +34,8 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 
     References
     ----------
-    Novikoff 1962; CMSC 35900.
+    docs/theory.md, "Novikoff's theorem".
+    Novikoff 1962.
 
     """
     return pnorm(2.0, radius, norm, margin, update_margin)
@@ -54,6 +55,10 @@ def perceptron_panel(n: int, k: int) -> float:
     --------
     >>> perceptron_panel(100, 3)
     300.0
+
+    References
+    ----------
+    docs/theory.md, "The Perceptron and a majority of k experts".
 
     """
     odd_panel(n, k)
@@ -104,6 +109,7 @@ def perceptron_agnostic(
 
     References
     ----------
+    docs/theory.md, "The Perceptron on any stream".
     Freund & Schapire 1999, Theorem 2 (D); Mohri & Rostamizadeh 2013 (L1).
 
     """
@@ -155,6 +161,7 @@ def pnorm(
 
     References
     ----------
+    docs/theory.md, "The p-norm Perceptron".
     Grove, Littlestone & Schuurmans 2001; Gentile 2003.
 
     """

@@ -42,6 +42,7 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
 
     References
     ----------
+    docs/theory.md, "Hedge".
     Freund & Schapire 1997; Cesa-Bianchi & Lugosi 2006, thm 2.2.
 
     """
@@ -77,6 +78,7 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
 
     References
     ----------
+    docs/theory.md, "The exponentially weighted average".
     Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
 
     """
@@ -110,6 +112,7 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
 
     References
     ----------
+    docs/theory.md, "Fixed Share".
     Herbster & Warmuth 1998.
 
     """
@@ -145,6 +148,7 @@ def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
 
     References
     ----------
+    docs/theory.md, "AdaHedge".
     de Rooij, van Erven, Grunwald & Koolen 2014, thm 6.
 
     """
@@ -169,6 +173,7 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "ML-Poly".
     Gaillard, Stoltz & van Erven 2014, with the rates above.
 
     """
@@ -191,6 +196,7 @@ def boa(n: int, eta: float, squares: float) -> float:
 
     References
     ----------
+    docs/theory.md, "BOA at a fixed rate".
     Wintenberger 2017.
 
     """
@@ -234,6 +240,7 @@ def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "BOA with adaptive rates".
     Wintenberger 2017.
 
     """
@@ -265,6 +272,7 @@ def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "ML-Prod".
     Gaillard, Stoltz & van Erven 2014.
 
     """
@@ -290,6 +298,7 @@ def ogd(n: int, rounds: int, longest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "Projected gradient descent".
     Zinkevich 2003.
 
     """
@@ -314,6 +323,7 @@ def squint(n: int, squares: float, rounds: int) -> float:
 
     References
     ----------
+    docs/theory.md, "Squint".
     Koolen & van Erven 2015, thm 4.
 
     """

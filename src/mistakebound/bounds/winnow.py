@@ -51,7 +51,7 @@ def winnow_fixed_rate(
 
     References
     ----------
-    COS 511; CMSC 35900.
+    docs/theory.md, "Normalised Winnow at a fixed rate".
 
     """
     re = math.log(n) if relative_entropy is None else relative_entropy
@@ -66,6 +66,10 @@ def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: f
     --------
     >>> winnow_gain(0.5, 0.5)
     0.129...
+
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow".
 
     """
     return winnow_gain_unchecked(margin, eta, radius, update_margin)
@@ -98,6 +102,10 @@ def winnow_rate(margin: float, radius: float = 1.0) -> float:
     >>> winnow_rate(1.0)
     inf
 
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow at the best rate".
+
     """
     margin = _margin_within(margin, radius)
     return math.inf if margin == radius else math.atanh(margin / radius) / radius
@@ -118,6 +126,10 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     --------
     >>> winnow_best_rate(1024, 1)
     10.0
+
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow at the best rate".
 
     """
     log_n, e = math.log(n), _margin_within(margin, radius) / radius
@@ -165,7 +177,7 @@ def winnow_agnostic(
 
     References
     ----------
-    The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` instead of the margin.
+    docs/theory.md, "Normalised Winnow on any stream".
 
     """
     return winnow_agnostic_unchecked(relative_entropy, hinge, margin, eta, radius, update_margin)
@@ -221,7 +233,7 @@ def balanced_winnow(
 
     References
     ----------
-    COS 511, section 5.
+    docs/theory.md, "Balanced Winnow".
 
     """
     re = math.log(2 * n) if relative_entropy is None else relative_entropy
@@ -244,6 +256,10 @@ def winnow_panel(n: int, k: int) -> float:
     --------
     >>> winnow_panel(1000, 3)
     124.3...
+
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow and a majority of k experts".
 
     """
     odd_panel(n, k)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError, naming
+from mistakebound.errors import MOST_IGNORED, InputError, OptionError, ResumeError, add_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -92,8 +92,8 @@ def as_flag(named: Option) -> str:
         return PHRASES[named.name]
     word = flag(named.name)
     if isinstance(named.value, list):
-        more = " ..." if len(named.value) > IGNORED else ""
-        return " ".join(f"{word} {quote(name)}" for name in named.value[:IGNORED]) + more
+        more = " ..." if len(named.value) > MOST_IGNORED else ""
+        return " ".join(f"{word} {quote(name)}" for name in named.value[:MOST_IGNORED]) + more
     return word if named.value is None or named.value is True else f"{word} {named.value}"
 
 
@@ -141,7 +141,7 @@ def written(path: str | None) -> Iterator[Any]:
     try:
         yield new
     finally:
-        with naming(path), new:  # what is left is written when it is closed; standard output stays open
+        with add_file_name(path), new:  # what is left is written when it is closed; standard output stays open
             pass
 
 

@@ -14,14 +14,14 @@ import numpy as np
 from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.tables import is_number
-from mistakebound.errors import Option, StreamError, place_of, setting
+from mistakebound.errors import Option, StreamError, location, setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
-    from mistakebound.errors import Word
+    from mistakebound.errors import MessagePart
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
@@ -58,14 +58,14 @@ class Frame:
     def where(self, row: int) -> str:
         """Return the file and line of a row, as text; ``row`` counts from 0."""
         file, line, _, in_rows = self.place(row)
-        return place_of(file, line, in_rows=in_rows).removesuffix(": ")
+        return location(file, line, in_rows=in_rows).removesuffix(": ")
 
     def place(self, row: int) -> tuple[str, int, None, bool]:
         """Return file, line, None for the column, and whether the line is a row of a columnar file, as in `BadLine`."""
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
-    def error_at(self, row: int, *words: Word, **fields: Any) -> StreamError:
+    def error_at(self, row: int, *words: MessagePart, **fields: Any) -> StreamError:
         """Return a StreamError about a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)

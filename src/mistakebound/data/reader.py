@@ -9,7 +9,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import many
-from mistakebound._support.threads import in_order
+from mistakebound._support.threads import parallel_map
 from mistakebound.data import blocks as texts
 from mistakebound.data.blocks import Block, Text, after, parse, parsed_one_by_one, texts_of, total_size
 from mistakebound.data.follow import Dry, Follower, check_that_it_can_be_followed
@@ -279,7 +279,7 @@ class StreamReader:
                     if was_last:  # a small file: there is nothing to parse ahead
                         chunks = map(work, blocks)
                     else:
-                        chunks = in_order(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
+                        chunks = parallel_map(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
                 for chunk in chunks:
                     its_begin = (number, byte, line, int(in_rows))
                     byte += chunk.consumed

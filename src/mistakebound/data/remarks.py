@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mistakebound.errors import InputError, Option, in_words, place_of
+from mistakebound.errors import InputError, Option, location, message_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,9 +23,11 @@ class BadLine(NamedTuple):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, of_option: Callable[[Option], str] = str) -> str:
-        """Where it is and what is wrong; ``of_option`` writes an option as the reader of the words passes it."""
-        return place_of(self.file, self.line, self.column, in_rows=self.in_rows) + in_words(self.words, of_option)
+    def text(self, write_option: Callable[[Option], str] = str) -> str:
+        """Where it is and what is wrong; ``write_option`` writes each option that it names."""
+        return location(self.file, self.line, self.column, in_rows=self.in_rows) + message_text(
+            self.words, write_option
+        )
 
     def error(self) -> InputError:
         """The error to raise if the line cannot be skipped."""
@@ -44,6 +46,6 @@ class Remark(NamedTuple):
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, of_option: Callable[[Option], str] = str) -> str:
-        """The remark in words; ``of_option`` writes an option as the reader of the words passes it."""
-        return in_words(self.words, of_option)
+    def text(self, write_option: Callable[[Option], str] = str) -> str:
+        """The remark in words; ``write_option`` writes each option that it names."""
+        return message_text(self.words, write_option)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import ReadReport, StreamReader
     from mistakebound.data.remarks import Remark
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.learners.stream_loop import Step
     from mistakebound.play.ledger import Ledger
 
@@ -67,7 +67,7 @@ class Tally:
     ----------
     bound : callable or None
         The bound that is known during a run, as a function of a part's ledger and of the positives missed so
-        far; see ``LinearLearner.known_bound``.
+        far; see ``Learner.known_bound``.
     missed : int
         Positives that the learner missed before this run.
     lines : bool
@@ -241,7 +241,7 @@ class Position:
         if self.reader is not None:
             self.reader.stop()
 
-    def steps(self, learner: LinearLearner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
+    def steps(self, learner: Learner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
         """Learn what is still ahead, and yield after each step; signals wait until the next one is asked for.
 
         ``limit`` returns how many examples the next step may learn.

@@ -18,7 +18,7 @@ from mistakebound.runs.file_hash import hashes
 from mistakebound.runs.progress import FileRead, size_of
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.runs.progress import Position
 
 FIELDS = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")
@@ -134,7 +134,7 @@ def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noq
     return FileRead(size, length if whole else byte, whole=whole, columns=columns, sha=found[1 if whole else 0])
 
 
-def same_learner(wanted: LinearLearner, found: LinearLearner) -> None:
+def same_learner(wanted: Learner, found: Learner) -> None:
     """Raise ModelError if the stored learner differs from the one that was passed."""
     need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
     has = describe_parameters(found)

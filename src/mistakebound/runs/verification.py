@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.ledger import Ledger
 
     AnyPath = str | PathLike[str]
@@ -287,7 +287,7 @@ class Checker:
         said = self.document
         return Source(files, labels=self.labels, skip_bad=said["skip_bad"], threads=self.threads, **said["reading"])
 
-    def replay(self) -> tuple[LinearLearner, Ledger, int]:
+    def replay(self) -> tuple[Learner, Ledger, int]:
         """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
         from mistakebound.learners.replay import record, recorded, replay_files  # noqa: PLC0415
 

@@ -140,7 +140,7 @@ class Advice:
         number = getattr(error, "round", None)
         if number is None or not isinstance(error, StreamError):
             return error
-        words = error.with_names(self.names, self.labels).words
+        words = error.with_names(self.names, self.labels).message_parts
         return self.frame.error_at(number, *words, *remedy, kind="bad round", value=error.value)
 
 
