@@ -20,7 +20,7 @@ lint: $(VENV)/.ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# AddressSanitizer and UBSan over everything that reaches the core. The compiler's own runtime must come first.
+# Tests of everything that reaches the core, with AddressSanitizer and UBSan. Their runtime must be loaded first.
 SANITIZED := tests/rules tests/models tests/play tests/experts/test_parity.py tests/experts/test_core.py \
 	tests/learners/test_inputs.py tests/learners/test_robustness.py tests/learners/test_labels.py \
 	tests/data/test_source.py tests/data/test_tables.py tests/data/test_cache.py tests/data/test_cache_hostile.py tests/data/test_bins.py
@@ -29,7 +29,7 @@ sanitize: .venv-sanitize/.ready
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	PYTHONMALLOC=malloc MISTAKEBOUND_SANITIZED=1 .venv-sanitize/bin/python -m pytest -p no:cacheprovider $(SANITIZED)
 
-# The core without Python, under the sanitizers: its own tests, and mutated files fed to every parser.
+# The core without Python, with the sanitizers: its own tests, and mutated files for every parser.
 CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
 build/test_%: core/tests/test_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
 	@mkdir -p build
@@ -50,7 +50,7 @@ fuzz-a-little: $(FUZZERS)
 	build/fuzz_tables 0 20000
 	build/fuzz_cache 0 50000
 
-# Figures of the README: ratios against peers, in one run.
+# The figures of docs/speed.md: ratios to other libraries, each measured in one run.
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_play.py
 	$(BIN)/python benchmarks/bench_names.py
@@ -59,7 +59,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_bounds.py
 	$(BIN)/python benchmarks/bench_experts.py
 
-# An ordinary install, not an editable one: the tests see what a user gets.
+# An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

@@ -1,10 +1,10 @@
-"""Whole-stream certificates of the Perceptron (constant feature 1) on real data, beside scikit-learn's linear SVM.
+"""Certify the Perceptron over the whole stream of real data sets, beside linear SVMs of scikit-learn as comparators.
 
     python benchmarks/bench_bounds.py [--data FOLDER]
 
-FOLDER has ``loaders.py``, with one function per data set that returns (X, y). Default: the environment variable
-MISTAKEBOUND_DATA, then ``../shared/data``. The SVM is fitted for a small grid of C, and each solution is scaled to give
-its smallest bound.
+FOLDER holds ``loaders.py``, with one function per data set that returns (X, y). The default is the environment variable
+MISTAKEBOUND_DATA, then ``../shared/data``. The Perceptron has a constant feature of value 1. The SVM is fitted for a
+small grid of C, and each solution is scaled to give its smallest bound.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def loaders(folder: Path) -> Any:
 
 
 def svm_bound(X: csr_matrix, y: np.ndarray) -> float:
-    """Smallest bound of a few linear SVMs, each at a few scales."""
+    """Return the smallest bound of a few linear SVMs, each at a few scales."""
     from sklearn.svm import LinearSVC
 
     A, sign = csr_matrix(hstack([X, np.ones((X.shape[0], 1))])), np.where(y > 0, 1.0, -1.0)

@@ -1,11 +1,11 @@
-"""How long a certificate takes: 100,000 rounds of 75 non-zeros, 10,000 mistakes, comparator found in hindsight.
-
-Each learner is certified twice: over the whole stream, in a second pass over it, and over its mistaken rounds alone.
+"""Measure how long a certificate takes: 100,000 rounds of 75 non-zeros, with a comparator found in hindsight.
 
     python benchmarks/bench_certificate.py
 
-75 fields with skewed vocabularies and values ±1; the label is a majority of what the common values of three fields say,
-with some labels flipped, so that nothing need separate the mistaken rounds.
+Each learner is certified twice: over the whole stream, in a second pass, and over its mistaken rounds only.
+
+An example has a value of ±1 in each of 75 fields with skewed vocabularies. The label is the majority vote of the
+frequent values of three fields. Some labels are flipped, and then no comparator separates the mistaken rounds.
 """
 
 from __future__ import annotations

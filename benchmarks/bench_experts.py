@@ -1,11 +1,12 @@
-"""Prediction with expert advice against plain numpy loops, written as a reader would write them, in the same run.
-
-Weighted Majority: 0/1 advice as bool; a round sums the weights behind 1 by a mask, predicts, and multiplies those of
-the wrong experts by β. Hedge: losses as float64; a round makes weights from the summed losses less the smallest, and
-takes the mean of the losses by weight; η = √(8 ln n/T). For information, without a goal: AdaHedge on losses, MLPoly on
-forecasts under the square loss. Last, what a round costs by how many experts are awake.
+"""Measure rules over experts against plain loops in numpy, in the same run.
 
     python benchmarks/bench_experts.py [--rounds 100000] [--experts 1000] [--repeats 3]
+
+Weighted Majority takes 0/1 advice as bool: the loop in numpy sums the weights of the experts that advise 1, predicts,
+and multiplies the weights of the wrong experts by β. Hedge takes losses as float64: the loop computes weights from the
+summed losses minus the smallest of them, and the weighted mean of the losses; η = √(8 ln n/T). AdaHedge (on losses) and
+MLPoly (on forecasts, square loss) run on a tenth of the rounds. The last table shows the time of a round by the number
+of experts that are awake.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mistakebound.bench.timing import best_times, ratio
 
 
 def numpy_majority(said: Any, outcome: Any, beta: float) -> int:
-    """Weighted Majority; weights are scaled when they get small, or nothing would be left of them."""
+    """Count the mistakes of Weighted Majority. Small weights are scaled, because they would underflow."""
     w = np.ones(said.shape[1])
     mistakes = 0
     for a, y in zip(said, outcome, strict=True):
@@ -93,7 +94,7 @@ def our_ml_poly(forecasts: Any, outcomes: Any) -> float:
 
 
 def show(name: str, turns: dict[str, Any], repeats: int, rel_tol: float = 1e-6) -> None:
-    """Time both, and see that they agree on what was lost; near ties, numpy's rounding may decide a few predictions."""
+    """Time both, and compare their losses. At a near tie, numpy's rounding may change a prediction."""
     best, theirs, ours = best_times(turns, repeats), turns["numpy"](), turns["ours"]()
     agree = "" if math.isclose(theirs, ours, rel_tol=rel_tol) else f"  but {theirs} is not {ours}"
     print(

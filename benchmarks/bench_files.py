@@ -1,15 +1,15 @@
-"""Whole processes that learn from a file, against Vowpal Wabbit (pip install vowpalwabbit) in the same run.
+"""Measure whole processes that learn from a file, against Vowpal Wabbit (pip install vowpalwabbit) in the same run.
 
     python benchmarks/bench_files.py [--rows 1000000] [--repeats 3]
 
-The stream is that of bench_play.py with 2^20 features, 75 a row, written as svmlight and as VW text (a million rows are
-1.2 GB). "Words" are 75 words a row, drawn by Zipf's law, as VW text without values: from a vocabulary of 2^17, which is
-that of a large corpus, and of 2^20, as many as VW has weights here. VW runs with its default learner, ours with the
-Perceptron or with margin Balanced Winnow (its default). "One core" is one core for the whole process (this VW has no
-option for one thread), otherwise both have two threads. Files are in the page cache: before each turn, what it reads is
-read once, for some machines take pages away all the time. "From cache": the second pass over the same data, each from
-its own binary cache. scikit-learn's reader of svmlight is compared with ours on the first 100,000 rows, and must give
-the same matrix.
+The stream is that of bench_play.py with 2^20 features, 75 per row, written as svmlight and as VW text (a million rows
+take 1.2 GB). "Words" are 75 words per row, drawn by Zipf's law, as VW text without values. Their vocabulary is 2^17,
+that of a large corpus, or 2^20, as many as VW has weights here. VW runs its default learner; ours are the Perceptron,
+and Balanced Winnow with an update margin, the default of the command line. "One core" limits the whole process to one
+core, because this VW has no option for one thread; otherwise both have two threads. Files are in the page cache: each
+turn first reads its files once, because some machines drop pages all the time. "From cache" is the second pass over the
+same data, each from its own binary cache. The svmlight reader of scikit-learn is compared with ours on the first
+100,000 rows, and must return the same matrix.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def on_one_core(*command: str | Path) -> None:
 
 
 def read_once(command: partial[None]) -> None:
-    """The files that a command names, and what lies beside them, as a cache does."""
+    """Read the files that a command names, and the caches beside them, into the page cache."""
     block = bytearray(1 << 20)
     for word in command.args:
         for file in word.parent.glob(f"{word.name}*") if isinstance(word, Path) else ():
@@ -51,7 +51,10 @@ def read_once(command: partial[None]) -> None:
 
 
 def peak_memory(*command: str | Path) -> float:
-    """Largest resident memory of a process, in MB; asked by a small process, for a child begins with its parent's."""
+    """Return the largest resident memory of a command, in MB.
+
+    A small process starts it, because the memory of a child is at first that of its parent.
+    """
     code = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"

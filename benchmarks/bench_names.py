@@ -1,12 +1,12 @@
-"""One example at a time, dicts of 30 names, against river's Perceptron, in the same run and with the same mistakes.
+"""Measure one example at a time, as dicts of 30 names, against river's Perceptron in the same run.
 
     python benchmarks/bench_names.py [--rounds 20000] [--repeats 5]
 
-The protocol is predict, then learn. ``learn_one`` of ours predicts and counts by itself; river needs ``predict_one``
-and ``learn_one``. Examples come in small parts that are made just before both learn from
-them, as they would from a parser.
+In each round both predict, then learn. Our ``learn_one`` predicts and counts mistakes; river needs ``predict_one`` and
+``learn_one``. The examples are made in small parts just before both learn from them, as a parser would make them.
 
-Ours has river's rule (mistakebound.bench.peers.as_river), and sums are exact on both sides.
+Our learner has the same rule as river's (mistakebound.bench.peers.as_river), and all sums are exact, so both make the
+same mistakes.
 """
 
 from __future__ import annotations

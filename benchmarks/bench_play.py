@@ -1,12 +1,13 @@
-"""One pass over CSR in memory against scikit-learn's Perceptron, in the same run.
-
-In one call, at its best: float32, unshuffled, no intercept. In batches of 10,000, predicted and then learned,
-with its defaults: float32, but shuffled and with an intercept; the batches are cut beforehand, for both.
+"""Measure one pass over a CSR matrix in memory against scikit-learn's Perceptron, in the same run.
 
     python benchmarks/bench_play.py [--rows 1000000] [--repeats 5]
 
-The stream is the click log of mistakebound.bench.timing. "uniform" draws all values alike, which cannot be learned: the
-worst case for caches, with a mistake in every second round.
+"One call" is scikit-learn at its fastest: float32, unshuffled, no intercept. "Batches" are 10,000 rows each, which are
+predicted and then learned with its defaults (shuffled, with an intercept); they are cut before the time starts, for
+both.
+
+The stream is the click log of mistakebound.bench.timing. "uniform" draws all values with equal probability, so nothing
+can be learned: this is the worst case for caches, with a mistake in every second round.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The main job: a learner on a stream, its mistakes beside what a theorem allows, and one picture.
+"""The main job: three learners on one stream, their mistakes and certificates, and one picture.
 
-Run by ``make demo``. 20,000 rounds of 1,000 on/off variables, of which five matter.
+``make demo`` runs it. The stream has 20,000 rounds of 1,000 on/off variables; the label is an OR of five of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mistakebound import plot
 
 
 def main() -> None:
-    """Play, certify, draw."""
+    """Run the learners, certify their mistakes, and draw them."""
     stream = mb.streams.disjunction(n=1000, r=5, rounds=20_000, seed=0)
     print(
         f"Stream: {len(stream)} rounds, 1000 variables; the label is an OR of the hidden variables {stream.target}.\n"

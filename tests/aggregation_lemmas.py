@@ -1,7 +1,7 @@
 """The lemma of each regret theorem, at every round.
 
-A lemma is checked on the regrets that were suffered, with rates and sums computed here from the formulas of THEORY §4,
-never with what the rule itself has gathered: a rule that is wrong must not vouch for itself.
+A lemma is checked on the observed regrets. Rates and sums are computed here from the formulas, not taken from the rule:
+a wrong rule must not check itself. See docs/theory.md, "Experts with losses".
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The rules over experts once more, from the formulas of THEORY §4: fifty decimal digits, the whole past every time.
+"""The rules over experts computed again from the formulas, with fifty decimal digits and the whole past every time.
+
+See docs/theory.md, "Experts with losses".
 
 Slow, and nothing is shared with the package. Weights are told by their logarithms, up to a constant; −∞ is 0.
 """

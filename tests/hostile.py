@@ -203,8 +203,8 @@ def make_model(rng: random.Random, folder: Path) -> Model:
     path = folder / "sound.mb"
     reading = {"format": "auto", "label": None, "zero_based": False, "table": {"text": ["a"]}, "columns": ["a", "b"]}
     run = {"files": ["stream.svm"], "place": {"file": 0, "byte": 0}, "predictions": "canary/written"}
-    if rng.random() < 0.5:
-        learner._reading = Reading.from_json(reading)
+    if rng.random() < 0.5 and learner._play is not None:
+        learner._play.reading = Reading.from_json(reading)
     save(learner, path, LEARNER_KINDS, rng.choice([None, {"run": run, "counts": [1, 0, 0, 1]}]))
     model = Model(path.read_bytes())
     path.unlink()
@@ -263,11 +263,11 @@ def use_model(data: bytes, folder: Path) -> None:
     try:
         learner = mb.load(path)
         attempt(lambda: learner.predict(mb.Source(Path(__file__).parent / "fixtures" / "two.csv")))
-        life = learner._life
-        named = life is not None and life.named
-        width = 3 if life is None else life.width
+        engine = None if learner._play is None else learner._play.engine
+        named = engine is not None and engine.named
+        width = 3 if engine is None else engine.width
         X: Any = [{"f0": 1.0, "new": 0.0}, {"f1": 1.0}] if named else np.ones((2, width or 3))
-        labels = list(learner._the_labels().pair)
+        labels = list(learner._labels.pair)
         for do in (
             lambda: learner.weights_,
             lambda: learner.intercept_,

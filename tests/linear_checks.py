@@ -107,10 +107,10 @@ def check_parity(
     game = ReferenceGame(make(**parameters), X.shape[1])
     predictions = [game.round(nonzeros(x), int(label)) for x, label in zip(X, y, strict=True)]
     assert np.array_equal(ledger.predictions == 1, predictions)
-    z, bias_z = learner._life.engine.z()
+    z, bias_z = learner._play.engine.core.z()
     assert z.tolist() == game.z
     assert bias_z == game.bias_z
-    _, _, state, *_ = learner._life.engine.__getstate__()
+    _, _, state, *_ = learner._play.engine.core.__getstate__()
     assert state.tolist() == [float(each) for of_slot in game.state for each in of_slot]
     assert ledger.updates == game.updates
     for x in X[:10]:

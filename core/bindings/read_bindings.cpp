@@ -168,6 +168,7 @@ void bind_reading(nb::module_& m) {
       }, nb::rv_policy::take_ownership, "packed"_a)
       .def_prop_ro("width", [](const HeldParsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })
       .def("line", [checked_row](const HeldParsed& self, std::size_t row) { return self.chunk.line[checked_row(self, row)]; }, "row"_a)
+      .def_prop_ro("row_lines", [view](nb::handle self) { return view(nb::cast<const HeldParsed&>(self).chunk.line, self); })
       .def("importance", [checked_row](const HeldParsed& self, std::size_t row) {
         return self.chunk.remark_of(checked_row(self, row)).importance;
       }, "row"_a)

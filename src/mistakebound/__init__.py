@@ -64,17 +64,17 @@ _FROM_MODULES = {"Certificate": "certificates.certificate", "certify": "certific
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a learner that was saved, linear or over experts, exactly as it was. Nothing in a file is executed.
+    """Return the learner that a model file contains, linear or over experts. Nothing in the file is executed.
 
     Parameters
     ----------
     path : str or path
-        What ``learner.save`` wrote.
+        A file that ``learner.save`` wrote.
 
     Raises
     ------
     ModelError
-        If the file is not whole, was altered, contradicts itself, or comes from a newer version.
+        If the file is incomplete, was altered, contradicts itself, or was written by a newer version.
 
     Examples
     --------
@@ -86,18 +86,18 @@ def load(path: str | os.PathLike[str]) -> Any:
     Perceptron(bias=1)
     <AdaHedge(): 0 rounds, 0 experts>
     """
-    from mistakebound.models.container import learner_in  # noqa: PLC0415 - import needs no json and no hashes
+    from mistakebound.models.container import learner_in  # noqa: PLC0415 - importing the package needs no json and no hashes
 
     name = learner_in(path)
     if name in linear.KINDS or not hasattr(import_module("mistakebound.experts"), name):
-        return linear.load(path)  # which also says what is wrong with a file of no learner
-    from mistakebound.experts.model import load as load_experts  # noqa: PLC0415
+        return linear.load(path)  # it also raises the error for a file without a known learner
+    from mistakebound.experts.model import load as load_experts  # noqa: PLC0415 - only models of experts need it
 
     return load_experts(path)
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is used for the first time: importing the package stays quick and needs no scipy."""
+    """Import a module at its first use: importing the package stays fast and does not need scipy."""
     if name in _ROOMS:
         return import_module(f"mistakebound.{name}")
     if name in _MODULES:

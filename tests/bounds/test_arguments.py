@@ -1,4 +1,4 @@
-"""Every formula on every kind of number: a float of at least 0, which is not NaN, or a ValueError that names one."""
+"""Every formula, for any arguments, returns a float of at least 0 or raises a ValueError that names an argument."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def test_a_bound_is_a_number_or_names_the_argument(name: str, data: Any) -> None
         return
     assert isinstance(value, float)
     assert not math.isnan(value)
-    assert value >= 0 or name == "winnow-gain"  # a gain may be a loss
+    assert value >= 0 or name == "winnow-gain"  # C may be negative
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 @pytest.mark.parametrize("wrong", [None, True, "3", 1j, math.nan, -1, [2], 10**400, np.array([1.0])])
-def test_what_is_no_number_is_refused_in_every_place(name: str, wrong: Any) -> None:
+def test_each_argument_must_be_a_number_in_range(name: str, wrong: Any) -> None:
     takes = inspect.signature(FORMULAS[name]).parameters
     good = {
         each.name: {"margin": 0.5, "delta": 0.5, "alpha": 0.5, "eta": 0.5, "c": 3, "rounds": 9, "p": 2}.get(
@@ -102,7 +102,7 @@ def test_what_is_no_number_is_refused_in_every_place(name: str, wrong: Any) -> N
         (lambda: bounds.halving(1024.0), 10.0),
     ],
 )
-def test_extremes_have_their_value(value: Any, expected: float) -> None:
+def test_values_of_extreme_arguments(value: Any, expected: float) -> None:
     assert value() == pytest.approx(expected, rel=1e-6)
 
 
@@ -117,14 +117,14 @@ def test_extremes_have_their_value(value: Any, expected: float) -> None:
         (lambda: bounds.littlestone(10, 2, strict="no"), "strict"),
     ],
 )
-def test_a_count_is_whole(call: Any, named: str) -> None:
+def test_counts_must_be_whole(call: Any, named: str) -> None:
     with pytest.raises(ValueError, match=rf"\b{named}\b"):
         call()
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-1", "1e400", "0.5", "x", "1" * 5000, "-0", "1e-320", "True"])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_the_command_line_says_what_is_wrong(name: str, text: str) -> None:
+def test_the_command_line_names_the_wrong_argument(name: str, text: str) -> None:
     """Exit code 0 with a number, or 2 with a message; never a traceback."""
     takes = inspect.signature(FORMULAS[name]).parameters
     words = [word for each in takes for word in (f"--{each.replace('_', '-')}", text)]
@@ -139,7 +139,7 @@ def test_the_command_line_says_what_is_wrong(name: str, text: str) -> None:
 
 @given(alpha=numbers, low=numbers, high=numbers, scale=numbers, values=st.lists(numbers, max_size=5), data=st.data())
 @settings(deadline=None, max_examples=600)
-def test_a_confidence_sequence_encloses_or_refuses(
+def test_a_confidence_sequence_returns_an_interval_or_raises(
     alpha: Any, low: Any, high: Any, scale: Any, values: Any, data: Any
 ) -> None:
     try:
@@ -162,7 +162,7 @@ def test_a_confidence_sequence_encloses_or_refuses(
 
 @pytest.mark.parametrize("size", [1e-60, 1e-20, 1.0, 1e20, 1e60])
 @pytest.mark.parametrize("alpha", [5e-324, 1e-300, 0.05, 1 - 2**-53])
-def test_any_unit_gives_the_same_intervals(size: float, alpha: float) -> None:
+def test_intervals_scale_with_the_unit(size: float, alpha: float) -> None:
     values = np.random.default_rng(0).random(200)
     plain, scaled = ConfidenceSequence(alpha, 0, 1), ConfidenceSequence(alpha, 0, size)
     expected, found = plain.run(values), scaled.run(values * size)
@@ -171,7 +171,7 @@ def test_any_unit_gives_the_same_intervals(size: float, alpha: float) -> None:
 
 @pytest.mark.parametrize("column", ["values", "lows", "highs", "guesses"])
 @pytest.mark.parametrize("wrong", [[object()], ["x"], [None], [10**400], [1j], [[1.0], [2.0, 3.0]]])
-def test_columns_that_are_no_numbers_are_refused(column: str, wrong: Any) -> None:
+def test_columns_must_be_numbers(column: str, wrong: Any) -> None:
     sequence = ConfidenceSequence()
     with pytest.raises(ValueError, match=column):
         sequence.run(**{"values": [0.5], column: wrong})

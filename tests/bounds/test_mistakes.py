@@ -1,4 +1,4 @@
-"""Each bound against hand-computed values, limits, brute force, and the arguments it must refuse."""
+"""The mistake bounds: values by hand, limits, brute force, and arguments out of range."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def test_values_by_hand(value, expected) -> None:
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-def test_exact_ones_are_exact() -> None:
+def test_whole_values_are_exact() -> None:
     assert bounds.littlestone(100, 2) == 44.0
     assert bounds.winnow_best_rate(1024, 1) == 10.0
     assert bounds.halving(2**60) == 60.0
     assert bounds.halving(2**60 - 1) == 59.0
 
 
-@settings(deadline=None)  # exact powers of 1.0001 take their time on a busy machine
+@settings(deadline=None)  # exact powers of 1.0001 are slow on a busy machine
 @given(
     st.sampled_from([1.0001, 1.1, 1.5, 2.0, 3.0, 10.0, 1 + 2.0**-8]),
     st.one_of(st.integers(1, 60), st.floats(0.1, 1e6)),
@@ -114,7 +114,7 @@ def test_steps_are_counted_without_rounding(alpha, power_or_theta, strict) -> No
     is_power = isinstance(power_or_theta, int)
     theta = alpha**power_or_theta if is_power else power_or_theta
     weight, steps = Fraction(1), 0
-    if alpha < 1.01 and theta > 1.2:  # a long count in exact numbers
+    if alpha < 1.01 and theta > 1.2:  # keep the exact loop below short
         theta = 1 + theta % 0.2
     while weight < theta or (strict and weight == theta):
         weight *= Fraction(alpha)
@@ -122,7 +122,7 @@ def test_steps_are_counted_without_rounding(alpha, power_or_theta, strict) -> No
     assert bounds.littlestone_positives(10, 1, alpha, theta, strict) == steps
 
 
-def test_a_tie_counts_at_every_power_of_two() -> None:
+def test_promotions_to_an_exact_power_of_two() -> None:
     for k in range(1, 60):
         assert bounds.littlestone_positives(2**k, 1) == k
         assert bounds.littlestone_positives(2**k, 1, strict=True) == k + 1
@@ -130,12 +130,12 @@ def test_a_tie_counts_at_every_power_of_two() -> None:
         assert bounds.littlestone_positives(3, 1, threshold=math.nextafter(2.0**k, math.inf)) == k + 1
 
 
-def test_steps_of_a_tiny_rate_take_no_time() -> None:
+def test_promotions_with_a_tiny_rate_are_counted_without_a_loop() -> None:
     assert bounds.littlestone_positives(2, 1, alpha=1 + 2.0**-40) == pytest.approx(2.0**40 * math.log(2), rel=1e-9)
 
 
 @given(counts, margins, st.floats(0.1, 10))
-def test_best_rate_is_the_fixed_rate_at_its_best(n, margin, radius) -> None:
+def test_the_best_rate_gives_the_smallest_fixed_rate_bound(n, margin, radius) -> None:
     best = bounds.winnow_best_rate(n, margin * radius, radius)
     at = bounds.winnow_fixed_rate(n, margin * radius, bounds.winnow_rate(margin * radius, radius), radius)
     assert at == pytest.approx(best, rel=1e-8)
@@ -160,14 +160,14 @@ def test_gain_does_not_overflow() -> None:
     assert bounds.winnow_gain(0.9, 1e4) == pytest.approx(math.log(2) - 1e3)
 
 
-def test_tiny_margins_do_not_cancel() -> None:
+def test_tiny_margins_keep_their_precision() -> None:
     for tiny in (1.1e-12, 3.3e-11, 7.7e-10):
         assert bounds.winnow_gain(tiny, tiny) == pytest.approx(tiny**2 / 2, rel=1e-9, abs=0)
     assert bounds.winnow_best_rate(100, 1e-6) == pytest.approx(2e12 * math.log(100), rel=1e-9)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), margins, st.floats(0, 3))
-def test_no_loss_leaves_the_separable_bound(radius, norm, margin, zone) -> None:
+def test_agnostic_bounds_without_loss_equal_the_separable_bounds(radius, norm, margin, zone) -> None:
     plain = bounds.novikoff(radius, norm, margin, zone)
     assert bounds.perceptron_agnostic(radius, norm, margin, squared_hinge=0, update_margin=zone) == pytest.approx(plain)
     assert bounds.perceptron_agnostic(radius, norm, margin, hinge=0, update_margin=zone) == plain
@@ -202,7 +202,7 @@ def test_weighted_majority_by_the_textbook() -> None:
 
 
 def test_perceptron_agnostic_holds_for_every_comparator_and_zone() -> None:
-    """The proof in the docstring, by brute force: updates of a real run against arbitrary u and gamma."""
+    """Count the updates of real runs and compare them with the bound for arbitrary u and gamma."""
     rng, tightest = np.random.default_rng(0), math.inf
     for _ in range(60):
         X = rng.standard_normal((80, 4))
@@ -221,7 +221,7 @@ def test_perceptron_agnostic_holds_for_every_comparator_and_zone() -> None:
                 bound = bounds.perceptron_agnostic(radius, np.linalg.norm(u), gamma, update_margin=zone, **loss)
                 assert len(updated) <= bound * (1 + 1e-9)
                 tightest = min(tightest, bound / len(updated))
-    assert tightest < 2  # a bound far above every run would be no test
+    assert tightest < 2  # otherwise the bound is too loose to test anything
 
 
 @pytest.mark.parametrize(
@@ -272,17 +272,17 @@ def test_perceptron_agnostic_holds_for_every_comparator_and_zone() -> None:
         (lambda: bounds.randomized_weighted_majority(0, 1), "n "),
     ],
 )
-def test_bad_arguments_are_named(call, argument) -> None:
+def test_the_error_names_the_argument(call, argument) -> None:
     with pytest.raises(ValueError, match=argument):
         call()
 
 
-def test_a_margin_that_rounding_lifts_above_the_radius_is_forgiven() -> None:
+def test_a_margin_above_the_radius_by_a_rounding_error_is_accepted() -> None:
     assert bounds.winnow_best_rate(1024, 1 + 1e-12) == 10.0
     assert bounds.winnow_rate(1 + 1e-12) == math.inf
 
 
-def test_every_theorem_of_the_page_is_listed() -> None:
+def test_every_theorem_is_listed() -> None:
     assert set(bounds.BOUNDS) == {
         "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",

@@ -1,4 +1,4 @@
-"""The regret bounds as functions: by hand, against the rules on losses in [0, 1], and what they refuse."""
+"""The regret bounds: values by hand, runs of the rules on losses in [0, 1], and arguments out of range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mistakebound.bounds import regret as regret_bounds
 from mistakebound.losses import Given
 
 
-def test_by_hand() -> None:
+def test_values_by_hand() -> None:
     e = math.e
     assert regret_bounds.hedge(1, rounds=100) == 0
     assert regret_bounds.hedge(8, rounds=6) == pytest.approx(3 * math.sqrt(math.log(2)))  # √(6 · 3 ln 2/2)
@@ -33,7 +33,7 @@ def test_by_hand() -> None:
     assert regret_bounds.ml_poly(2, squares=1, largest=e - 1) == pytest.approx(math.sqrt(8))
     assert regret_bounds.boa(2, eta=0.5, squares=3) == pytest.approx(2 * math.log(2) + 1.5)
     assert regret_bounds.squint(1, squares=0, rounds=0) == pytest.approx(5 * math.log(2))
-    # V = 4L: still half of it; the rate is 1/2 or nearly, and nothing has drifted while V' is below 4L − 1
+    # At V = 4L, C is V/2. B is 0 while V' is at most 4L − 1.
     assert regret_bounds.boa_adaptive(2, squares=1) == pytest.approx(0.5 + 2 * math.log(2))
     four = 4 * math.log(16)
     root, c = math.sqrt(1 + four), math.sqrt(1 + 1 / four)
@@ -43,7 +43,7 @@ def test_by_hand() -> None:
     assert regret_bounds.ml_prod(16, squares=1, largest=four) == pytest.approx(
         0.5 + 2 * (math.log(16) + math.log(1 + drift / e))
     )
-    assert regret_bounds.ogd(4, rounds=1) == pytest.approx(3)  # one step of length 1/2, from anywhere: 2 + 1
+    assert regret_bounds.ogd(4, rounds=1) == pytest.approx(3)  # G = 2, T = 1: 2 (2 − 1/2)
     assert regret_bounds.ogd(4, rounds=100, longest=1) == pytest.approx(19.5)
     log_t = math.log(9)
     assert regret_bounds.squint(3, squares=2, rounds=8) == pytest.approx(
@@ -52,44 +52,44 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "told"),
+    ("function", "wrong", "arguments"),
     [
-        ("hedge", {"n": 0, "rounds": 5}),
-        ("hedge", {"n": 2}),
-        ("hedge", {"n": 2, "rounds": -1}),
-        ("hedge", {"n": 2, "rounds": 5, "eta": 0}),
-        ("hedge", {"n": 2, "best": 5}),
-        ("hedge", {"n": 2, "eta": 1, "best": -1}),
-        ("exponentially_weighted_average", {"n": 2, "eta": 0}),
-        ("exponentially_weighted_average", {"n": 0, "eta": 1}),
-        ("fixed_share", {"n": 2, "eta": 1, "alpha": 0, "rounds": 5}),
-        ("fixed_share", {"n": 2, "eta": 1, "alpha": 1, "rounds": 5}),
-        ("fixed_share", {"n": 2, "eta": 1, "alpha": 0.5, "rounds": 5, "switches": 5}),
-        ("fixed_share", {"n": 2, "eta": -1, "alpha": 0.5, "rounds": 5}),
-        ("adahedge", {"n": 2, "variance": -1}),
-        ("adahedge", {"n": 2, "variance": 1, "widest": math.nan}),
-        ("ml_poly", {"n": 2, "squares": -1}),
-        ("ml_poly", {"n": 0, "squares": 1}),
-        ("boa", {"n": 2, "eta": 0.6, "squares": 1}),
-        ("boa", {"n": 2, "eta": 0.5, "squares": math.inf}),
-        ("hedge", {"n": 2, "eta": 1}),
-        ("boa_adaptive", {"n": 2, "squares": -1}),
-        ("boa_adaptive", {"n": 0, "squares": 1}),
-        ("ml_prod", {"n": 2, "squares": 1, "largest": math.inf}),
-        ("ogd", {"n": 0, "rounds": 1}),
-        ("ogd", {"n": 2, "rounds": -1}),
-        ("ogd", {"n": 2, "rounds": 1, "longest": -1}),
-        ("squint", {"n": 2, "squares": -1, "rounds": 1}),
-        ("squint", {"n": 2, "squares": 1, "rounds": -1}),
+        ("hedge", "n", {"n": 0, "rounds": 5}),
+        ("hedge", "rounds", {"n": 2}),
+        ("hedge", "rounds", {"n": 2, "rounds": -1}),
+        ("hedge", "eta", {"n": 2, "rounds": 5, "eta": 0}),
+        ("hedge", "eta", {"n": 2, "best": 5}),
+        ("hedge", "best", {"n": 2, "eta": 1, "best": -1}),
+        ("exponentially_weighted_average", "eta", {"n": 2, "eta": 0}),
+        ("exponentially_weighted_average", "n", {"n": 0, "eta": 1}),
+        ("fixed_share", "alpha", {"n": 2, "eta": 1, "alpha": 0, "rounds": 5}),
+        ("fixed_share", "alpha", {"n": 2, "eta": 1, "alpha": 1, "rounds": 5}),
+        ("fixed_share", "switches", {"n": 2, "eta": 1, "alpha": 0.5, "rounds": 5, "switches": 5}),
+        ("fixed_share", "eta", {"n": 2, "eta": -1, "alpha": 0.5, "rounds": 5}),
+        ("adahedge", "variance", {"n": 2, "variance": -1}),
+        ("adahedge", "widest", {"n": 2, "variance": 1, "widest": math.nan}),
+        ("ml_poly", "squares", {"n": 2, "squares": -1}),
+        ("ml_poly", "n", {"n": 0, "squares": 1}),
+        ("boa", "eta", {"n": 2, "eta": 0.6, "squares": 1}),
+        ("boa", "squares", {"n": 2, "eta": 0.5, "squares": math.inf}),
+        ("hedge", "rounds", {"n": 2, "eta": 1}),
+        ("boa_adaptive", "squares", {"n": 2, "squares": -1}),
+        ("boa_adaptive", "n", {"n": 0, "squares": 1}),
+        ("ml_prod", "largest", {"n": 2, "squares": 1, "largest": math.inf}),
+        ("ogd", "n", {"n": 0, "rounds": 1}),
+        ("ogd", "rounds", {"n": 2, "rounds": -1}),
+        ("ogd", "longest", {"n": 2, "rounds": 1, "longest": -1}),
+        ("squint", "squares", {"n": 2, "squares": -1, "rounds": 1}),
+        ("squint", "rounds", {"n": 2, "squares": 1, "rounds": -1}),
     ],
 )
-def test_refused(function: str, told: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be"):
-        getattr(regret_bounds, function)(**told)
+def test_the_error_begins_with_the_wrong_argument(function: str, wrong: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=rf"^{wrong}\b"):
+        getattr(regret_bounds, function)(**arguments)
 
 
 def losses(seed: int, rounds: int = 200, n: int = 4) -> np.ndarray:
-    """In [0, 1], some expert being good, the first round as wide as can be."""
+    """Losses in [0, 1]. Some experts are better than others, and the first round has the largest possible range."""
     rng = np.random.default_rng(seed)
     L = rng.random((rounds, n)) ** rng.choice([0.3, 1, 5], n)
     L[0] = [0.0, *[1.0] * (n - 1)]
@@ -104,8 +104,8 @@ def play(rule: Any, L: np.ndarray) -> Engine:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_rules_keep_them(seed: int) -> None:
-    """Each function bounds what its rule lost, on losses in [0, 1]; and what a certificate says is not above it."""
+def test_rules_stay_within_their_bounds(seed: int) -> None:
+    """On losses in [0, 1] the regret is at most the bound, and so is the bound of the certificate."""
     L = losses(seed)
     T, n = L.shape
     best = L.sum(axis=0).min()
@@ -131,8 +131,8 @@ def test_rules_keep_them(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_ml_poly_and_squint(seed: int) -> None:
-    """With |r| up to 1 known from the start, as the closed forms have it."""
+def test_ml_poly_and_squint_stay_within_their_bounds(seed: int) -> None:
+    """The rules know from the start that |r| is at most 1, as the closed forms require."""
     L = losses(seed)
     T, n = L.shape
 
@@ -154,7 +154,7 @@ def test_ml_poly_and_squint(seed: int) -> None:
 
 
 class Cautious(BOA):
-    """BOA with the rates of THEORY §4: 1 + V."""
+    """BOA with rates computed from 1 + V instead of V."""
 
     def _rates(self) -> np.ndarray:
         return np.minimum(0.5, np.sqrt(self._log_n() / (1 + self.V)))
@@ -163,8 +163,8 @@ class Cautious(BOA):
 @pytest.mark.parametrize("rule", [BOA, MLProd, Cautious])
 @pytest.mark.parametrize("n", [2, 4, 40])
 @pytest.mark.parametrize("seed", range(3))
-def test_boa_adaptive_and_ml_prod(rule: Any, n: int, seed: int) -> None:
-    """The closed form is above what is proved of the path, which is above the regret; on a hard stream not by much."""
+def test_boa_adaptive_and_ml_prod_stay_within_their_bounds(rule: Any, n: int, seed: int) -> None:
+    """Regret ≤ the bound computed from the stream ≤ the closed form, which is not much larger on a hard stream."""
 
     def known(prior: np.ndarray) -> Any:
         made = rule(prior)
@@ -173,7 +173,7 @@ def test_boa_adaptive_and_ml_prod(rule: Any, n: int, seed: int) -> None:
         return made
 
     L = losses(seed, rounds=600, n=n)
-    if seed == 0:  # coins: V grows as fast as it can
+    if seed == 0:  # coin flips: V grows as fast as possible
         L = np.round(np.random.default_rng(n).random((600, n)))
     engine = play(known, L)
     V = engine.sums["squares"]
@@ -185,7 +185,7 @@ def test_boa_adaptive_and_ml_prod(rule: Any, n: int, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_ogd(seed: int) -> None:
+def test_ogd_stays_within_its_bound(seed: int) -> None:
     L = losses(seed)
     T, n = L.shape
     learner = experts.OGD()
@@ -197,8 +197,8 @@ def test_ogd(seed: int) -> None:
 
 
 @pytest.mark.parametrize("switches", [0, 1, 3])
-def test_fixed_share(switches: int) -> None:
-    """Log loss, which is exp-concave at 1: against the best sequence with so many switches."""
+def test_fixed_share_stays_within_its_bound(switches: int) -> None:
+    """Regret for the log loss, which is 1-exp-concave, to the best sequence with this number of switches."""
     rng = np.random.default_rng(switches)
     T, n = 150, 4
     y = (rng.random(T) < 0.5).astype(float)
@@ -212,7 +212,7 @@ def test_fixed_share(switches: int) -> None:
     assert regret_bounds.fixed_share(n, 1.0, 0.03, T, switches) < T * math.log(9) / 8
 
 
-def test_exponentially_weighted_average() -> None:
+def test_exponentially_weighted_average_stays_within_its_bound() -> None:
     rng = np.random.default_rng(9)
     y = rng.random(200)
     A = rng.random((200, 6))

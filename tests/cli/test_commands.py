@@ -165,16 +165,18 @@ def test_bounds_of_experts() -> None:
     listed = call("bound")
     for name in mb.bounds.BOUNDS:
         assert f"\n{name} " in f"\n{listed}", name
-    assert "Losses in [0, 1]; the learner loses their weighted mean, or less;" in listed
+    assert "Losses lie in [0, 1]." in listed
     told = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
     assert float(call("bound", "fixed-share", *told)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
     assert float(call("bound", "ewa", "--n", 10, "--eta", 1)) == pytest.approx(math.log(10))
     assert float(call("bound", "boa-adaptive", "--n", 9, "--squares", 4)) == mb.bounds.boa_adaptive(9, 4)
     shown = call("bound", "ogd")
     assert "G (2 sqrt(T) - 1/2)" in shown
-    assert "\nPremises\nNo losses of a round" in shown
+    assert "\nPremises\n" in shown
+    assert "at most G" in shown.split("\nPremises\n")[1]
     assert shown.endswith("\n\nIt takes --n --rounds [--longest]\n")
-    assert "rounds must be given, or best with eta" in call("bound", "hedge", "--n", 10, fails=2)
+    message = call("bound", "hedge", "--n", 10, fails=2)
+    assert all(option in message for option in ("rounds", "best", "eta"))
 
 
 def test_version_and_module() -> None:

@@ -137,7 +137,7 @@ def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytes
 
     monkeypatch.setattr(Contender, "learn", interrupted)
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 500)
-    monkeypatch.setattr(uninterrupted, "asked", False)
+    monkeypatch.setattr(uninterrupted, "is_listening", False)
     found = json.loads(call("compare", stream, "--json", fails=130).split("stopped by Ctrl-C")[0])
     assert 100 < found["rounds"] < 300
     for each in found["learners"]:

@@ -688,7 +688,7 @@ def test_what_a_picture_shows() -> None:
         ("a,y\n0.5,1\n1.5,1\n", ["--loss", "log"], "x.csv:3: the forecast of expert 'a' is 1.5; for the log loss"),
         ("a,y\n0.5,1\n0.5,2\n", ["--loss", "log"], "x.csv:3: the outcome is 2.0; for the log loss it must be 0 or 1"),
         ("a,b,y\n.5,.5,1\n.5,0,1\n", ["--loss", "log"], "x.csv:3: the loss of expert 'b' is inf: --loss square"),
-        ("a,y\n1,1\n2,0\n", ["--loss", "percentage"], "x.csv:3: the outcome is 0.0; the percentage loss divides by it"),
+        ("a,y\n1,1\n2,0\n", ["--loss", "percentage"], "x.csv:3: the outcome is 0.0; the percentage loss"),
         ("a,y\n1,1\n0.5,0\n", ["--rule", "halving"], "x.csv:3: halving follows labels, and 'a' said 0.5: --rule"),
         ("a,y\n0.5,sun\n0.5,rain\n", [], "column 'y' holds words (rain, sun), and no other column says such"),
         ("a,y\n0.5,sun\n0.5,rain\n", ["--positive", "fog"], "'fog' is never the outcome: column 'y' has rain, sun"),

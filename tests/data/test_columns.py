@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from mistakebound import _core
-from mistakebound.data.columns import named, read_columns
+from mistakebound.data.columns import named, read_columns, row_lines
+from mistakebound.data.source import Source
 from mistakebound.errors import StreamError
 
 ROWS: list[dict[str, Any]] = [
@@ -93,6 +94,26 @@ def test_several_files_and_skipped_lines(tmp_path: Path) -> None:
     assert [frame.where(row) for row in range(3)] == [f"{a}:2", f"{a}:4", f"{b}:3"]
     with pytest.raises(StreamError, match=r"a\.csv:3:4: 1 fields, but 2 columns"):
         read_columns([a, b])
+
+
+@pytest.mark.parametrize("block", [40, 1 << 20])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_lines_of_all_rows_at_once(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`row_lines` returns what `Part.line` returns for each row, with bad lines between them."""
+    monkeypatch.setattr("mistakebound.data.blocks.BLOCK", block)
+    path = tmp_path / "t"
+    x = [1.0, math.inf, 2.0, math.inf, math.inf, 3.0, 4.0]
+    if kind == "parquet":
+        pa, writer = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        writer.write_table(pa.table({"x": x, "y": [*"ababab", "new\nline"]}), path)
+    else:
+        path.write_text("x,y\n" + "".join(f"{value},a\n" for value in x))
+    options = {} if kind == "parquet" else {"header": True}
+    parts = list(Source(path, skip_bad=3, table=options).open(all_columns=True))
+    lines = [row_lines(part).tolist() for part in parts]
+    assert lines == [[part.line(row) for row in range(part.rows)] for part in parts]
+    first = 1 if kind == "parquet" else 2
+    assert [line - first for each in lines for line in each] == [0, 2, 5, 6]
 
 
 def test_columns_are_named_or_numbered(tmp_path: Path) -> None:

@@ -357,7 +357,7 @@ def after_signals(code: str) -> subprocess.CompletedProcess[str]:
     before = (
         "import signal, sys, mistakebound as mb\n"
         "from mistakebound._support import signals as interrupt\n"
-        "from mistakebound.runs.position import Position\n"
+        "from mistakebound.runs.progress import Position\n"
         "number, position = int(sys.argv[1]), Position(mb.Source('absent', follow=True), 1, hashing=False)\n"
     )
     command = [sys.executable, "-c", before + code]
@@ -370,7 +370,7 @@ def test_a_signal_that_comes_twice_at_once_ends_following_once() -> None:
     done = after_signals("""
 interrupt.ECHO = 1e9
 interrupt.uninterrupted.listen()
-with interrupt.stopping(position.stop):
+with interrupt.stop_at_signal(position.stop):
     signal.raise_signal(number)
     signal.raise_signal(number)
     print("saves")
@@ -384,7 +384,7 @@ print("sums up")
 def test_a_signal_that_comes_again_later_kills() -> None:
     done = after_signals("""
 interrupt.ECHO = 0.0
-with interrupt.stopping(position.stop):
+with interrupt.stop_at_signal(position.stop):
     signal.raise_signal(number)
     print("ends", flush=True)
     signal.raise_signal(number)
@@ -398,7 +398,7 @@ def test_a_signal_that_is_to_be_ignored_does_not_end_following() -> None:
     """BUG: a background job of a shell, for which SIGINT is ignored, was ended by it."""
     done = after_signals("""
 signal.signal(number, signal.SIG_IGN)
-with interrupt.stopping(position.stop):
+with interrupt.stop_at_signal(position.stop):
     signal.raise_signal(number)
     print(position._stopped, signal.getsignal(number).name)
 """)

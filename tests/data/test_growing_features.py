@@ -49,7 +49,7 @@ def test_growing_predicts_as_full_width_does(maker: str, rounds: int, tmp_path: 
     found, wanted = grown.run(mb.Source(write(tmp_path / "a.svm", X, y))), whole.run(X, y)
     assert found.predictions.tolist() == wanted.predictions.tolist()
     assert found.updates == wanted.updates
-    assert grown._life.engine.z()[0].tolist() == whole._life.engine.z()[0].tolist()[: grown.ledger_.n]
+    assert grown._play.engine.core.z()[0].tolist() == whole._play.engine.core.z()[0].tolist()[: grown.ledger_.n]
     assert np.allclose(grown.weights_, whole.weights_[: grown.ledger_.n], atol=1e-12)
     assert np.allclose(grown.decision_function(X[-40:]), whole.decision_function(X[-40:]))
 

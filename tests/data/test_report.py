@@ -9,8 +9,8 @@ import pytest
 
 import mistakebound as mb
 from mistakebound.data.frame import FrameSource
-from mistakebound.data.reader import StreamReader
-from mistakebound.data.report import BadLine, ReadReport
+from mistakebound.data.reader import ReadReport, StreamReader
+from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Stream
 
 OPTIONS = ("files", "format", "label", "labels", "positive", "table", "zero_based", "skip_bad", "threads", "follow")

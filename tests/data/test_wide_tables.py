@@ -11,7 +11,7 @@ from mistakebound._core import parse_table
 from mistakebound.data.columns import read_columns
 from mistakebound.data.tables import separator_of
 from mistakebound.experts.comparison.advice import Wanted, advice_of, distinct
-from mistakebound.experts.comparison.expert_columns import grouped
+from mistakebound.experts.comparison.class_columns import grouped
 from mistakebound.hindsight.oracles import best_linear
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ def test_a_forecast_is_told_once(name: str) -> None:
     first, second = learner.ask(ANN_AND_BOB), learner.ask(ANN_AND_BOB)
     learner.tell(second, 0.2)
     before = state(learner)
-    with pytest.raises(mb.StreamError, match="^round 1: .*already told"):
+    with pytest.raises(mb.StreamError, match="^round 1: .*already"):
         learner.tell(second, 0.2)
     assert state(learner) == before
     learner.tell(first, 0.2)
@@ -64,11 +64,11 @@ def test_copies_have_forecasts_of_their_own(copied: Any) -> None:
     apart.tell(pickle.loads(pickle.dumps(asked)), 0.2)
     assert learner.ledger_.losses.tolist() == twin.ledger_.losses.tolist() == apart.ledger_.losses.tolist()
     for told in (asked, same):
-        with pytest.raises(mb.StreamError, match="already told"):
+        with pytest.raises(mb.StreamError, match="already"):
             twin.tell(told, 0.2)
     # what is asked since then is of one of them alone, though each is their second
     ours, theirs = learner.ask(ANN_AND_BOB), twin.ask(ANN_AND_BOB)
-    with pytest.raises(mb.StreamError, match="copy"):
+    with pytest.raises(mb.StreamError, match="copy of the learner"):
         learner.tell(theirs, 0.2)
     twin.tell(theirs, 0.2)
     learner.tell(ours, 0.2)

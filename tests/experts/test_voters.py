@@ -121,7 +121,7 @@ def test_randomized() -> None:
 
 
 def test_average_regret_goes_to_0_for_the_randomized_rule_only() -> None:
-    """THEORY §2: with η = min(1/2, √(ln n/T)); plain Weighted Majority has a leading constant of 2."""
+    """See docs/theory.md, "Randomized Weighted Majority", with η = min(1/2, √(ln n/T)), and "Weighted Majority"."""
     n, rounds = 2, 2000
     eta = min(0.5, math.sqrt(math.log(n) / rounds))
     randomized, plain = RandomizedWeightedMajority(1 - eta, seed=0), WeightedMajority(1 - eta)

@@ -134,7 +134,7 @@ def test_errors_say_the_name():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(StreamError, match="round 1: the forecast of expert 'Bob' is inf"):
         oracles.best_expert([{"Ann": 1, "Bob": 2}, {"Ann": 1, "Bob": float("inf")}], [1, 1])
-    with pytest.raises(StreamError, match="round 0: .* is not made of numbers: expert 'who' says 'x'"):
+    with pytest.raises(StreamError, match="^round 0: .*expert 'who' .*'x'"):
         oracles.best_expert(pandas.DataFrame({"low": [1.0, 2.0], "who": ["x", "y"]}), [1, 1])
     with pytest.raises(StreamError, match="as many forecasts"):
         oracles.best_expert({"Ann": [1, 2], "Bob": [1]}, [1, 1])
@@ -184,9 +184,9 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
     A, y = stream(loss, 40, 4, 1)
     exact = oracles.best_convex(A, y, loss)
     poor = np.array([0.0, 0.0, 0.3, 0.7])
-    solvers = oracles.combinations.solvers
-    monkeypatch.setattr(solvers, "nearest_to_zero", lambda E, start=None: poor)
-    monkeypatch.setattr(solvers, "likeliest", lambda P: poor)
+    combinations, solvers = oracles.combinations, oracles.combinations.solvers
+    monkeypatch.setattr(combinations, "nearest_to_zero", lambda E, start=None: poor)
+    monkeypatch.setattr(combinations, "maximum_likelihood", lambda P: poor)
     solve = solvers.best_on_simplex
     monkeypatch.setattr(solvers, "best_on_simplex", lambda *given: (poor, solve(*given)[1]))
     bad = oracles.best_convex(A, y, loss)
@@ -196,7 +196,7 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
 
 def test_the_gap_by_hand(monkeypatch):
     """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
-    monkeypatch.setattr(oracles.combinations.solvers, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
+    monkeypatch.setattr(oracles.combinations, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
     assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
 
 
@@ -482,7 +482,7 @@ def test_bad_numbers_of_switches_are_refused(switches):
     [
         ([[1, 2], [3, math.inf]], [1, 2], "square", "round 1: expert 1's forecast is inf"),
         ([[1, 2], [3, 4]], [1, NAN], "square", "round 1: the outcome is nan"),
-        ([[1, 2], [3, 4]], [1, 2, 3], "square", "first axis of both is the rounds"),
+        ([[1, 2], [3, 4]], [1, 2, 3], "square", "(3,)"),
         ([1, 2], [1, 2], "square", "do not fit"),
         ([[[1, 2]], [[3, 4]]], [1, 2], "square", "do not fit"),
         (np.zeros((0, 3)), [], "square", "nothing to compare"),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_matrix, vstack
 
-from mistakebound.hindsight import dual, linear_programmes, pnorm, winnow
+from mistakebound.hindsight import dual, pnorm, winnow
 from mistakebound.hindsight.disjunctions import largest_disjunction, separating_weights, smallest_disjunction
-from mistakebound.hindsight.linear_programmes import lightest_weights
+from mistakebound.hindsight.dual import lightest_weights
 from mistakebound.hindsight.pnorm import max_l2_margin, max_pnorm_margin
 from mistakebound.hindsight.winnow import max_l1_margin
 
@@ -100,7 +100,7 @@ def test_l1_margin_equals_the_full_programme(seed, nonnegative) -> None:
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("seed", range(5))
 def test_l1_margin_adds_the_rows_that_it_violates(monkeypatch, seed, nonnegative) -> None:
-    monkeypatch.setattr(linear_programmes, "LP_START", 3)
+    monkeypatch.setattr(dual, "LP_START", 3)
     rng = np.random.default_rng(seed)
     X = sparse_rows(rng, 400, 10, 5)
     X = X if not nonnegative else csr_matrix(np.abs(X.toarray()))
@@ -122,7 +122,7 @@ def test_l1_margin_without_a_linear_programme_is_near_the_best(monkeypatch, seed
     score = np.asarray(X[:, :15].sum(axis=1)).ravel()
     X, y = X[np.flatnonzero(np.abs(score) > 0.3)], np.sign(score[np.abs(score) > 0.3])
     best = best_l1_margin(X, y, nonnegative=False)
-    monkeypatch.setattr(linear_programmes, "LP_LIMIT", 0)
+    monkeypatch.setattr(dual, "LP_LIMIT", 0)
     u = max_l1_margin(X, y, nonnegative=False)
     assert np.abs(u).sum() == pytest.approx(1)
     assert 0.85 * best <= margin(X, y, u) <= best * (1 + 1e-9)
@@ -186,7 +186,7 @@ def binary(rng, m, n, density):
 @pytest.mark.parametrize("delta", [0.2, 0.5, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_separating_weights_equal_the_full_programme(monkeypatch, seed, delta, start) -> None:
-    monkeypatch.setattr(linear_programmes, "LP_START", start)
+    monkeypatch.setattr(dual, "LP_START", start)
     rng = np.random.default_rng(seed)
     X = binary(rng, 60, 12, 0.3)
     positive = np.asarray(X[:, :4].sum(axis=1)).ravel() >= (1 if delta == 1 else 2)
@@ -213,10 +213,10 @@ def test_separating_weights_of_a_threshold_function() -> None:
 
 def test_separating_weights_fall_back_on_a_disjunction(monkeypatch) -> None:
     X, positive = disjunction(np.random.default_rng(0), 200, 30, 3)
-    monkeypatch.setattr(linear_programmes, "LP_LIMIT", 350)
-    monkeypatch.setattr(linear_programmes, "LP_START", 2)
+    monkeypatch.setattr(dual, "LP_LIMIT", 350)
+    monkeypatch.setattr(dual, "LP_START", 2)
     full = separating_weights(X, positive, delta=0.5)
-    monkeypatch.setattr(linear_programmes, "LP_LIMIT", 3)
+    monkeypatch.setattr(dual, "LP_LIMIT", 3)
     mu = separating_weights(X, positive, delta=0.5)
     assert set(np.flatnonzero(mu)) == set(smallest_disjunction(X, positive))
     assert mu.sum() >= full.sum() - 1e-9
@@ -297,7 +297,7 @@ def test_greedy_is_no_larger_than_a_naive_greedy_cover() -> None:
 
 def test_rows_that_were_chosen_are_not_chosen_again(monkeypatch) -> None:
     # a solver obeys only up to its tolerance
-    monkeypatch.setattr(linear_programmes, "_solved", lambda *_, **__: np.zeros(1))
+    monkeypatch.setattr(dual, "_solved", lambda *_, **__: np.zeros(1))
     solution, final = lightest_weights(csr_matrix(np.ones((3, 1))), np.full(3, 1e-6), np.arange(3))
     assert final
     assert solution is not None
@@ -306,7 +306,7 @@ def test_rows_that_were_chosen_are_not_chosen_again(monkeypatch) -> None:
 def test_rows_that_fall_short_a_little_are_chosen(monkeypatch) -> None:
     asked = []
     solve = lambda A, b, **_: asked.append((A.toarray().ravel() - 1).tolist()) or np.zeros(1)  # noqa: E731
-    monkeypatch.setattr(linear_programmes, "_solved", solve)
+    monkeypatch.setattr(dual, "_solved", solve)
     lightest_weights(csr_matrix([[1.0], [2.0], [3.0], [4.0]]), np.array([0.0, 1e-7, 0.0, 1e-6]), np.array([0]))
     assert asked == [[0], [0, 3], [0, 3, 1]]  # the worst first, no more than there were before
 

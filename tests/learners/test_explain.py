@@ -141,7 +141,7 @@ def test_explain_command(tmp_path: Path) -> None:
         told = json.loads(line)
         assert told["features"][0]["adds"] + told["rest"] == pytest.approx(told["score"])
     assert "no example begins in line 81" in call("explain", model, path, "--line", 81, fails=1)
-    assert "by names" in call("explain", model, write(tmp_path, "svm"), fails=1)
+    assert "features with names" in call("explain", model, write(tmp_path, "svm"), fails=1)
 
 
 def test_weights_command(tmp_path: Path) -> None:

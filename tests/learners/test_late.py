@@ -179,9 +179,9 @@ def test_the_served_prediction_decides(name: str) -> None:
     learner, rng = MAKERS[name](), np.random.default_rng(3)
     X, y = stream(150, seed=2, binary=learner._binary_inputs)
     learner.predict_one(X[0])
-    rule = learner._life.rule
+    rule = learner._play.engine.rule
     margin = rule.update_margin
-    game = ReferenceGame(rule, len(learner._life.engine.z()[0]))
+    game = ReferenceGame(rule, len(learner._play.engine.core.z()[0]))
     updates, waiting, expected = 0, [], []
     for x, label in zip(X, y.tolist(), strict=True):
         waiting.append((learner.ask(x), copy.deepcopy(learner), x, label, updates))
@@ -198,13 +198,13 @@ def test_the_served_prediction_decides(name: str) -> None:
             if moves or said != outcome:
                 expected.append(updates - seen)
             if moves:
-                sign, seen_row = outcome, learner._life.reduction.rows(read_one(row)).x[0]
-                sign = -sign if learner._life.reduction.conjunction else sign
+                sign, seen_row = outcome, learner._play.engine.reduction.rows(read_one(row)).x[0]
+                sign = -sign if learner._play.engine.reduction.conjunction else sign
                 learn(game, seen_row, sign, score)
                 updates += 1
     assert updates >= 2
     assert name == "Elimination" or any(expected)
-    assert learner._life.engine.z()[0].tolist() == game.z
+    assert learner._play.engine.core.z()[0].tolist() == game.z
     ledger = learner.ledger_
     assert ledger.updates == updates
     assert ledger.delays.tolist() == expected
@@ -221,7 +221,7 @@ def test_a_prediction_is_told_once_to_whom_it_was_asked_of() -> None:
         other.tell(asked, 1)
     assert (caught.value.reason, caught.value.learner, caught.value.round) == ("unknown", "Perceptron", 0)
     learner.tell(asked, 1)
-    with pytest.raises(mb.StreamError, match="^round 1: .*already told") as caught:
+    with pytest.raises(mb.StreamError, match="^round 1: .*already") as caught:
         learner.tell(asked, 1)
     assert caught.value.reason == "used"
     with pytest.raises(mb.StreamError, match="must come from ask") as caught:
@@ -274,7 +274,7 @@ def test_what_was_asked_before_can_be_told_to_a_copy(copied: Any, tmp_path: Path
     for each in (learner, twin):
         for ticket, label in zip(asked[5:], y[35:], strict=True):
             each.tell(ticket, label)
-        with pytest.raises(mb.StreamError, match="already told"):
+        with pytest.raises(mb.StreamError, match="already"):
             each.tell(asked[0], 1)
     assert fingerprint(learner) == fingerprint(twin)
     assert learner.ledger_.late == twin.ledger_.late > 0

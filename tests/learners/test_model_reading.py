@@ -507,14 +507,14 @@ def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, nu
     new = tmp_path / "new.csv"
     new.write_text("x,1\ny,2\n")
     told = call("predict", tmp_path / "m.mb", new, fails=1)
-    for wanted in (f"{new}: ", "2 columns", "3", "no header", f"(number {number})", "content"):
+    for wanted in (f"{new}: ", "2 columns", "3", f"number {number}"):
         assert wanted in told
     assert "did you mean" not in told
     learner = mb.load(tmp_path / "m.mb")
     for use, matters in ((learner.predict, False), (learner.run, True)):
-        with pytest.raises(MissingColumnsError, match=rf"\(number {number}\)") as caught:
+        with pytest.raises(MissingColumnsError) as caught:
             use(mb.Source(new))
-        assert ("content" in str(caught.value)) is not matters
+        assert (caught.value.label_number, caught.value.label_is_read) == (number, matters)
     new.write_text("x,?,1\n" if number == 2 else "?,x,1\n")
     assert len(learner.predict(mb.Source(new))) == 1
 
@@ -525,9 +525,9 @@ def test_without_a_header_the_last_columns_are_missed(tmp_path: Path) -> None:
     learner.run(mb.Source(tmp_path / "learn.csv", label="3"))
     new = tmp_path / "new.csv"
     new.write_text("x\ny\n")
-    with pytest.raises(MissingColumnsError, match="1 column,.* 3 ") as caught:
+    with pytest.raises(MissingColumnsError, match="1 column.* 3") as caught:
         learner.predict(mb.Source(new))
-    assert caught.value.missing == ["c2"]
+    assert (caught.value.missing, caught.value.counted) == (["c2"], 3)
 
 
 def test_a_table_without_the_header_that_the_model_knows(model: Path, tmp_path: Path) -> None:
@@ -535,13 +535,13 @@ def test_a_table_without_the_header_that_the_model_knows(model: Path, tmp_path: 
     for label, names in ((True, NAMES), (False, [name for name in NAMES if name != "click"])):
         write_text(new, rows(3), label, ",", header=False)
         told = call("predict", model, new, fails=1)
-        assert "line 1 does not look like" in told
+        assert "line 1" in told
         assert f": {','.join(names)}" in told
         with pytest.raises(MissingColumnsError) as caught:
             mb.load(model).predict(mb.Source(new))
         assert caught.value.first_line == ",".join(names)
     new.write_text("red,red,x\n1,2,3\n")  # as a header it would not do
-    assert "line 1 does not look like" in call("predict", model, new, fails=1)
+    assert "line 1" in call("predict", model, new, fails=1)
     new.write_text("hour,sites\n1,2\n")  # this one is a header
     assert "line 1" not in call("predict", model, new, fails=1)
 
@@ -554,7 +554,7 @@ def test_a_long_first_line_is_cut_short(tmp_path: Path) -> None:
     learner.run(mb.Source(wide, label="y"))
     new = tmp_path / "new.csv"
     new.write_text(",".join(map(str, range(501))) + "\n")
-    with pytest.raises(MissingColumnsError, match="does not look like") as caught:
+    with pytest.raises(MissingColumnsError, match="line 1") as caught:
         learner.predict(mb.Source(new))
     assert "name499" not in str(caught.value)
     assert len(str(caught.value)) < 2000
@@ -594,3 +594,10 @@ def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> Non
     assert "--header" in told
     told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
     assert "UserWarning" not in told
+
+
+def test_a_model_of_json_lines_reads_a_long_frame_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = mb.Perceptron(classes=("no", "yes"))
+    learner.run(mb.Source(write("json", tmp_path / "learn", rows(10)), label=label_of("json")))
+    monkeypatch.setattr("mistakebound.data.frame.CELLS", 3 * len(NAMES))  # blocks of 3 rows
+    assert learner.run(pd.DataFrame(columns(rows(20)))).rounds == 20

@@ -55,7 +55,7 @@ def same(make: Callable[..., Any], given: Any, once: Any, y: list[int], *, simd:
     for learner, rows in zip(learners, (given, once), strict=True):
         if not simd:
             learner.predict_one(np.zeros(25))
-            learner._life.engine.use_simd(False)
+            learner._play.engine.core.use_simd(False)
         learner.run(rows, y)
     assert facts(learners[0]) == facts(learners[1])
     assert learners[0].decision_function(given).tolist() == learners[1].decision_function(once).tolist()
@@ -136,7 +136,7 @@ def test_what_cancels_is_not_there(make: Callable[..., Any]) -> None:
     rows = [[(0, 1e30), (1, 1.0), (0, -1e30)], [(1, 1.0)], [(0, 1.0), (0, -1.0)]] * 20
     learner = make(classes=(0, 1))
     learner.run(csr(rows), [0, 1, 0] * 20)
-    assert learner._life.engine.z()[0][0] == 0
+    assert learner._play.engine.core.z()[0][0] == 0
     if DECLARATIONS[learner.rule_id].has_theorem:
         assert learner.certify().status != "violated"
     assert 0 not in learner.ledger_.kept.index.tolist()

@@ -34,7 +34,7 @@ class Busy:
 def busy(request: pytest.FixtureRequest) -> Any:
     learner = request.param()
     learner.run([{"a": 1.0}, {"b": 1.0}], [-1, -1])
-    learner._life.engine = Busy(learner._life.engine)
+    learner._play.engine.core = Busy(learner._play.engine.core)
     return learner
 
 

@@ -116,7 +116,7 @@ def test_what_was_asked_but_not_told(name: str, tmp_path: Path) -> None:
     for each in (learner, again):
         each.tell(early, y[0])
         each.tell(late, y[4])
-        with pytest.raises(mb.StreamError, match="already told"):
+        with pytest.raises(mb.StreamError, match="already"):
             each.tell(early, y[0])
     same(learner, again)
     first.tell(early, y[0])

@@ -68,12 +68,13 @@ def state(learner: Any) -> Any:
             return (type(value).__name__, [exactly(each) for each in value])
         return (type(value).__name__, repr(value))
 
-    life, labels = learner._life, learner._labels
+    play = learner._play
+    engine, labels = (None, learner._early_labels) if play is None else (play.engine, play.labels)
     return (
         type(learner),
         {name: exactly(value) for name, value in learner.get_params().items()},
         labels and exactly([labels.negative, labels.positive, list(labels.signs.items())]),
-        life and exactly([life.rule, life.width, life.named, life.reduction, life.engine.__getstate__()]),
+        engine and exactly([engine.rule, engine.width, engine.named, engine.reduction, engine.core.__getstate__()]),
         exactly(vars(learner).get("feature_names_in_")),
     )
 
@@ -137,7 +138,7 @@ def test_sums_that_overflowed_come_back(make: Any, eta: float, tmp_path: Path) -
     try:
         learner.run(rng.choice([-1.0, 0, 1], (40, 5)), rng.choice([-1, 1], 40))
     except mb.StreamError:
-        assert not all(map(math.isfinite, learner._life.engine.__getstate__()[4:8]))
+        assert not all(map(math.isfinite, learner._play.engine.core.__getstate__()[4:8]))
     again(learner, tmp_path / "m.mb")
 
 
@@ -181,7 +182,7 @@ def test_labels_of_numpy_and_labels_half_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS.values())
 def test_a_learner_that_has_not_begun(kind: Any, tmp_path: Path) -> None:
     loaded = again(kind(classes=("a", "b")), tmp_path / "m.mb")
-    assert loaded._life is None
+    assert loaded._play is None
     loaded.run([[1, 0], [0, 1]], ["a", "b"])
     assert loaded.ledger_.rounds == 2
 
@@ -292,7 +293,7 @@ def test_it_is_a_safetensors_file(tmp_path: Path) -> None:
     learner.save(tmp_path / "m.mb")
     with safetensors.safe_open(tmp_path / "m.mb", framework="np") as file:
         assert set(file.metadata()) == {"sha256", "mistakebound"}
-        assert file.get_tensor("z").tobytes() == learner._life.engine.z()[0].tobytes()
+        assert file.get_tensor("z").tobytes() == learner._play.engine.core.z()[0].tobytes()
         assert file.get_tensor("kept_value").tobytes() == learner.ledger_.kept.value.tobytes()
         names, ends = file.get_tensor("name_bytes").tobytes(), file.get_tensor("name_offsets")
         assert [names[a:b].decode() for a, b in pairwise(ends)] == learner.ledger_.names
@@ -729,10 +730,10 @@ def mutate(forgery: Forgery, rng: np.random.Generator) -> bool:
 
 def use(learner: Any, *, certify: bool) -> None:
     """Whatever was accepted must serve: nothing but a ValueError may come of it."""
-    named = learner._life is not None and learner._life.named
-    width = learner._life.width if learner._life is not None and not named else 12
+    named = learner._play is not None and learner._play.engine.named
+    width = learner._play.engine.width if learner._play is not None and not named else 12
     rows: list[Any] = [{"f1": 1, "fresh": 1}, {"f2": 1, "other": 0}] if named else np.eye(2, width).tolist()
-    labels = learner._the_labels().pair
+    labels = learner._labels.pair
     for call in (
         lambda: [learner.predict_one(x) for x in rows],
         lambda: learner.run(rows, list(labels)),
@@ -836,7 +837,7 @@ def test_links_permissions_and_folders(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert isinstance(mb.load(str(real)), mb.Winnow)
-    with pytest.raises(FileNotFoundError, match="no such folder to save in.*nowhere"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         model().save(tmp_path / "nowhere" / "m.mb")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):

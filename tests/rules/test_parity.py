@@ -1,4 +1,4 @@
-"""One test over all rules: the compiled core equals the Python reference, bit for bit."""
+"""The compiled core gives the same bits as the Python reference, for every rule and every kind of input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_core_equals_reference(rule: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> None:
-    """Few features, awkward values: ties, repeats and long rows come up often."""
+    """Few features and chosen values, so that ties and equal rows occur often."""
     width = data.draw(st.integers(1, 20))
     value = (
         st.sampled_from([0.0, 1.0])
@@ -42,8 +42,8 @@ def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_way_through_the_core_is_the_same(rule: str) -> None:
-    """Dense or CSR, 32 or 64 bits, gathered or not, whole or one at a time: one result, bit for bit."""
+def test_every_input_type_gives_the_same_bits(rule: str) -> None:
+    """Dense or CSR, 32 or 64 bits, with and without SIMD, the whole stream or one example at a time."""
     for parameters, values, y in streams_for(rule):
         X = values.astype(np.float32).astype(float)  # so that float32 holds the same numbers
         sparse = csr_matrix(X)
@@ -53,10 +53,10 @@ def test_every_way_through_the_core_is_the_same(rule: str) -> None:
         def state(feed: Callable[[Any], None], *, simd: bool = True, p: dict[str, Any] = parameters) -> tuple[Any, ...]:
             learner = LEARNERS[rule](classes=(-1, 1), **p)
             learner.predict_one(np.zeros(13))
-            learner._life.engine.use_simd(simd)
+            learner._play.engine.core.use_simd(simd)
             feed(learner)
             scores = learner.decision_function(X[:7])
-            return learner._life.engine.z()[0].tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
+            return learner._play.engine.core.z()[0].tolist(), learner.ledger_.predictions.tolist(), scores.tolist()
 
         def one_by_one(learner: Any, rows: Any = X, labels: np.ndarray = y) -> None:
             for x, label in zip(rows, labels, strict=True):
@@ -78,8 +78,8 @@ def test_every_way_through_the_core_is_the_same(rule: str) -> None:
         assert whole == state(in_parts)
 
 
-def test_large_tables_take_the_prefetching_way() -> None:
-    """Beyond the cache another loop runs; it obeys the same summation order."""
+def test_the_prefetching_loop_gives_the_same_bits() -> None:
+    """The core uses another loop if the weights do not fit into the cache. Its order of additions is the same."""
     rng = np.random.default_rng(3)
     rows, width, active = 300, 2**21, 37
     index = np.sort(rng.integers(0, width, (rows, active)), axis=1)
@@ -93,14 +93,14 @@ def test_large_tables_take_the_prefetching_way() -> None:
     for rule in ("perceptron", "pnorm"):
         a, b = LEARNERS[rule](), LEARNERS[rule]()
         assert np.array_equal(a.run(X, y).predictions, b.run(packed, y).predictions)
-        assert np.array_equal(a._life.engine.z()[0][used], b._life.engine.z()[0])
+        assert np.array_equal(a._play.engine.core.z()[0][used], b._play.engine.core.z()[0])
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not RULES[rule].binary])
 @pytest.mark.parametrize("simd", [True, False])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -> None:
-    """A row may name a feature twice, near or far: its values are summed, and no order is assumed."""
+    """A row may contain a feature twice, and in any order. Its values are added."""
     rng = np.random.default_rng(3)
     for parameters in OPTIONS[rule]:
         sizes = rng.integers(0, 40, 60)
@@ -111,20 +111,20 @@ def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -
         y = rng.choice([-1, 1], 60)
         learner = LEARNERS[rule](classes=(-1, 1), **parameters)
         learner.predict_one(np.zeros(25))
-        learner._life.engine.use_simd(simd)
+        learner._play.engine.core.use_simd(simd)
         learner.run(X, y)
         game = ReferenceGame(RULES[rule](**parameters), 25)
         for r in range(60):
             row = slice(indptr[r], indptr[r + 1])
             game.round(list(zip(index[row].tolist(), value[row].astype(float).tolist(), strict=True)), int(y[r]))
-        assert learner._life.engine.z()[0].tolist() == game.z
+        assert learner._play.engine.core.z()[0].tolist() == game.z
         assert learner.ledger_.updates == game.updates
         assert learner.score_one(np.ones(25)) == game.score([(i, 1.0) for i in range(25)])
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
-    """Rows of every length around those that are done in one go, and weights beyond reach in the middle of one."""
+def test_balanced_winnow_on_rows_around_the_block_size(kind: type) -> None:
+    """Row lengths around the block size of the SIMD code, and values that are too large for it inside a block."""
     rng = np.random.default_rng(5)
     sizes = [*range(12), *range(120, 137), *range(250, 263), 400] * 2
     indptr = np.concatenate([[0], np.cumsum(sizes)])
@@ -139,9 +139,9 @@ def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
         for simd in (True, False):
             learner = LEARNERS["balanced-winnow"](classes=(-1, 1), eta=eta, update_margin=0.5)
             learner.predict_one(np.zeros(500))
-            learner._life.engine.use_simd(simd)
+            learner._play.engine.core.use_simd(simd)
             learner.run(X, y)
-            state = learner._life.engine.z()[0].tolist()
+            state = learner._play.engine.core.z()[0].tolist()
             found.append((state, learner.ledger_.updates, learner.decision_function(X).tolist()))
         assert found[0] == found[1]
         game = ReferenceGame(RULES["balanced-winnow"](eta=eta, update_margin=0.5), 500)

@@ -21,9 +21,9 @@ def test_core(trace: Trace) -> None:
     X, y = zip(*trace.rounds, strict=True)
     ledger = learner.run(np.array(X, float), np.array([int(label > 0) for label in y]))
     assert "".join("+" if p == 1 else "-" for p in ledger.predictions) == trace.predictions
-    z, bias_z = learner._life.engine.z()
+    z, bias_z = learner._play.engine.core.z()
     assert (*z, bias_z)[: len(trace.z)] == trace.z
-    state = learner._life.engine.__getstate__()[2].reshape(len(z), -1)
+    state = learner._play.engine.core.__getstate__()[2].reshape(len(z), -1)
     assert [tuple(each) for each in state[:, 1:]] == trace.more[: len(z)] or not trace.more
     for x, score in trace.scores.items():
         assert learner.score_one(np.array(x, float)) == pytest.approx(score, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Work done ahead: in order, by no more threads than told, and whatever goes wrong is told in its place."""
+"""Work done ahead by threads: results and errors come in order, and after a fork; locks after a fork."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from processes import DEADLINE
 
 from mistakebound._support.locks import Lock
-from mistakebound._support.threads import in_order
+from mistakebound._support.threads import parallel_map
 
 
 def never(_: int) -> bool:
@@ -20,7 +20,7 @@ def never(_: int) -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-def test_results_come_in_order_from_no_more_threads_than_told(threads: int) -> None:
+def test_results_come_in_order_from_the_given_number_of_threads(threads: int) -> None:
     """The first items are worked on at the same time, one by each thread, and the last of them is done first."""
     seen, done = set(), [threading.Event() for _ in range(threads)]
     together, all_at_work = threading.Semaphore(threads), threading.Barrier(threads)
@@ -35,11 +35,11 @@ def test_results_come_in_order_from_no_more_threads_than_told(threads: int) -> N
         together.release()
         return 2 * item
 
-    assert list(in_order(work, range(300), threads, never)) == [2 * item for item in range(300)]
+    assert list(parallel_map(work, range(300), threads, never)) == [2 * item for item in range(300)]
     assert len(seen) == threads
 
 
-def test_what_is_short_is_not_held_back() -> None:
+def test_a_result_is_not_held_back_until_the_next_item() -> None:
     taken = []
 
     def items() -> object:
@@ -47,7 +47,7 @@ def test_what_is_short_is_not_held_back() -> None:
             taken.append(item)
             yield item
 
-    results = in_order(lambda item: item, items(), 2, lambda _: True)  # type: ignore[arg-type]
+    results = parallel_map(lambda item: item, items(), 2, lambda _: True)  # type: ignore[arg-type]
     assert next(results) == 0
     assert taken == [0]
 
@@ -60,7 +60,7 @@ def test_an_error_comes_after_the_results_before_it(threads: int) -> None:
             raise ValueError(message)
         return item
 
-    results = in_order(work, range(100), threads, never)
+    results = parallel_map(work, range(100), threads, never)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(ValueError, match="three"):
         next(results)
@@ -69,48 +69,50 @@ def test_an_error_comes_after_the_results_before_it(threads: int) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("taken", [0, 1, 5])
-def test_a_forked_process_is_told_that_it_has_no_threads(taken: int) -> None:
-    """It would wait for ever: threads are not inherited, but locks that they hold are."""
-    results = in_order(lambda item: item, range(100), 3, never)
+def test_a_forked_process_raises_because_it_has_no_threads(taken: int) -> None:
+    """It would wait forever: a fork copies locks that threads hold, but not the threads."""
+    results = parallel_map(lambda item: item, range(100), 3, never)
     assert [next(results) for _ in range(taken)] == list(range(taken))
     child = os.fork()
     if child == 0:
-        signal.alarm(int(DEADLINE))  # what hangs is ended, and not by 7
+        signal.alarm(int(DEADLINE))  # ends a child that hangs, with another exit code than 7
         try:
             found = list(results)
             os._exit(8 if found == list(range(taken, 100)) else 9)
         except RuntimeError as error:
-            os._exit(7 if "before a fork" in str(error) else 10)
+            os._exit(7 if "fork" in str(error) else 10)
     _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == (7 if taken else 8)  # what begins after the fork has threads of its own
+    assert os.waitstatus_to_exitcode(status) == (
+        7 if taken else 8
+    )  # a map that starts after the fork has its own threads
     assert list(results) == list(range(taken, 100))
 
 
-def test_items_that_break_off_are_told_after_what_was_read() -> None:
+def test_an_error_of_reading_comes_after_the_items_before_it() -> None:
     def items() -> object:
         yield from range(3)
         message = "broken"
         raise OSError(message)
 
-    results = in_order(lambda item: item, items(), 2, never)  # type: ignore[arg-type]
+    results = parallel_map(lambda item: item, items(), 2, never)  # type: ignore[arg-type]
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(OSError, match="broken"):
         next(results)
 
 
-def test_whoever_stops_early_leaves_no_thread_behind() -> None:
+def test_stopping_early_leaves_no_thread_behind() -> None:
     before = set(threading.enumerate())
-    results = in_order(lambda item: item, range(1000), 4, never)
+    results = parallel_map(lambda item: item, range(1000), 4, never)
     assert next(results) == 0
     results.close()  # type: ignore[attr-defined]
-    assert set(threading.enumerate()) <= before  # one of another test may have ended meanwhile
+    assert set(threading.enumerate()) <= before  # a thread of another test may have ended in the meantime
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_lock_is_free_in_a_forked_process_or_its_object_is_refused(inside: bool) -> None:
-    """Another thread may be inside when the process forks: it is not there in the child, and never leaves."""
+def test_a_lock_in_a_forked_process_is_free_or_raises(inside: bool) -> None:
+    """A thread that holds the lock when the process forks does not exist in the child, and never releases it."""
     lock, entered, leave = Lock(), threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -129,11 +131,11 @@ def test_a_lock_is_free_in_a_forked_process_or_its_object_is_refused(inside: boo
             with lock, lock:
                 code = 1
         except RuntimeError as error:
-            code = 2 if "forked while another thread" in str(error) else 3
+            code = 2 if "forked" in str(error) else 3
         os._exit(code)
     leave.set()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (2 if inside else 1)
     if inside:
         thread.join(DEADLINE)
-    with lock, copy.deepcopy(lock), pickle.loads(pickle.dumps(lock)):  # copies are others, and free
+    with lock, copy.deepcopy(lock), pickle.loads(pickle.dumps(lock)):  # copies are other locks, which are free
         pass

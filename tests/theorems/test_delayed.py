@@ -184,7 +184,7 @@ def test_mutants_are_caught(case: Late, mixin: type) -> None:
 def test_learning_by_the_prediction_of_now_is_caught() -> None:
     class Mutant(mb.Perceptron):
         def tell(self, asked: Any, y: Any) -> None:
-            now = self._life.engine.score_csr  # the row as it was asked, scored with the weights of now
+            now = self._play.engine.core.score_csr  # the row as it was asked, scored with the weights of now
             out, positive = np.empty(1), np.empty(1, np.uint8)
             now(asked.held.example.indptr, asked.held.example.index, asked.held.example.value, out, positive)
             asked.held = asked.held._replace(positive=bool(positive[0]), score=float(out[0]))

@@ -1,4 +1,4 @@
-"""Range checks for the arguments of formulas: a ValueError names the argument that is out of range."""
+"""Check the ranges of arguments of formulas: a ValueError names the argument that is out of range."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 LARGEST_COUNT = 2**1000
-"""Above it a count would not be a float."""
+"""Largest count that is accepted: larger ones would overflow a float."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a number must lie.
+    """The interval that a number must lie in.
 
     >>> Interval(above=0).checked("eta", 0.5), Interval(least=1, whole=True).checked("n", 3.0)
     (0.5, 3)
@@ -36,10 +36,10 @@ class Interval:
     below: float | None = None
     whole: bool = False
     infinite: bool = False
-    """Whether it may be infinite."""
+    """Whether the number may be infinite."""
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value as a plain int or float; ValueError, which names the argument, if it does not lie here."""
+        """Return the value as a plain int or float; raise ValueError with the argument's name if it is out of range."""
         number = self._plain(value)
         if number is None:
             message = f"{name} must be {self}, got {_shown(value)}"
@@ -80,7 +80,7 @@ class Interval:
 
 COUNT, POSITIVE, AT_LEAST_0 = Interval(least=1, whole=True), Interval(above=0), Interval(least=0)
 SUM = Interval(least=0, infinite=True)
-"""Losses or mistakes, which may be infinite: then so is the bound."""
+"""Sums of losses or mistakes. They may be infinite; the bound is then infinite, too."""
 RANGES = {
     "n": COUNT,
     "k": COUNT,
@@ -117,24 +117,24 @@ RANGES = {
 
 
 def checked(**ranges: Interval) -> Callable[[Callable[P, float]], Callable[P, float]]:
-    """Decorate a formula: check its arguments by `RANGES`, or by ``ranges`` for names with another range.
+    """Return a decorator that checks the arguments of a formula by `RANGES`, or by ``ranges`` where they differ.
 
-    Arguments whose default is None may be None. If the result overflows a float, infinity is returned: a true bound.
+    Arguments whose default is None may be None. If the result overflows, infinity is returned: it is a true bound.
     """
 
     def decorate(formula: Callable[P, float]) -> Callable[P, float]:
         parameters = inspect.signature(formula).parameters
         names = list(parameters)
-        where = {name: ranges.get(name) or RANGES.get(name) for name in names}
-        left_out = {name for name, each in parameters.items() if each.default is None}
+        intervals = {name: ranges.get(name) or RANGES.get(name) for name in names}
+        optional = {name for name, each in parameters.items() if each.default is None}
 
         def check(name: str, value: Any) -> Any:
-            if value is None and name in left_out:
+            if value is None and name in optional:
                 return None
             if name == "strict":
                 return _truth(name, value)
-            found = where.get(name)
-            return value if found is None else found.checked(name, value)
+            interval = intervals.get(name)
+            return value if interval is None else interval.checked(name, value)
 
         @wraps(formula)
         def with_checks(*given: P.args, **named: P.kwargs) -> float:
@@ -152,23 +152,23 @@ def checked(**ranges: Interval) -> Callable[[Callable[P, float]], Callable[P, fl
 
 
 def require(holds: bool, message: str) -> None:  # noqa: FBT001
-    """Raise ValueError unless something holds."""
+    """Raise ValueError with this message unless the condition holds."""
     if not holds:
         raise ValueError(message)
 
 
 def _truth(name: str, value: Any) -> bool:
-    """A truth value, also as 0 or 1."""
+    """Return a bool, also from 0 or 1."""
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
-    if type(value).__name__ in ("bool_", "bool"):  # numpy's, which need not be imported for it
+    if type(value).__name__ in ("bool_", "bool"):  # a bool of numpy, which may not be imported
         return bool(value)
     message = f"{name} must be True or False, got {_shown(value)}"
     raise ValueError(message)
 
 
 def _shown(value: Any) -> str:
-    """A value in an error; what is long is cut short."""
+    """Return a value for a message, cut if it is long."""
     try:
         text = repr(value)
     except ValueError:  # an int of thousands of digits

@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between layers."""
+"""Type names of the arrays that are passed between modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a file completely or not at all: to a temporary file in the same folder that then replaces the old one."""
+"""Write a file completely or not at all: write a temporary file in the same folder, then rename it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from glob import escape
 from typing import TYPE_CHECKING, BinaryIO
 
-from mistakebound.errors import naming
+from mistakebound.errors import add_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 
 UNFINISHED = ".unfinished.mb"
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-"""Create a file: what is there already is neither opened nor, if it is a link, followed."""
+"""Flags that create a new file; they fail if the name exists, also as a link."""
 
 
 class Replacement:
-    """A file that is being written beside ``path``, and takes its place when it is whole.
+    """A temporary file beside ``path`` that replaces ``path`` when it is complete.
 
-    What lies at ``path`` is left as it is until then. A link there is replaced itself; what it points to is not
-    touched.
+    Until then the old file at ``path`` does not change. If ``path`` is a link, the link is replaced, not its target.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,28 +32,28 @@ class Replacement:
         self.file: BinaryIO = os.fdopen(os.open(self.unfinished, NEW, 0o666), "wb")
 
     def take_place(self) -> None:
-        """Be the file at ``path``. FileNotFoundError if somebody has removed this one meanwhile."""
+        """Replace ``path`` by this file. Raise FileNotFoundError if this file was removed in the meantime."""
         self.file.close()
         os.replace(self.unfinished, self.path)
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Remove the temporary file."""
         self.unfinished.unlink(missing_ok=True)
-        with suppress(OSError):  # the disk may be full for what is not written yet
+        with suppress(OSError):  # closing writes the rest, which fails on a full disk
             self.file.close()
 
 
 def replace(path: Path, parts: Iterable[bytes]) -> None:
-    """Replace a file by another one that lasts through a power cut, and that the same users may read."""
+    """Write a file that replaces the old one, survives a power cut, and keeps the permissions of the old one."""
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder to save in", str(path.parent))
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(path.parent))
     if path.exists() and not path.is_file():
         raise FileExistsError(
-            errno.EEXIST, "it is not a regular file, so it is not replaced; choose another name", str(path)
+            errno.EEXIST, "it is not a regular file and cannot be replaced; choose another name", str(path)
         )
     new = Replacement(path)
     try:
-        with naming(str(path)):
+        with add_file_name(str(path)):
             for part in parts:
                 new.file.write(part)
             new.file.flush()
@@ -69,27 +68,27 @@ def replace(path: Path, parts: Iterable[bytes]) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Remove what processes that were killed left beside a file when they were about to replace it."""
+    """Remove temporary files of this path that killed processes left behind."""
     for left in path.parent.glob(f"{escape(f'.{path.name[:100]}.')}*{UNFINISHED}"):
         process = left.name.removesuffix(UNFINISHED).split(".")[-2]
-        if process.isdecimal() and not _lives(int(process)):
+        if process.isdecimal() and not _is_running(int(process)):
             left.unlink(missing_ok=True)
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     if os.name == "nt":
-        return True  # there, signal 0 would end it
+        return True  # on Windows, os.kill with signal 0 would end the process
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # it is somebody else's
+        pass  # it runs as another user
     return True
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut. Some systems and file systems cannot, and need no telling."""
+    """Make the new name survive a power cut. Systems that do not support this are ignored."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

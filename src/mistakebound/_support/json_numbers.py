@@ -1,4 +1,4 @@
-"""JSON text in which every number is finite, so that any program can read it."""
+"""Write JSON in which every number is finite: other programs cannot read NaN or Infinity."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def json_of(value: Any) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return the same value with None for each number that is not finite."""
+    """Return a copy of the value with None for each number that is not finite."""
     if isinstance(value, dict):
         return {name: finite(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""numpy, imported at its first use: the import takes a tenth of a second, and many runs do not need it."""
+"""Import numpy at its first use: the import takes 0.1 s, and many runs do not need it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ else:
 
     class _Numpy:
         def __getattr__(self, name: str) -> Any:
-            import numpy  # noqa: ICN001, PLC0415
+            import numpy  # noqa: ICN001, PLC0415 - the purpose of this module
 
             found = getattr(numpy, name)
-            setattr(self, name, found)  # the next time it is found without asking
+            setattr(self, name, found)  # the next access does not call __getattr__
             return found
 
     np = _Numpy()

@@ -1,8 +1,8 @@
-"""A lock for objects whose state is in Python: one thread at a time, and safe after a fork.
+"""A lock for objects with state in Python: one thread at a time, and safe after a fork.
 
-The core has a lock of its own (``core/bindings/lock.hpp``), and needs it: its objects work without the GIL, and waiting
-for one of them must give the GIL up. This one is for objects whose state is in Python, which a thread changes in
-several steps. Both refuse an object that a fork has caught half-way.
+A thread may change the state of such an object in several steps, and no other thread may see it in between. The core
+has its own lock (``core/bindings/lock.hpp``), because its objects work without the GIL, and a thread that waits for
+them must release the GIL. Both locks raise RuntimeError if a fork happened while a thread was changing the object.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Lock:
-    """A re-entrant lock. A copy or a pickle of it is another lock, which is free; so is that of a forked process.
+    """A re-entrant lock. A copy, a pickle and the lock in a forked process are new locks that nobody holds.
 
     Examples
     --------
@@ -42,8 +42,8 @@ class Lock:
             self._after_fork()
         if self._torn:
             message = (
-                "this process was forked while another thread was inside this object: it stopped half-way here and "
-                "cannot be used"
+                "this process was forked while another thread was changing this object: its state here is incomplete, "
+                "so it cannot be used"
             )
             raise RuntimeError(message)
         self._lock.acquire()
@@ -56,10 +56,10 @@ class Lock:
         self._lock.release()
 
     def _after_fork(self) -> None:
-        """Take a new lock: the old one may belong to a thread that this process does not have."""
+        """Make a new lock: the old one may be held by a thread that does not exist in this process."""
         self._process = os.getpid()
         if self._depth and self._owner == threading.get_ident():
-            return  # this thread is inside, and goes on here
+            return  # this thread holds the lock, and continues in the new process
         self._torn = self._depth > 0
         self._lock, self._depth = threading.RLock(), 0
 
@@ -68,7 +68,7 @@ class Lock:
 
 
 class Locked(Protocol):
-    """An object with a lock of its own."""
+    """An object that has a lock."""
 
     _lock: Lock
 
@@ -77,17 +77,17 @@ Owner = TypeVar("Owner", bound=Locked)
 
 
 def guarded(method: Callable[Concatenate[Owner, Given], Result]) -> Callable[Concatenate[Owner, Given], Result]:
-    """Let one thread at a time into the methods of an object."""
+    """Decorate a method: it holds the lock of its object, so that one thread at a time runs it."""
 
     @wraps(method)
-    def alone(self: Owner, /, *given: Given.args, **named: Given.kwargs) -> Result:
+    def locked(self: Owner, /, *given: Given.args, **named: Given.kwargs) -> Result:
         with self._lock:
             return method(self, *given, **named)
 
-    return alone
+    return locked
 
 
 def snapshot(learner: Locked) -> dict[str, Any]:
-    """The attributes of an object at one moment, for copies and pickles."""
+    """Return the attributes of an object at one moment, for copies and pickles."""
     with learner._lock:  # noqa: SLF001
         return dict(vars(learner))

@@ -1,7 +1,7 @@
 """Check the content of a file before it is used: known keys, types and ranges.
 
-Each function takes a value and the path of its field (such as ``kept.index``), and returns the value if it is sound.
-Otherwise it raises a ``ModelError`` that names the field, what was expected there, and what was found.
+Each function takes a value and the path of its field (such as ``kept.index``), and returns the value if it is valid.
+Otherwise it raises ``ModelError`` with the field, what was expected there, and what was found.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     Value = TypeVar("Value")
 
 MOST = 2**62
-"""Every count and every place in a file is below it, so that their sums fit in 64 bits."""
+"""Upper limit of every count and position in a file: sums of them fit in 64 bits."""
 MOST_LISTED = 5
-"""Unknown fields that an error lists."""
+"""Unknown fields that an error lists at most."""
 LARGEST_FLOAT = 1.7976931348623157e308
 LABEL_TYPES = (bool, int, float, str)
 
 
-def need(sound: Any, otherwise: str, field: str | None = None) -> None:
-    """Refuse a file, with the reason."""
-    if not sound:
-        raise ModelError(otherwise, field=field)
+def need(valid: Any, message: str, field: str | None = None) -> None:
+    """Raise ModelError with this message unless ``valid`` is true."""
+    if not valid:
+        raise ModelError(message, field=field)
 
 
 def refuse(path: str, expected: str, found: Any) -> NoReturn:
-    """Refuse a file for one field of it."""
-    message = f"{path} should be {expected}, got {shown(found)}"
+    """Raise ModelError for one field."""
+    message = f"{path} must be {expected}, got {shown(found)}"
     raise ModelError(message, field=path)
 
 
 def shown(value: Any) -> str:
-    """A value for a message: its beginning, if it is long.
+    """Return a value for a message: only its beginning, if it is long.
 
     >>> shown([1, "a"]), shown(10**400), len(shown("x" * 1000))
     ("[1, 'a']", 'a number of 1329 bits', 60)
@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
         return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
     try:
         text = ascii(value)
-    except (ValueError, RecursionError):  # a whole number of too many digits inside, or many brackets
+    except (ValueError, RecursionError):  # an integer of too many digits inside, or brackets nested too deep
         text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -60,11 +60,13 @@ def shown(value: Any) -> str:
 
 
 def parse(text: Any, what: str = "its header") -> dict[str, Any]:
-    """JSON whose top is an object, with each key once and without NaN or Infinity."""
-    need(isinstance(text, bytes | str), f"{what} should be text")
+    """Return the object that a JSON text contains. Repeated keys, NaN and Infinity are not valid."""
+    need(isinstance(text, bytes | str), f"{what} must be text")
     try:
         parsed = json.loads(
-            text, object_pairs_hook=partial(_each_once, what), parse_constant=partial(_no_constant, what)
+            text,
+            object_pairs_hook=partial(_without_repeated_keys, what),
+            parse_constant=partial(_refuse_constant, what),
         )
     except ModelError:
         raise
@@ -76,27 +78,27 @@ def parse(text: Any, what: str = "its header") -> dict[str, Any]:
     return found
 
 
-def _each_once(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_repeated_keys(what: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     need(len(found) == len(pairs), f"{what} has the same key twice")
     return found
 
 
-def _no_constant(what: str, name: str) -> None:
+def _refuse_constant(what: str, name: str) -> None:
     need(False, f"{what} has {name}, which JSON does not allow")
 
 
 # ---------------------------------------------------------------------- objects
 
 
-def fields(said: Any, *names: str, path: str = "") -> list[Any]:
-    """Return the values of a JSON object that must have these names and no others."""
-    expected = f"{path or 'it'} should be an object with the fields {', '.join(names)}"
-    need(isinstance(said, dict), f"{expected}, got {shown(said)}", field=path)
-    wrong = [f"{name} is missing" for name in names if name not in said]
-    wrong += [f"{shown(key)} is unknown" for key in said if key not in names][:MOST_LISTED]
+def fields(value: Any, *names: str, path: str = "") -> list[Any]:
+    """Return the values of a JSON object that must have these fields and no others."""
+    expected = f"{path or 'the file'} must be an object with the fields {', '.join(names)}"
+    need(isinstance(value, dict), f"{expected}, got {shown(value)}", field=path)
+    wrong = [f"{name} is missing" for name in names if name not in value]
+    wrong += [f"{shown(key)} is unknown" for key in value if key not in names][:MOST_LISTED]
     need(not wrong, f"{expected}: {', '.join(wrong)}", field=path)
-    return [said[name] for name in names]
+    return [value[name] for name in names]
 
 
 # ---------------------------------------------------------------------- single values
@@ -110,8 +112,8 @@ def whole(value: Any, path: str, low: int = 0, high: int = MOST - 1) -> int:
 
 
 def number(value: Any, path: str, low: float = -LARGEST_FLOAT, high: float = LARGEST_FLOAT) -> float:
-    """A finite number from ``low`` to ``high``, which may be written as a whole one."""
-    if type(value) not in (int, float) or not low <= value <= high:  # NaN is in no range
+    """A finite number from ``low`` to ``high``, also written as a whole number."""
+    if type(value) not in (int, float) or not low <= value <= high:  # comparisons with NaN are false
         refuse(path, f"a number from {low:g} to {high:g}", value)
     return float(value)
 
@@ -138,7 +140,7 @@ def sha256(value: Any, path: str) -> str:
 
 
 def optional(check: Callable[..., Value], value: Any, path: str, *more: Any) -> Value | None:
-    """What another check returns, or None for null."""
+    """None for null; otherwise the result of ``check``."""
     return None if value is None else check(value, path, *more)
 
 
@@ -146,12 +148,12 @@ def optional(check: Callable[..., Value], value: Any, path: str, *more: Any) -> 
 
 
 def is_list_of(kind: type, values: Any) -> bool:
-    """Whether this is a list with members of exactly this type (True is no int)."""
+    """Whether this is a list with members of exactly this type (True is not an int here)."""
     return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def items(value: Any, path: str, length: int | None = None) -> list[Any]:
-    """A list; with ``length``, of so many members."""
+    """A list; with ``length``, a list of that many members."""
     if not isinstance(value, list) or length not in (None, len(value)):
         refuse(path, "a list" if length is None else f"a list of {length}", value)
     return value
@@ -159,53 +161,53 @@ def items(value: Any, path: str, length: int | None = None) -> list[Any]:
 
 def wholes(value: Any, path: str, low: int, high: int, length: int | None = None) -> list[int]:
     """A list of whole numbers from ``low`` to ``high``."""
-    for place, each in enumerate(items(value, path, length)):
+    for position, each in enumerate(items(value, path, length)):
         if type(each) is not int or not low <= each <= high:
-            whole(each, f"{path}[{place}]", low, high)
+            whole(each, f"{path}[{position}]", low, high)
     found: list[int] = value
     return found
 
 
 def rising(value: Any, path: str, high: int, length: int | None = None) -> list[int]:
-    """A list of whole numbers from 0 to ``high``, each above the one before."""
+    """A list of whole numbers from 0 to ``high``, each greater than the one before."""
     found = wholes(value, path, 0, high, length)
     if any(a >= b for a, b in pairwise(found)):
-        refuse(path, "in order, without repetition", value)
+        refuse(path, "a list of increasing numbers", value)
     return found
 
 
 def numbers(value: Any, path: str, low: float, high: float, length: int | None = None) -> list[float]:
     """A list of finite numbers from ``low`` to ``high``."""
-    for place, each in enumerate(items(value, path, length)):
+    for position, each in enumerate(items(value, path, length)):
         if type(each) not in (float, int) or not low <= each <= high:
-            number(each, f"{path}[{place}]", low, high)
+            number(each, f"{path}[{position}]", low, high)
     found: list[float] = value
     return found
 
 
 def flags(value: Any, path: str, length: int | None = None) -> list[bool]:
     """A list of true and false."""
-    for place, each in enumerate(items(value, path, length)):
-        flag(each, f"{path}[{place}]")
+    for position, each in enumerate(items(value, path, length)):
+        flag(each, f"{path}[{position}]")
     found: list[bool] = value
     return found
 
 
 def texts(value: Any, path: str, *, distinct: bool = False) -> list[str]:
-    """A list of texts; with ``distinct``, of which none comes twice."""
-    for place, each in enumerate(items(value, path)):
-        text(each, f"{path}[{place}]")
+    """A list of texts; with ``distinct``, each text at most once."""
+    for position, each in enumerate(items(value, path)):
+        text(each, f"{path}[{position}]")
     if distinct and len(set(value)) != len(value):
-        refuse(path, "texts of which none comes twice", value)
+        refuse(path, "a list of different texts", value)
     found: list[str] = value
     return found
 
 
-# ---------------------------------------------------------------------- numbers that JSON does not have
+# ---------------------------------------------------------------------- numbers that JSON cannot hold
 
 
 def to_json(value: Any) -> Any:
-    """A number of JSON, or ``{"float": "inf"}`` for one that JSON does not have.
+    """Return a number for JSON: ``{"float": "inf"}`` and the like for numbers that JSON does not have.
 
     >>> to_json(math.inf), to_json(1.5), from_json({"float": "-inf"}, "bias")
     ({'float': 'inf'}, 1.5, -inf)
@@ -214,10 +216,10 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any, path: str = "it") -> Any:
-    """The inverse; a value that is not a number comes back as it is, but lists and other objects are refused."""
+    """Return the number that ``to_json`` wrote. Texts, true, false and null do not change; lists are not valid."""
     if isinstance(value, dict):
         (word,) = fields(value, "float", path=path)
-        need(word in ("inf", "-inf", "nan"), f'{path}.float should be "inf", "-inf" or "nan", got {shown(word)}', path)
+        need(word in ("inf", "-inf", "nan"), f'{path}.float must be "inf", "-inf" or "nan", got {shown(word)}', path)
         return float(word)
-    need(not isinstance(value, list), f"{path} should be a number, a text, true, false or null, got a list", path)
+    need(not isinstance(value, list), f"{path} must be a number, a text, true, false or null, got a list", path)
     return value

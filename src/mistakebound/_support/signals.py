@@ -1,4 +1,4 @@
-"""Delay Ctrl-C (SIGINT) and SIGTERM until the step at hand is complete."""
+"""Delay Ctrl-C (SIGINT) and SIGTERM until the current step is complete."""
 
 from __future__ import annotations
 
@@ -13,42 +13,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ECHO = 1.0
-"""Seconds in which a signal may come again and means the same one: `timeout` tells a process and then its group."""
+"""A second signal within this many seconds is ignored: `timeout` signals a process, and then its group again."""
 
 
 class Uninterrupted:
-    """Let Ctrl-C wait until this is done, so that what was learned is also counted, written and known to be behind.
+    """Context in which Ctrl-C and SIGTERM wait until its end: what was learned is then also counted and written.
 
-    Waiting for input stays outside of it: there, Ctrl-C works at once. The handler stays once it is set, for to change
-    it at every part of a file would take longer than to learn some. What it raises has the signal's number.
+    Waiting for input stays outside of it, so that Ctrl-C works there at once. The signal handlers stay installed,
+    because installing them for every part of a file would take longer than learning a short part. The KeyboardInterrupt
+    that is raised has the number of the signal.
     """
 
     def __init__(self) -> None:
         self.depth = 0
         self.waiting = 0
         self.last_signal = -math.inf
-        self.asked = False
+        self.is_listening = False
 
     def listen(self) -> None:
-        """Take both signals, where nobody else does."""
-        if self.asked:
+        """Install the handlers of both signals, unless the caller has handlers of its own."""
+        if self.is_listening:
             return
         for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
             if signal.getsignal(number) in (usual, signal.SIG_DFL):
-                with suppress(ValueError):  # only the main thread may, and only that one is interrupted
-                    signal.signal(number, self._note)
-        self.asked = True
+                with suppress(ValueError):  # only the main thread may install handlers, and only it is interrupted
+                    signal.signal(number, self._handle)
+        self.is_listening = True
 
     def ignore_further_signals(self) -> None:
-        """If a signal has come, ignore what comes while the process ends: the exit code must stay that of the first."""
+        """Ignore signals while the process ends after a signal: the exit code must stay that of the first one."""
         if self.last_signal > -math.inf:
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take both signals for as long as this lasts, for a caller whose process is not ours; in the main thread."""
-        if threading.current_thread() is not threading.main_thread():  # it must not change what that one listens to
+        """Install the handlers during a call from Python, and restore the old ones; in the main thread only."""
+        if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -56,13 +57,13 @@ class Uninterrupted:
             self.listen()
             yield
         finally:
-            self.asked = False
+            self.is_listening = False
             for number, handler in before.items():
-                if signal.getsignal(number) == self._note and handler != self._note:
+                if signal.getsignal(number) == self._handle and handler != self._handle:
                     signal.signal(number, handler)
 
     def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():  # signals come to that one only
+        if threading.current_thread() is threading.main_thread():  # Python runs handlers in that thread only
             self.listen()
             self.depth += 1
 
@@ -76,14 +77,14 @@ class Uninterrupted:
                 raise KeyboardInterrupt(number)
 
     def is_echo(self) -> bool:
-        """Whether this signal repeats the one just before it. Call it exactly once per signal."""
+        """Return whether this signal repeats the one just before it. Call it exactly once per signal."""
         now = time.monotonic()
         if now - self.last_signal < ECHO:
             return True
         self.last_signal = now
         return False
 
-    def _note(self, number: int, _: Any) -> None:
+    def _handle(self, number: int, _: Any) -> None:
         if self.is_echo():
             return
         if self.depth == 0:
@@ -95,11 +96,11 @@ uninterrupted = Uninterrupted()
 
 
 @contextmanager
-def stopping(stop: Callable[[], None]) -> Iterator[None]:
-    """Call ``stop`` at the first Ctrl-C or SIGTERM, which then is how a job ends, and not how it breaks off.
+def stop_at_signal(stop: Callable[[], None]) -> Iterator[None]:
+    """Call ``stop`` at the first Ctrl-C or SIGTERM: the job then ends normally, and is not interrupted.
 
-    A second signal, if it is not an echo of the first one, ends the process. Only the main thread can listen to
-    signals; in any other, nothing changes.
+    A second signal, if it is not an echo of the first one, ends the process. In other threads than the main one,
+    signals are not handled.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -111,14 +112,14 @@ def stopping(stop: Callable[[], None]) -> Iterator[None]:
         nonlocal ending
         if uninterrupted.is_echo():
             return
-        if ending:  # asked for again: something takes too long
+        if ending:  # the user asks again, because stopping takes too long
             signal.signal(number, signal.SIG_DFL)
             signal.raise_signal(number)
         ending = True
         stop()
 
-    heeded = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, end) for number in heeded}
+    handled = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in handled}
     try:
         yield
     finally:
@@ -126,8 +127,8 @@ def stopping(stop: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
-    """Ctrl-C, if that is what an error came of: whoever was in the midst of importing tells it in his own way."""
+def interrupt_cause(error: BaseException) -> KeyboardInterrupt | None:
+    """Return the KeyboardInterrupt that caused an error, if one did: an interrupted import raises an ImportError."""
     found: BaseException | None = error
     while found is not None and not isinstance(found, KeyboardInterrupt):
         found = found.__cause__ or found.__context__
@@ -135,5 +136,5 @@ def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
 
 
 def exit_code(stopped: KeyboardInterrupt) -> int:
-    """The exit code that a shell uses for this signal: 130 after Ctrl-C, 143 after SIGTERM."""
+    """Return the exit code that a shell uses for this signal: 130 after Ctrl-C, 143 after SIGTERM."""
     return 128 + int(stopped.args[0] if stopped.args else signal.SIGINT)

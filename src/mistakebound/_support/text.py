@@ -1,4 +1,4 @@
-"""Format text for output: escape control characters, write numbers with their nouns, make small HTML tables."""
+"""Format text for output: escape control characters, write numbers with their nouns, write small HTML tables."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 JOINERS = "\u200c\u200d"
-"""Formatting that letters of some languages, and emoji, are written with."""
+"""Invisible characters that join letters of some languages, and emoji. They are not escaped."""
 
 
 def escaped(text: object) -> str:
-    r"""Text in one line, with control characters as escapes; letters, spaces and backslashes stay as they are.
+    r"""Return text in one line, with control characters as escapes. Letters, spaces and backslashes do not change.
 
-    Escaped are control characters (newline, tab and those from U+0080 to U+009F among them), those that set the
-    direction of text or are not seen at all, separators of lines and paragraphs, and halves of surrogate pairs.
-    Escaping twice changes nothing more. Call it for every name, label or message that a person will read, whether the
-    output is a terminal, a file or a pipe.
+    These are escaped: control characters (also newline, tab, and U+0080 to U+009F), characters that are invisible or
+    set the direction of text, separators of lines and paragraphs, and halves of surrogate pairs. Escaping twice has no
+    further effect. Call it for every name, label or message that a person will read, whether the output is a terminal,
+    a file or a pipe.
 
     >>> escaped("size\x1b[31m"), escaped("größe €"), escaped("a\nb\u202e"), escaped(3)
     ('size\\x1b[31m', 'größe €', 'a\\nb\\u202e', '3')
     """
-    words = str(text)
-    if words.isprintable():
-        return words
-    return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode("ascii") for c in words)
+    plain = str(text)
+    if plain.isprintable():
+        return plain
+    return "".join(c if _is_harmless(c) else c.encode("unicode_escape").decode("ascii") for c in plain)
 
 
-def _is_harmless(letter: str) -> bool:
-    if letter.isprintable() or letter in JOINERS:
+def _is_harmless(character: str) -> bool:
+    if character.isprintable() or character in JOINERS:
         return True
     from unicodedata import category  # noqa: PLC0415 - seldom needed
 
-    return category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def many(count: int, thing: str) -> str:
-    """A number of things.
+    """Return a number with its noun.
 
     >>> many(1, "round"), many(2000, "round")
     ('1 round', '2,000 rounds')
@@ -46,7 +46,7 @@ def many(count: int, thing: str) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes.
+    """Return a number of bytes with its unit.
 
     >>> size(12), size(3_456), size(7_800_000)
     ('12 bytes', '3.5 kB', '7.8 MB')
@@ -58,7 +58,7 @@ def size(count: int) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Percent, with as many digits as small rates need.
+    """Return a part of a whole in percent, with more digits if it is small.
 
     >>> share(1, 3), share(7, 100_000), share(0, 0)
     ('33.33 %', '0.007 %', '0 %')
@@ -68,7 +68,7 @@ def share(part: int, whole: int) -> str:
 
 
 def html_table(title: str, rows: Mapping[str, object]) -> str:
-    """A small table in HTML, for notebooks: everything in it is escaped, and nothing is loaded.
+    """Return a small HTML table for notebooks. All text is escaped, and nothing is loaded from elsewhere.
 
     >>> html_table("Ledger", {"<b>": 1})
     '<table><caption>Ledger</caption><tr><th>&lt;b&gt;</th><td>1</td></tr></table>'

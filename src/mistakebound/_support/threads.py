@@ -1,4 +1,4 @@
-"""Run a function ahead of its caller in several threads, and yield the results in order."""
+"""Run a function in several threads ahead of its caller, and yield the results in order."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MORE = 2
-"""So many tasks lie ready beside those that are worked on: whoever has done one need not wait for the next."""
+QUEUED = 2
+"""Tasks that wait in the queue beside those in progress, so that a thread finds the next one at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Task(Generic[Item, Result]):
-    """Something to do, and what came of it."""
+    """An item to process, and its result or error."""
 
     __slots__ = ("done", "error", "item", "result")
 
@@ -29,15 +29,15 @@ class Task(Generic[Item, Result]):
         self.error: BaseException | None = None
 
 
-class Team(Generic[Item, Result]):
-    """Threads that take tasks from a queue; so does whoever waits for one: as many threads work as there are, no more.
+class Workers(Generic[Item, Result]):
+    """Threads that process tasks from a queue. The thread that waits for a result processes tasks, too.
 
     Parameters
     ----------
     work : callable
-        What is done with each item. It should not hold Python's lock for long.
+        Processes one item. It should not hold the GIL for long.
     threads : int
-        How many, with the one that waits.
+        Number of threads, including the one that waits.
     """
 
     def __init__(self, work: Callable[[Item], Result], threads: int) -> None:
@@ -51,7 +51,7 @@ class Team(Generic[Item, Result]):
             thread.start()
 
     def add(self, item: Item) -> Task[Item, Result]:
-        """Have it done by whoever is free first."""
+        """Add an item to the queue, and return its task."""
         self._require_threads()
         task: Task[Item, Result] = Task(item)
         with self._changed:
@@ -60,7 +60,7 @@ class Team(Generic[Item, Result]):
         return task
 
     def result_of(self, task: Task[Item, Result]) -> Result:
-        """What came of a task. Works on others meanwhile."""
+        """Wait for a task, and return its result or raise its error. Process other tasks while waiting."""
         while not task.done:
             self._require_threads()
             with self._changed:
@@ -68,13 +68,13 @@ class Team(Generic[Item, Result]):
                 if other is None and not task.done:
                     self._changed.wait()
             if other is not None:
-                self._do(other)
+                self._process_task(other)
         if task.error is not None:
             raise task.error
         return task.result
 
     def end(self) -> None:
-        """Leave undone what nobody has begun."""
+        """Discard the tasks that have not started, and wait for the threads."""
         if self._process != os.getpid():
             return
         with self._changed:
@@ -85,9 +85,9 @@ class Team(Generic[Item, Result]):
             thread.join()
 
     def _require_threads(self) -> None:
-        """Refuse to wait for threads that a forked process has not got, or for a lock that one of them held."""
+        """Raise RuntimeError after a fork: the threads do not exist in the new process, but their locks may be held."""
         if self._process != os.getpid():
-            message = "what was begun before a fork cannot go on in the new process: begin again there, or threads=1"
+            message = "reading that started before a fork cannot continue in the new process: start again, or threads=1"
             raise RuntimeError(message)
 
     def _serve(self) -> None:
@@ -98,44 +98,48 @@ class Team(Generic[Item, Result]):
                         return
                     self._changed.wait()
                 task = self._queue.popleft()
-            self._do(task)
+            self._process_task(task)
 
-    def _do(self, task: Task[Item, Result]) -> None:
+    def _process_task(self, task: Task[Item, Result]) -> None:
         try:
             task.result = self._work(task.item)
-        except Exception as error:  # noqa: BLE001 - raised again where the result is wanted
+        except Exception as error:  # noqa: BLE001 - raised again by result_of
             task.error = error
         with self._changed:
             task.done = True
             self._changed.notify_all()
 
 
-def in_order(
+def parallel_map(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int, is_last_for_now: Callable[[Item], bool]
 ) -> Iterator[Result]:
-    """Results in the order of the items, several threads ahead; nothing is held back while the next one is to come."""
+    """Yield the result of each item, in the order of the items, computed ahead by several threads.
+
+    After an item for which ``is_last_for_now`` is true, all results so far are yielded before the next item is read:
+    reading it may take long.
+    """
     if threads < 2:
         yield from map(work, items)
         return
-    team = Team(work, threads)
+    workers = Workers(work, threads)
     try:
         ahead: deque[Task[Item, Result]] = deque()
-        broken: list[BaseException] = []
-        for item in until_broken(items, broken):
-            ahead.append(team.add(item))
-            while ahead and (len(ahead) > threads + MORE or is_last_for_now(item)):
-                yield team.result_of(ahead.popleft())
+        errors: list[BaseException] = []
+        for item in until_error(items, errors):
+            ahead.append(workers.add(item))
+            while ahead and (len(ahead) > threads + QUEUED or is_last_for_now(item)):
+                yield workers.result_of(ahead.popleft())
         while ahead:
-            yield team.result_of(ahead.popleft())
-        if broken:
-            raise broken[0]
+            yield workers.result_of(ahead.popleft())
+        if errors:
+            raise errors[0]
     finally:
-        team.end()
+        workers.end()
 
 
-def until_broken(items: Iterable[Item], broken: list[BaseException]) -> Iterator[Item]:
-    """Those that can be read; why no more can (Ctrl-C, too) goes to ``broken``, to be told after they are learned."""
+def until_error(items: Iterable[Item], errors: list[BaseException]) -> Iterator[Item]:
+    """Yield items until reading them fails; append the error (or Ctrl-C) to ``errors``, to be raised later."""
     try:
         yield from items
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again, later
-        broken.append(error)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - raised again after the items before it
+        errors.append(error)

@@ -1,13 +1,18 @@
 """Mistake and regret bounds: one function per theorem, which returns the value of its formula.
 
-The letters are the textbook's: M mistakes, n features or experts, u a comparator, gamma its margin, R the
-largest norm of an example (X for p-norms, L for the largest absolute value of a feature), b the update zone:
-the rule also updates when ``y * score <= b``, and the bound is then on the updates, which are at least M.
-Losses and norms may be taken over the rounds that updated.
+The formulas use the letters of the textbooks:
 
-A formula speaks only when its premises hold on the stream; to check them is the certificate's work.
-Arguments out of their range raise ``ValueError`` naming the argument; counts must be whole. A value that is too large
-for a float is infinity: still true, and vacuous.
+- M is the number of mistakes, n the number of features or experts.
+- u is a comparator, and gamma is its margin.
+- R is the largest norm of an example: X for p-norms, L for the largest absolute value of a feature.
+- b is the update margin. With b > 0 the rule also updates when ``y * score <= b``. The bound then holds for the number
+  of updates, which is at least M.
+
+Losses and norms may be computed over only the rounds that updated.
+
+A bound holds if its premises hold on the stream. These functions do not check premises; certificates do.
+An argument out of range raises ``ValueError``, which names the argument. Counts must be whole numbers. If a value is
+too large for a float, the function returns infinity, which is a true but vacuous bound.
 
 >>> import mistakebound as mb
 >>> mb.bounds.littlestone(100, 2)
@@ -91,9 +96,9 @@ BOUNDS = _by_name(
     squint,
     ogd,
 )
-"""The theorems by the names that certificates and the command line use."""
+"""The formula of each theorem, by the name that certificates and the command line use."""
 PARTS = _by_name(littlestone_positives, littlestone_negatives, winnow_gain, winnow_rate)
-"""What the formulas are made of, by the names of the command line."""
+"""Parts of the formulas that are useful alone, by the name that the command line uses."""
 
 __all__ = [
     "BOUNDS",

@@ -1,4 +1,4 @@
-"""Mistake bounds of Littlestone's Winnow and of elimination, on disjunctions and on separated binary data."""
+"""Mistake bounds of Littlestone's Winnow and of Elimination, for disjunctions and for separable binary data."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ def littlestone(
     threshold: float | None = None,
     strict: bool = False,  # noqa: FBT001, FBT002
 ) -> float:
-    """Bound Winnow's mistakes on a disjunction; M is strictly below the value.
+    """Bound Winnow's mistakes when the label is a disjunction of features. M is strictly below the value.
 
-    ``alpha n / ((alpha-1) theta) + (1 + alpha) r s``, s the least number of steps with ``alpha^s >= theta``.
+    ``M < alpha n / ((alpha-1) theta) + (1 + alpha) r s``, where s is the smallest integer with ``alpha^s >= theta``.
 
     Parameters
     ----------
     n, r : int
-        Number of features, and of the relevant ones.
+        Number of features, and number of relevant features.
     alpha : float
         Factor of a promotion, above 1.
     threshold : float, optional
         theta > 0, by default n.
     strict : bool
-        True if the rule predicts 1 only above theta; then ``alpha^s > theta``.
+        True if the rule predicts 1 only when the score is above theta. Then s must satisfy ``alpha^s > theta``.
 
     Premises
     --------
@@ -42,7 +42,8 @@ def littlestone(
 
     References
     ----------
-    Littlestone 1988; Blum 1998; UIC 412.
+    docs/theory.md, "Winnow on disjunctions".
+    Littlestone 1988; Blum 1998.
 
     """
     positives = littlestone_positives(n, r, alpha, threshold, strict)
@@ -57,29 +58,40 @@ def littlestone_positives(
     threshold: float | None = None,
     strict: bool = False,  # noqa: FBT001, FBT002
 ) -> float:
-    """Bound Winnow's mistakes on positive examples: ``r s``, each raises a relevant weight, and none falls.
+    """Bound Winnow's mistakes on positive examples: ``r s``, with s as in `littlestone`.
+
+    Each such mistake promotes a relevant weight, and relevant weights are never demoted.
 
     Examples
     --------
     >>> littlestone_positives(100, 2)
     14.0
 
+    References
+    ----------
+    docs/theory.md, "Winnow on disjunctions".
+
     """
     theta = _theta(n, threshold)
-    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
+    require(r <= n, f"r must be at most n ({n}), got {r}")
     return float(r * steps(alpha, theta, strict=strict))
 
 
 @checked()
 def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshold: float | None = None) -> float:
-    """Bound Winnow's mistakes on negative examples by those on `positives`, strictly.
+    """Bound Winnow's mistakes on negative examples, given the mistakes on positive examples.
 
-    ``alpha n / ((alpha - 1) theta) + alpha positives``, since no more weight can be removed than was there.
+    The number is strictly below ``alpha n / ((alpha - 1) theta) + alpha positives``, because demotions cannot remove
+    more weight than there was at the start and promotions added.
 
     Examples
     --------
     >>> littlestone_negatives(100, 14)
     30.0
+
+    References
+    ----------
+    docs/theory.md, "Winnow".
 
     """
     start = evaluated(lambda n, a, theta: a * n / ((a - 1) * theta), n, alpha, _theta(n, threshold))
@@ -88,21 +100,24 @@ def littlestone_negatives(n: int, positives: float, alpha: float = 2.0, threshol
 
 @checked(threshold=Interval(least=1))
 def littlestone_separable(n: int, mass: float, delta: float, alpha: float, threshold: float) -> float:
-    """Bound Winnow's mistakes on labels that non-negative weights separate.
+    """Bound Winnow's mistakes when non-negative weights mu separate the labels.
 
-    ``A + (2 - delta) v``, ``A = mass (1 + log_alpha theta)``,
-    ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``, if ``alpha < 1 / (1 - delta)``;
-    ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``, if ``alpha = 1 + delta/2``;
-    the smaller of those that apply, infinity if none does.
+    There are two forms. The value is the smaller of the forms that apply, or infinity if none applies.
+
+    - If ``alpha < 1 / (1 - delta)``: ``A + (2 - delta) v`` with ``A = mass (1 + log_alpha theta)`` and
+      ``v = (A + n / ((alpha - 1) theta)) / (1/alpha - 1 + delta)``.
+    - If ``alpha = 1 + delta/2``: ``8n / (delta^2 theta) + (5/delta + 14 ln theta / delta^2) mass``.
 
     Parameters
     ----------
     n : int
         Number of features.
-    mass, delta : float
-        Sum of the weights mu, and their separation, above 0 and at most 1.
+    mass : float
+        Sum of the weights mu.
+    delta : float
+        Separation of the labels by mu, above 0 and at most 1.
     alpha, threshold : float
-        Factor of a promotion, above 1, and theta >= 1.
+        Factor of a promotion, above 1, and theta, at least 1.
 
     Premises
     --------
@@ -115,13 +130,14 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
 
     References
     ----------
+    docs/theory.md, "Winnow on separable data".
     Littlestone 1988, Theorem 9.
 
     """
     theta = threshold
     forms = [math.inf]
     room = 1 / alpha - 1 + delta
-    if room > 1e-12:  # not a rounded 0
+    if room > 1e-12:  # a smaller value may be a 0 with a rounding error
         a = mass * (1 + math.log(theta) / math.log(alpha))
         forms.append(a + (2 - delta) * (a + n / ((alpha - 1) * theta)) / room)
     if math.isclose(alpha - 1, delta / 2):
@@ -131,22 +147,22 @@ def littlestone_separable(n: int, mass: float, delta: float, alpha: float, thres
 
 @checked()
 def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> float:  # noqa: FBT001, FBT002
-    """Bound Winnow's mistakes on a disjunction over any number of features, unknown ahead.
+    """Bound Winnow's mistakes on a disjunction when the number of features is not known in advance.
 
-    ``(1 + (c + 1) / (c/2 - 1)) r ceil(lg(c sigma))``; if strict, with ``floor(lg(c sigma)) + 1``.
+    ``M <= (1 + (c + 1) / (c/2 - 1)) r ceil(log2(c sigma))``. If strict, ``floor(log2(c sigma)) + 1`` replaces the ceil.
 
     Parameters
     ----------
     r, active : int
-        Number of relevant features, and sigma >= 1, the most features active in one example.
+        Number of relevant features, and sigma >= 1, the largest number of active features in an example.
     c : float
-        Above 2: the threshold is ``c sigma``, and alpha is 2.
+        Above 2. The threshold is ``c sigma``, and alpha is 2.
     strict : bool
-        True if the rule predicts 1 only above the threshold.
+        True if the rule predicts 1 only when the score is above the threshold.
 
     Premises
     --------
-    Binary x, the label an OR of r features, unseen features weigh 1.
+    x is binary, the label is an OR of r features, and a feature that was never seen has weight 1.
 
     Examples
     --------
@@ -155,11 +171,12 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
     References
     ----------
+    docs/theory.md, "Winnow with an unknown number of features".
     Blum 1992.
 
     """
     theta = c * active
-    # c is often theta / sigma, rounded: do not let that move theta across a power of two.
+    # Callers compute c as theta / sigma. Undo its rounding error, which could move theta across a power of two.
     if math.isclose(theta, round(theta), rel_tol=1e-12):
         theta = round(theta)
     return (1 + (c + 1) / (c / 2 - 1)) * r * steps(2.0, theta, strict=strict)
@@ -167,7 +184,7 @@ def infinite_winnow(r: int, active: int, c: float, strict: bool = False) -> floa
 
 @checked()
 def elimination(n: int, r: int = 0) -> float:
-    """Bound the mistakes of elimination when the label is an OR of r of the n variables: ``n - r``.
+    """Bound the mistakes of Elimination when the label is an OR of r of the n variables: ``n - r``.
 
     Premises
     --------
@@ -178,8 +195,12 @@ def elimination(n: int, r: int = 0) -> float:
     >>> elimination(100, 2)
     98.0
 
+    References
+    ----------
+    docs/theory.md, "Elimination".
+
     """
-    require(r <= n, f"r must be from 0 to n, which is {n}, got {r}")
+    require(r <= n, f"r must be at most n ({n}), got {r}")
     return float(n - r)
 
 

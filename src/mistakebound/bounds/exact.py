@@ -1,4 +1,4 @@
-"""Exact values where rounding would give a wrong bound: rational formulas, and counts of promotions."""
+"""Exact arithmetic where rounding would give a wrong bound: rational formulas, and numbers of promotions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ if TYPE_CHECKING:
 
 
 def evaluated(formula: Callable[..., Any], *numbers: float) -> float:
-    """The value of a rational formula: in floats, or in fractions where squares of the numbers might be no floats."""
-    tame = all(number == 0 or 1e-70 < number < 1e70 for number in numbers)
-    return float(formula(*(numbers if tame else map(Fraction, numbers))))
+    """Return the value of a rational formula, computed with floats, or with fractions if a square could overflow."""
+    safe = all(number == 0 or 1e-70 < number < 1e70 for number in numbers)
+    return float(formula(*(numbers if safe else map(Fraction, numbers))))
 
 
 def steps(alpha: float, theta: float, *, strict: bool) -> int:
-    """Count the promotions that lift a weight from 1 to theta (if strict, above it), without rounding."""
+    """Return the number of promotions that raise a weight from 1 to theta (above theta, if strict), without rounding.
+
+    A promotion multiplies the weight by alpha.
+    """
     if theta < 1:
         return 0
     with localcontext(Context(prec=60)):
         steps = Decimal(float(theta)).ln() / Decimal(float(alpha)).ln()
         nearest = round(steps)
-        # Powers of a float soon stop being floats, except those of 2: ties only happen at few steps.
+        # A theta that is an exact power of alpha needs few steps: theta is a float, and few powers fit into one.
         if nearest < 1100 and Fraction(alpha) ** nearest == Fraction(theta):
             return nearest + strict
         return math.ceil(steps)

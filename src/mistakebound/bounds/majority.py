@@ -9,7 +9,7 @@ from mistakebound._support.arguments import checked
 
 @checked()
 def halving(n: int) -> float:
-    """Bound the mistakes of halving when one of n experts never errs: ``floor(lg n)``.
+    """Bound the mistakes of Halving when one of n experts never errs: ``floor(log2 n)``.
 
     Premises
     --------
@@ -20,30 +20,34 @@ def halving(n: int) -> float:
     >>> halving(1000)
     9.0
 
+    References
+    ----------
+    docs/theory.md, "Halving".
+
     """
     return float(n.bit_length() - 1)
 
 
 @checked()
 def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
-    """Bound the mistakes of Weighted Majority by m, those of the best of n experts.
+    """Bound the mistakes of Weighted Majority, given the mistakes m of the best of n experts.
 
-    ``(ln n + m ln(1/beta)) / ln(2 / (1 + beta))``; at ``beta = 1/2`` it is ``2.41 (m + lg n)``.
+    ``M <= (ln n + m ln(1/beta)) / ln(2 / (1 + beta))``. For ``beta = 1/2`` this is ``2.41 (m + log2 n)``.
 
     Parameters
     ----------
     n : int
         Number of experts.
     m : float
-        Mistakes of one of them, over all rounds: of the best, for the smallest bound.
+        Mistakes of one expert over all rounds. The best expert gives the smallest bound.
     beta : float
-        The factor of a wrong expert's weight, at least 0 and below 1.
+        Factor that multiplies the weight of a wrong expert, at least 0 and below 1.
     prior : float, optional
-        The share of all weight which that expert began with, pi: then ``ln(1/pi)`` stands for ``ln n``.
+        pi, that expert's share of the initial weight. If set, ``ln(1/pi)`` replaces ``ln n``.
 
     Premises
     --------
-    None: any advice, any outcomes.
+    None: the bound holds for any advice and any outcomes.
 
     Examples
     --------
@@ -52,21 +56,22 @@ def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None =
 
     References
     ----------
+    docs/theory.md, "Weighted Majority".
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
+    return _log_weight_lost(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
 
 
 @checked()
 def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
-    """Bound the *expected* mistakes of Randomized Weighted Majority by m, those of the best of n experts.
+    """Bound the *expected* mistakes of Randomized Weighted Majority, given the mistakes m of the best of n experts.
 
-    ``(m ln(1/beta) + ln n) / (1 - beta)``; arguments as for `weighted_majority`.
+    ``E[M] <= (m ln(1/beta) + ln n) / (1 - beta)``. The parameters are those of `weighted_majority`.
 
     Premises
     --------
-    None, if who chooses advice and outcomes does not see the draw of the round.
+    The advice and the outcome of a round do not depend on the random draw of that round.
 
     Examples
     --------
@@ -75,13 +80,15 @@ def randomized_weighted_majority(n: int, m: float, beta: float = 0.5, prior: flo
 
     References
     ----------
+    docs/theory.md, "Randomized Weighted Majority".
     Littlestone & Warmuth 1994; Blum 1998.
 
     """
-    return _experts(n, m, beta, prior) / (1 - beta)
+    return _log_weight_lost(n, m, beta, prior) / (1 - beta)
 
 
-def _experts(n: int, m: float, beta: float, prior: float | None) -> float:
+def _log_weight_lost(n: int, m: float, beta: float, prior: float | None) -> float:
+    """Return ``ln n + m ln(1/beta)``: the logarithm of initial total weight over the expert's final weight."""
     start = math.log(n) if prior is None else -math.log(prior)
     if beta == 0:
         return start if m == 0 else math.inf

@@ -17,11 +17,11 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
     Parameters
     ----------
     radius, norm : float
-        R, the largest Euclidean norm of an example, and that of u.
+        R, the largest Euclidean norm of an example, and the Euclidean norm of u.
     margin : float
         gamma > 0.
     update_margin : float
-        b >= 0, on the score ``z @ x``.
+        b >= 0, compared with ``y`` times the score ``z @ x``.
 
     Premises
     --------
@@ -34,7 +34,8 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 
     References
     ----------
-    Novikoff 1962; CMSC 35900.
+    docs/theory.md, "Novikoff's theorem".
+    Novikoff 1962.
 
     """
     return pnorm(2.0, radius, norm, margin, update_margin)
@@ -44,16 +45,20 @@ def novikoff(radius: float, norm: float, margin: float, update_margin: float = 0
 def perceptron_panel(n: int, k: int) -> float:
     """Bound the Perceptron's mistakes when the majority of k of n experts is always right: ``M <= n k``.
 
-    It is `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)``, ``gamma = 1 / k``.
+    This is `novikoff` with ``R^2 = n``, ``|u|_2 = 1 / sqrt(k)`` and ``gamma = 1 / k``.
 
     Premises
     --------
-    Advice in {-1, +1}, k odd, and the majority of the k is right in every round that updates.
+    Advice is in {-1, +1}, k is odd, and the majority of the k experts is right in every round that updates.
 
     Examples
     --------
     >>> perceptron_panel(100, 3)
     300.0
+
+    References
+    ----------
+    docs/theory.md, "The Perceptron and a majority of k experts".
 
     """
     odd_panel(n, k)
@@ -70,10 +75,10 @@ def perceptron_agnostic(
     hinge: float | None = None,
     update_margin: float = 0.0,
 ) -> float:
-    """Bound the Perceptron's mistakes on any stream, by any comparator.
+    """Bound the Perceptron's mistakes on any stream, from the hinge loss of any comparator.
 
-    ``((r + D) / gamma)^2`` or ``((k + sqrt(k^2 + 4 L1)) / 2)^2``, the smaller of those whose loss is given;
-    ``r = |u|_2 sqrt(R^2 + 2b)``, ``k = r / gamma``.
+    With ``squared_hinge``, ``M <= ((r + D) / gamma)^2``. With ``hinge``, ``M <= ((k + sqrt(k^2 + 4 L1)) / 2)^2``.
+    If both are set, the value is the smaller one. Here ``r = |u|_2 sqrt(R^2 + 2b)`` and ``k = r / gamma``.
 
     Parameters
     ----------
@@ -82,17 +87,18 @@ def perceptron_agnostic(
     squared_hinge : float, optional
         ``D = sqrt(sum max(0, gamma - y u @ x)^2)`` over the rounds that update.
     hinge : float, optional
-        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over them.
+        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update.
 
     Notes
     -----
-    After U updates ``|z|^2 <= U (R^2 + 2b)``, since each adds ``2 y z @ x + |x|^2 <= 2b + R^2``; and
-    ``u @ z >= gamma U - S``, S the sum of the hinge losses. Hence ``gamma U <= r sqrt(U) + S``:
-    put ``S = gamma L1`` and solve for sqrt(U), or ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide.
+    After U updates ``|z|^2 <= U (R^2 + 2b)``, because each adds ``2 y z @ x + |x|^2 <= 2b + R^2``. Also
+    ``u @ z >= gamma U - S``, where S is the sum of ``max(0, gamma - y u @ x)``. Hence ``gamma U <= r sqrt(U) + S``.
+    For the bound with L1, set ``S = gamma L1`` and solve for sqrt(U). For the bound with D, use
+    ``S <= D sqrt(U)`` (Cauchy-Schwarz) and divide by sqrt(U).
 
     Premises
     --------
-    None: any stream, any u, any gamma; the losses are over the rounds that update.
+    None: any stream, any u and any gamma. The losses are sums over the rounds that update.
 
     Examples
     --------
@@ -103,6 +109,7 @@ def perceptron_agnostic(
 
     References
     ----------
+    docs/theory.md, "The Perceptron on any stream".
     Freund & Schapire 1999, Theorem 2 (D); Mohri & Rostamizadeh 2013 (L1).
 
     """
@@ -112,7 +119,7 @@ def perceptron_agnostic(
         forms.append((k + squared_hinge / margin) ** 2)
     if hinge is not None:
         forms.append(pnorm(2.0, radius, norm, margin, update_margin, hinge))
-    require(bool(forms), "squared_hinge or hinge must be given")
+    require(bool(forms), "squared_hinge or hinge must be set")
     return min(forms)
 
 
@@ -127,25 +134,25 @@ def pnorm(
 ) -> float:
     """Bound the mistakes of the p-norm Perceptron.
 
-    ``M <= k^2`` with ``k = sqrt((p-1) X^2 + 2b) |u|_q / gamma``, or on any stream
+    If u separates the stream, ``M <= k^2`` with ``k = sqrt((p-1) X^2 + 2b) |u|_q / gamma``. On any stream
     ``M <= ((k + sqrt(k^2 + 4 L1)) / 2)^2``.
 
     Parameters
     ----------
     p : float
-        At least 2; the comparator is measured in the dual norm, ``1/p + 1/q = 1``.
+        At least 2. The norm of u is the dual norm, with ``1/p + 1/q = 1``.
     radius, norm : float
         X, the largest p-norm of an example, and the q-norm of u.
     margin : float
         gamma > 0.
     update_margin : float
-        b >= 0, on the score of the normalised link.
+        b >= 0, compared with ``y`` times the score of the normalised link.
     hinge : float, optional
-        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update; left out, u must separate.
+        ``L1 = sum max(0, 1 - y u @ x / gamma)`` over the rounds that update. If it is None, u must separate.
 
     Premises
     --------
-    ``y (u @ x) >= gamma`` in every round that updates; with ``hinge``, none.
+    Without ``hinge``: ``y (u @ x) >= gamma`` in every round that updates. With ``hinge``: none.
 
     Examples
     --------
@@ -154,6 +161,7 @@ def pnorm(
 
     References
     ----------
+    docs/theory.md, "The p-norm Perceptron".
     Grove, Littlestone & Schuurmans 2001; Gentile 2003.
 
     """
@@ -166,5 +174,5 @@ def pnorm(
 
 
 def odd_panel(n: int, k: int) -> None:
-    """Refuse a panel of k experts that cannot have a majority among n."""
-    require(k <= n and k % 2 == 1, f"k must be odd and from 1 to n, which is {n}, got {k}")
+    """Raise ValueError unless k is odd and at most n, so that k of n experts always have a majority."""
+    require(k <= n and k % 2 == 1, f"k must be odd and at most n ({n}), got {k}")

@@ -1,7 +1,10 @@
-"""Regret bounds with expert advice: one plain function per row of THEORY §4, each the value of its formula.
+"""Regret bounds with expert advice: one function per theorem, which returns the value of its formula.
 
-Regret is the learner's total loss less that of the best of n experts. Losses lie in [0, 1] unless a function takes
-their range. What a rule can say of a stream that it has seen (``certify``) is usually much smaller.
+Regret is the learner's total loss minus the total loss of the best of n experts. Losses lie in [0, 1] unless a function
+takes their range as a parameter. ``certify`` computes a bound from the stream itself, which is usually much smaller.
+
+``r_t`` is the regret of round t to expert k: the learner's loss minus the expert's loss. ``V_k`` is the sum of
+``r_t^2`` over the rounds; the parameter ``squares`` is its value.
 """
 
 from __future__ import annotations
@@ -21,12 +24,14 @@ Number = TypeVar("Number", "float", "FloatArray")
 def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: float | None = None) -> float:
     """Bound Hedge's regret.
 
-    ``eta T/8 + ln n/eta``; with the theorem's rate, ``sqrt(8 ln n/T)``, it is ``sqrt(T ln n/2)``. If ``best``, the best
-    expert's total loss, is given instead of the rounds: ``(eta L* + ln n)/(1 - e^-eta) - L*``.
+    - With ``rounds`` and ``eta``: ``eta T/8 + ln n/eta``.
+    - With ``rounds`` alone: ``sqrt(T ln n/2)``, which is the same formula at the best rate ``eta = sqrt(8 ln n/T)``.
+    - With ``best`` and ``eta``: ``(eta L* + ln n)/(1 - e^-eta) - L*``. ``best`` is L*, the best expert's total loss.
 
     Premises
     --------
-    Losses in [0, 1]; the learner loses their weighted mean, or less; the rate that is told is the one it ran with.
+    Losses lie in [0, 1]. In each round the learner's loss is at most the weighted mean of the experts' losses. The
+    learner ran with ``eta``.
 
     Examples
     --------
@@ -37,17 +42,18 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
 
     References
     ----------
+    docs/theory.md, "Hedge".
     Freund & Schapire 1997; Cesa-Bianchi & Lugosi 2006, thm 2.2.
 
     """
     log_n = math.log(n)
     if best is not None:
         if eta is None:
-            message = "eta must be given with best"
+            message = "eta must be set together with best"
             raise ValueError(message)
         return max(0.0, (eta * best + log_n) / -math.expm1(-eta) - best)
     if rounds is None:
-        message = "rounds must be given, or best with eta"
+        message = "rounds must be set, or best together with eta"
         raise ValueError(message)
     if eta is None:
         return math.sqrt(rounds * log_n / 2)
@@ -56,13 +62,14 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
 
 @checked()
 def exponentially_weighted_average(n: int, eta: float) -> float:
-    """Bound the regret of the exponentially weighted average for an eta-exp-concave loss: ``ln n/eta``, whatever T.
+    """Bound the regret of the exponentially weighted average for an eta-exp-concave loss: ``ln n/eta``, for any T.
 
-    eta is 1/2 for the square loss of forecasts and outcomes in [0, 1], and 1 for the log loss.
+    The square loss has eta = 1/2 if forecasts and outcomes lie in [0, 1]; the log loss has eta = 1.
 
     Premises
     --------
-    The loss is exp-concave at eta where forecasts and outcomes lie; the learner mixes forecasts, without gradients.
+    The loss is eta-exp-concave on the range of the forecasts and outcomes, and the learner mixes forecasts without
+    gradients.
 
     Examples
     --------
@@ -71,6 +78,7 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
 
     References
     ----------
+    docs/theory.md, "The exponentially weighted average".
     Kivinen & Warmuth 1999; Cesa-Bianchi & Lugosi 2006, thm 3.2.
 
     """
@@ -78,20 +86,24 @@ def exponentially_weighted_average(n: int, eta: float) -> float:
 
 
 def concave_regret(start: Number, eta: float) -> Number:
-    """Return ``ln(1/pi)/eta``: `exponentially_weighted_average` with ``start = ln(1/pi)`` for ``ln n``, elementwise."""
+    """Return ``ln(1/pi)/eta``: `exponentially_weighted_average` with ``start = ln(1/pi)`` instead of ``ln n``.
+
+    The formula is applied to each element if ``start`` is an array.
+    """
     return start / eta
 
 
 @checked(alpha=Interval(above=0, below=1), prior=Interval(above=0, most=1 + 1e-9))
 def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0, prior: float | None = None) -> float:
-    """Bound the regret of Fixed Share to the best sequence of experts with k switches, loss exp-concave at eta.
+    """Bound the regret of Fixed Share to the best sequence of experts with k switches, for an eta-exp-concave loss.
 
-    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``; with a prior, ``ln(1/pi)`` of the expert that the
-    sequence begins with stands for one of the ``ln n``.
+    ``((k+1) ln n + k ln(1/alpha) + (T-1-k) ln(1/(1-alpha)))/eta``. If ``prior`` is set to pi, the prior of the first
+    expert of the sequence, ``ln(1/pi)`` replaces one of the ``ln n``.
 
     Premises
     --------
-    The loss is exp-concave at eta where forecasts and outcomes lie; the share alpha goes to all n experts evenly.
+    The loss is eta-exp-concave on the range of the forecasts and outcomes, and the share alpha is divided evenly among
+    all n experts.
 
     Examples
     --------
@@ -100,29 +112,34 @@ def fixed_share(n: int, eta: float, alpha: float, rounds: int, switches: int = 0
 
     References
     ----------
+    docs/theory.md, "Fixed Share".
     Herbster & Warmuth 1998.
 
     """
-    require(switches < rounds, f"switches must be fewer than rounds, which is {rounds}, got {switches}")
+    require(switches < rounds, f"switches must be below rounds ({rounds}), got {switches}")
     start = math.log(n) if prior is None else -math.log(min(prior, 1.0))
     start += switches * (math.log(n) - math.log(alpha))
     return shared_regret(start, eta, alpha, rounds - 1 - switches)
 
 
 def shared_regret(start: Number, eta: float, alpha: float, stays: int) -> Number:
-    """Return ``(start + stays ln(1/(1-alpha)))/eta``: `fixed_share` with its other terms in ``start``, elementwise."""
+    """Return ``(start + stays ln(1/(1-alpha)))/eta``: `fixed_share`, with ``start`` for the other terms of the sum.
+
+    The formula is applied to each element if ``start`` is an array.
+    """
     return (start + stays * -math.log1p(-alpha)) / eta
 
 
 @checked()
 def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
-    """Bound AdaHedge's regret by V, the summed variance of losses under its weights, S their largest range in a round.
+    """Bound AdaHedge's regret: ``2 sqrt(V ln n) + S (4/3 ln n + 2)``.
 
-    ``2 sqrt(V ln n) + S (4/3 ln n + 2)``
+    ``variance`` is V, the sum over the rounds of the variance of the losses under the learner's weights. ``widest`` is
+    S, the largest range (maximum minus minimum) of the losses in a round.
 
     Premises
     --------
-    Losses of any range; V and S are those of the rounds that were played.
+    V and S are computed over all rounds that were played. Losses may have any range.
 
     Examples
     --------
@@ -131,6 +148,7 @@ def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
 
     References
     ----------
+    docs/theory.md, "AdaHedge".
     de Rooij, van Erven, Grunwald & Koolen 2014, thm 6.
 
     """
@@ -140,13 +158,13 @@ def adahedge(n: int, variance: float, widest: float = 1.0) -> float:
 
 @checked()
 def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
-    """Bound ML-Poly's regret to expert k when ``V_k``, and each other's V, are at most ``squares``; |r| at most 1.
+    """Bound ML-Poly's regret to expert k: ``sqrt((1 + V) n (1 + ln(1 + V')))``.
 
-    ``sqrt((1 + V) n (1 + ln(1 + V)))``, with ``largest`` the greatest V of the others.
+    ``squares`` is V, at least ``V_k``. ``largest`` is V', at least the V of every other expert, by default V.
 
     Premises
     --------
-    The losses of a round lie within 1 of each other, and the rates are ``1/(1 + V_k)``.
+    The losses of a round differ by at most 1, and the rates are ``1/(1 + V_k)``.
 
     Examples
     --------
@@ -155,7 +173,8 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
-    Gaillard, Stoltz & van Erven 2014, with the rates of THEORY §4.
+    docs/theory.md, "ML-Poly".
+    Gaillard, Stoltz & van Erven 2014, with the rates above.
 
     """
     others = squares if largest is None else largest
@@ -164,11 +183,11 @@ def ml_poly(n: int, squares: float, largest: float | None = None) -> float:
 
 @checked(eta=Interval(above=0, most=0.5))
 def boa(n: int, eta: float, squares: float) -> float:
-    """Bound BOA's regret to expert k at a fixed rate, ``eta |r| <= 1/2``: ``ln n/eta + eta V_k``.
+    """Bound BOA's regret to expert k at a fixed rate: ``ln n/eta + eta V_k``.
 
     Premises
     --------
-    The losses of a round lie within ``1/(2 eta)`` of each other; eta is the rate it ran with.
+    The losses of a round differ by at most ``1/(2 eta)``, and the learner ran with ``eta``.
 
     Examples
     --------
@@ -177,6 +196,7 @@ def boa(n: int, eta: float, squares: float) -> float:
 
     References
     ----------
+    docs/theory.md, "BOA at a fixed rate".
     Wintenberger 2017.
 
     """
@@ -184,28 +204,34 @@ def boa(n: int, eta: float, squares: float) -> float:
 
 
 def second_order_regret(start: Number, eta: float, squares: Number) -> Number:
-    """Return ``ln(1/pi)/eta + eta V_k``: `boa` with ``start = ln(1/pi)`` for ``ln n``, elementwise."""
+    """Return ``ln(1/pi)/eta + eta V_k``: `boa` with ``start = ln(1/pi)`` instead of ``ln n``, for each element."""
     return start / eta + eta * squares
 
 
 @checked()
 def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
-    """Bound BOA's regret to expert k with the rates ``min(1/2, sqrt(ln n/(1 + V_k)))``, or ``V_k`` for ``1 + V_k``.
+    """Bound BOA's regret to expert k with adaptive rates: ``C + (ln n + ln(1 + B/e)) max(2, sqrt((1 + V)/L))``.
 
-    ``C + (ln n + ln(1 + B/e)) max(2, sqrt((1 + V)/L))``, ``L = ln n`` (ln 2 if that is more); C is ``V/2``, from
-    ``V = 4L`` on ``2L + 2c sqrt(L) (sqrt(V) - 2 sqrt(L))``; ``c = sqrt(1 + 1/4L)`` and
-    ``B = (c-1)/ln c * ln max(1, sqrt((1 + V')/4L))``, with V' = ``largest``, the greatest V of all experts.
+    The rates are ``min(1/2, sqrt(L/(1 + V_k)))`` or ``min(1/2, sqrt(L/V_k))``. The letters are:
+
+    - ``V`` is ``squares``, the V of expert k; ``V'`` is ``largest``, the largest V of all experts, by default V.
+    - ``L = max(ln n, ln 2)`` and ``c = sqrt(1 + 1/4L)``.
+    - ``C = V/2`` if ``V <= 4L``, otherwise ``C = 2L + 2c sqrt(L) (sqrt(V) - 2 sqrt(L))``.
+    - ``B = (c-1)/ln c * ln max(1, sqrt((1 + V')/4L))``.
 
     Premises
     --------
-    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior.
+    The losses of a round differ by at most 1, the learner knows this from the start, and the prior is uniform.
 
     Notes
     -----
-    The theorem has the sums ``sum eta_{t-1} r_t^2`` and ``B = sum_k pi_k sum_t (eta_{t-1}/eta_t - 1)``. While
-    ``V < 4L`` the rate is at most 1/2. From then on ``V_t/V_{t-1} <= c^2``, so that the rate is at most
-    ``c sqrt(L/V_t)``, and ``sum r_t^2/sqrt(V_t)`` at most ``2 (sqrt(V) - sqrt(V_start))``. Each quotient x of rates is
-    from 1 to c, where ``x - 1 <= (c-1)/ln c * ln x``, and the logarithms sum to that of the first rate over the last.
+    The theorem has the sums ``sum eta_{t-1} r_t^2`` for C and ``sum_k pi_k sum_t (eta_{t-1}/eta_t - 1)`` for B.
+
+    First sum: while ``V < 4L``, the rate is at most 1/2. After that ``V_t/V_{t-1} <= c^2``, hence the rate is at most
+    ``c sqrt(L/V_t)``, and ``sum r_t^2/sqrt(V_t)`` is at most ``2 (sqrt(V) - sqrt(V_start))``.
+
+    Second sum: each ratio x of successive rates lies in [1, c], where ``x - 1 <= (c-1)/ln c * ln x``. The logarithms
+    add up to the logarithm of the first rate over the last rate.
 
     Examples
     --------
@@ -214,7 +240,8 @@ def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
-    Wintenberger 2017, as in THEORY §4.
+    docs/theory.md, "BOA with adaptive rates".
+    Wintenberger 2017.
 
     """
     others = squares if largest is None else max(squares, largest)
@@ -230,11 +257,13 @@ def boa_adaptive(n: int, squares: float, largest: float | None = None) -> float:
 
 @checked()
 def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
-    """Bound ML-Prod's regret to expert k: as `boa_adaptive`, for ``ln(1 + x) >= x - x^2`` from -1/2 on.
+    """Bound ML-Prod's regret to expert k: the same value as `boa_adaptive`.
+
+    The proof is the same, because ``ln(1 + x) >= x - x^2`` for ``x >= -1/2``.
 
     Premises
     --------
-    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior.
+    The losses of a round differ by at most 1, the learner knows this from the start, and the prior is uniform.
 
     Examples
     --------
@@ -243,6 +272,7 @@ def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "ML-Prod".
     Gaillard, Stoltz & van Erven 2014.
 
     """
@@ -253,12 +283,13 @@ def ml_prod(n: int, squares: float, largest: float | None = None) -> float:
 def ogd(n: int, rounds: int, longest: float | None = None) -> float:
     """Bound the regret of projected gradient descent on the simplex to any mix of the n experts.
 
-    ``G (2 sqrt(T) - 1/2)``: ``1/eta_T + sum eta_t G^2/2`` with ``eta_t = 1/(G sqrt(t))``. G is ``longest``, the
-    greatest Euclidean length of a round's losses (made linear, with gradients): at most ``sqrt(n)`` in [0, 1].
+    ``G (2 sqrt(T) - 1/2)``, which is at least ``1/eta_T + sum eta_t G^2/2`` for ``eta_t = 1/(G sqrt(t))``. ``longest``
+    is G, the largest Euclidean norm of a round's loss vector (of its gradient, if the learner uses gradients). It is
+    at most ``sqrt(n)``, the default, if losses lie in [0, 1].
 
     Premises
     --------
-    No losses of a round, as a vector, are longer than G; nobody joins.
+    The norm of every round's loss vector is at most G, and no expert joins after the first round.
 
     Examples
     --------
@@ -267,6 +298,7 @@ def ogd(n: int, rounds: int, longest: float | None = None) -> float:
 
     References
     ----------
+    docs/theory.md, "Projected gradient descent".
     Zinkevich 2003.
 
     """
@@ -276,13 +308,13 @@ def ogd(n: int, rounds: int, longest: float | None = None) -> float:
 
 @checked()
 def squint(n: int, squares: float, rounds: int) -> float:
-    """Bound Squint's regret to expert k, improper prior on rates, |r| at most 1.
+    """Bound the regret to expert k of Squint with the improper prior on rates.
 
-    ``sqrt(2 V)(1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1)))``
+    ``sqrt(2 V_k)(1 + sqrt(2 ln(n (1/2 + ln(T+1))))) + 5 ln(1 + n (1 + 2 ln(T+1)))``
 
     Premises
     --------
-    The losses of a round lie within 1 of each other, which is known from the start; a uniform prior on experts.
+    The losses of a round differ by at most 1, the learner knows this from the start, and the prior is uniform.
 
     Examples
     --------
@@ -291,6 +323,7 @@ def squint(n: int, squares: float, rounds: int) -> float:
 
     References
     ----------
+    docs/theory.md, "Squint".
     Koolen & van Erven 2015, thm 4.
 
     """

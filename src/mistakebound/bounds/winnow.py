@@ -8,7 +8,7 @@ from mistakebound._support.arguments import Interval, checked, require
 from mistakebound.bounds.perceptron import odd_panel
 
 RATE = Interval(above=0, infinite=True)
-"""A rate, of which infinity is taken as the limit."""
+"""Range of a rate. An infinite rate stands for the limit of large rates."""
 
 
 @checked(eta=RATE)
@@ -23,20 +23,22 @@ def winnow_fixed_rate(
 ) -> float:
     """Bound the mistakes of NormalizedWinnow run with rate eta.
 
-    ``M <= RE / C``, ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``; infinite unless ``C > 0``.
+    ``M <= RE / C`` with ``C = eta gamma - ln(cosh(eta L) + (b/L) sinh(eta L))``. It is infinity unless ``C > 0``.
 
     Parameters
     ----------
     n : int
         Number of features.
-    margin, radius : float
-        gamma, above 0 and at most L, and L, the largest absolute value of a feature.
+    margin : float
+        gamma, above 0 and at most L.
     eta : float
-        The rate that the learner used; infinity is taken as the limit.
+        The rate that the learner used. Infinity stands for the limit of large rates.
+    radius : float
+        L, the largest absolute value of a feature.
     relative_entropy : float, optional
-        RE of u from the uniform distribution, by default its greatest value ``ln n``.
+        RE, the relative entropy of u from the uniform distribution, by default ``ln n``, its largest value.
     update_margin : float
-        b >= 0, on the score of the normalised weights.
+        b >= 0, compared with ``y`` times the score of the normalised weights.
 
     Premises
     --------
@@ -49,35 +51,39 @@ def winnow_fixed_rate(
 
     References
     ----------
-    COS 511; CMSC 35900.
+    docs/theory.md, "Normalised Winnow at a fixed rate".
 
     """
     re = math.log(n) if relative_entropy is None else relative_entropy
-    return winnow_agnostic(re, 0.0, _up_to(margin, radius), eta, radius, update_margin)
+    return winnow_agnostic(re, 0.0, _margin_within(margin, radius), eta, radius, update_margin)
 
 
 @checked(eta=RATE)
 def winnow_gain(margin: float, eta: float, radius: float = 1.0, update_margin: float = 0.0) -> float:
-    """Return C of `winnow_fixed_rate`: each update brings the weights at least C nearer to u (in RE).
+    """Return C of `winnow_fixed_rate`: each update reduces the relative entropy of u from the weights by at least C.
 
     Examples
     --------
     >>> winnow_gain(0.5, 0.5)
     0.129...
 
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow".
+
     """
-    return gain_of(margin, eta, radius, update_margin)
+    return winnow_gain_unchecked(margin, eta, radius, update_margin)
 
 
-def gain_of(margin: float, eta: float, radius: float, update_margin: float) -> float:
-    """Return `winnow_gain` of numbers that were measured and lie in range, such as those of a certificate."""
+def winnow_gain_unchecked(margin: float, eta: float, radius: float, update_margin: float) -> float:
+    """Return `winnow_gain` without checking the arguments, for callers that measured them, such as certificates."""
     a, tilt = eta * radius, update_margin / radius
     if a < 1:
-        # (b/L) sinh(a) as b eta sinh(a)/a, since b/L may be infinite. Beside an infinite eta gamma, logarithms vanish.
+        # Compute (b/L) sinh(a) as b eta sinh(a)/a, because b/L may overflow. If eta gamma is infinite, so is C.
         zone = update_margin * eta * (math.sinh(a) / a if a > 0 else 1.0)
         gained = eta * margin
         return gained if math.isinf(gained) else gained - math.log1p(2 * math.sinh(a / 2) ** 2 + zone)
-    # cosh would overflow: keep only what its logarithm falls short of a, at most ln 2.
+    # cosh(a) may overflow. Compute a minus the logarithm instead, which is at most ln 2 if b = 0.
     if math.isinf(tilt):
         short = math.log(2) - math.log(update_margin) + math.log(radius) - math.log(-math.expm1(-2 * a))
     else:
@@ -87,7 +93,7 @@ def gain_of(margin: float, eta: float, radius: float, update_margin: float) -> f
 
 @checked()
 def winnow_rate(margin: float, radius: float = 1.0) -> float:
-    """Return the rate that is best for a margin: ``ln((L + gamma) / (L - gamma)) / 2L``.
+    """Return the rate with the smallest bound for a margin: ``ln((L + gamma) / (L - gamma)) / 2L``.
 
     Examples
     --------
@@ -96,17 +102,21 @@ def winnow_rate(margin: float, radius: float = 1.0) -> float:
     >>> winnow_rate(1.0)
     inf
 
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow at the best rate".
+
     """
-    margin = _up_to(margin, radius)
+    margin = _margin_within(margin, radius)
     return math.inf if margin == radius else math.atanh(margin / radius) / radius
 
 
 @checked()
 def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
-    """Bound the mistakes of NormalizedWinnow run with the rate that is best for this margin.
+    """Bound the mistakes of NormalizedWinnow run with the rate `winnow_rate` for this margin.
 
-    ``ln n / g(gamma / L) <= 2 L^2 ln n / gamma^2``, ``g(e) = ((1+e) ln(1+e) + (1-e) ln(1-e)) / 2``.
-    At ``gamma = L`` it is ``lg n``: halving, but only when the master errs.
+    ``M <= ln n / g(gamma / L)`` with ``g(e) = ((1+e) ln(1+e) + (1-e) ln(1-e)) / 2``. The value is at most
+    ``2 L^2 ln n / gamma^2``. At ``gamma = L`` it is ``log2 n``, the bound of Halving.
 
     Premises
     --------
@@ -117,13 +127,17 @@ def winnow_best_rate(n: int, margin: float, radius: float = 1.0) -> float:
     >>> winnow_best_rate(1024, 1)
     10.0
 
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow at the best rate".
+
     """
-    log_n, e = math.log(n), _up_to(margin, radius) / radius
+    log_n, e = math.log(n), _margin_within(margin, radius) / radius
     if log_n == 0 or e == 0:
         return math.inf if log_n else 0.0
-    if e < 1e-4:  # the square of e may be no float
+    if e < 1e-4:  # the square of e may underflow: divide by e twice
         return 2 * log_n / e / e / (1 + e * e / 6)
-    if e < 0.5:  # here the textbook form would subtract nearly equal numbers
+    if e < 0.5:  # the textbook form would subtract nearly equal numbers
         g = e * math.atanh(e) + math.log1p(-e * e) / 2
     else:
         g = ((1 + e) * math.log1p(e) + ((1 - e) * math.log(1 - e) if e < 1 else 0.0)) / 2
@@ -139,14 +153,14 @@ def winnow_agnostic(
     radius: float = 1.0,
     update_margin: float = 0.0,
 ) -> float:
-    """Bound the mistakes of NormalizedWinnow on any stream, by any comparator.
+    """Bound the mistakes of NormalizedWinnow on any stream, from the hinge loss of any comparator.
 
-    ``M <= (RE + eta H) / C``, C as for `winnow_fixed_rate`; infinite unless ``C > 0``.
+    ``M <= (RE + eta H) / C`` with C as for `winnow_fixed_rate`. The value is infinity unless ``C > 0``.
 
     Parameters
     ----------
     relative_entropy : float
-        RE of u from the uniform distribution.
+        RE, the relative entropy of u from the uniform distribution.
     hinge : float
         ``H = sum max(0, gamma - y u @ x)`` over the rounds that update.
     margin, eta, radius, update_margin : float
@@ -163,20 +177,20 @@ def winnow_agnostic(
 
     References
     ----------
-    The proof in COS 511, with ``y u @ x >= gamma - max(0, gamma - y u @ x)`` for the margin.
+    docs/theory.md, "Normalised Winnow on any stream".
 
     """
-    return bound_of(relative_entropy, hinge, margin, eta, radius, update_margin)
+    return winnow_agnostic_unchecked(relative_entropy, hinge, margin, eta, radius, update_margin)
 
 
-def bound_of(
+def winnow_agnostic_unchecked(
     relative_entropy: float, hinge: float, margin: float, eta: float, radius: float, update_margin: float
 ) -> float:
-    """Return `winnow_agnostic` of numbers that were measured and lie in range, such as those of a certificate."""
-    gain = gain_of(margin, eta, radius, update_margin)
+    """Return `winnow_agnostic` without checking the arguments, for callers that measured them, such as certificates."""
+    gain = winnow_gain_unchecked(margin, eta, radius, update_margin)
     if gain <= 0 or math.isinf(relative_entropy + hinge) or (eta == math.inf and hinge > 0):
         return math.inf
-    if math.isinf(gain):  # then the logarithm in it is nothing beside eta gamma
+    if math.isinf(gain):  # eta gamma overflowed, and the logarithm in C is negligible: divide by eta
         return (relative_entropy / eta + hinge) / margin
     return (relative_entropy + (eta * hinge if hinge else 0.0)) / gain
 
@@ -194,7 +208,7 @@ def balanced_winnow(
 ) -> float:
     """Bound the mistakes of BalancedWinnow: NormalizedWinnow on the doubled vector (x, -x).
 
-    ``M <= (RE + eta H) / C`` as for `winnow_agnostic`.
+    ``M <= (RE + eta H) / C``, as for `winnow_agnostic`.
 
     Parameters
     ----------
@@ -205,11 +219,12 @@ def balanced_winnow(
     eta : float, optional
         The rate that the learner used, by default ``winnow_rate(margin, radius)``.
     relative_entropy : float, optional
-        RE of the doubled u from the uniform distribution on 2n, by default its greatest value ``ln 2n``.
+        RE, the relative entropy of the doubled u from the uniform distribution on 2n features, by default ``ln 2n``,
+        its largest value.
 
     Premises
     --------
-    ``|u|_1 = 1``, of either sign.
+    ``|u|_1 = 1``. Weights of u may have either sign.
 
     Examples
     --------
@@ -218,12 +233,12 @@ def balanced_winnow(
 
     References
     ----------
-    COS 511, section 5.
+    docs/theory.md, "Balanced Winnow".
 
     """
     re = math.log(2 * n) if relative_entropy is None else relative_entropy
     eta = winnow_rate(margin, radius) if eta is None else eta
-    margin = margin if hinge else _up_to(margin, radius)
+    margin = margin if hinge else _margin_within(margin, radius)
     return winnow_agnostic(re, hinge, margin, eta, radius, update_margin)
 
 
@@ -235,19 +250,23 @@ def winnow_panel(n: int, k: int) -> float:
 
     Premises
     --------
-    Advice in {-1, +1}, k odd, the majority of the k is right in every round that updates.
+    Advice is in {-1, +1}, k is odd, and the majority of the k experts is right in every round that updates.
 
     Examples
     --------
     >>> winnow_panel(1000, 3)
     124.3...
 
+    References
+    ----------
+    docs/theory.md, "Normalised Winnow and a majority of k experts".
+
     """
     odd_panel(n, k)
     return 2 * k**2 * math.log(n)
 
 
-def _up_to(margin: float, radius: float) -> float:
-    # No u with |u|_1 = 1 has a margin above L; forgive what rounding adds to one that equals L.
-    require(margin <= radius * (1 + 1e-9), f"margin must be at most radius, which is {radius!r}, got {margin!r}")
+def _margin_within(margin: float, radius: float) -> float:
+    # No u with |u|_1 = 1 has a margin above L. Tolerate the rounding error of a margin that equals L.
+    require(margin <= radius * (1 + 1e-9), f"margin must be at most radius ({radius!r}), got {margin!r}")
     return min(margin, radius)

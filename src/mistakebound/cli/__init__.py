@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from mistakebound._support.signals import exit_code, interrupt_behind, uninterrupted
+from mistakebound._support.signals import exit_code, interrupt_cause, uninterrupted
 from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
 from mistakebound.cli.output import raise_rendered
 
@@ -46,7 +46,7 @@ class Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
             ctx.exit(UNREAD)
         except Exception as error:  # noqa: BLE001 - what is not known is raised again
-            if (interrupt := interrupt_behind(error)) is not None:
+            if (interrupt := interrupt_cause(error)) is not None:
                 ctx.exit(exit_code(interrupt))
             raise_rendered(error)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mistakebound._support.text import escaped, many
 from mistakebound.cli.output import as_flag
-from mistakebound.errors import in_words as sentence
+from mistakebound.errors import message_text
 from mistakebound.experts.comparison.records import words_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def in_words(found: Comparison, top: int, *, certify: bool) -> str:
     if coming:
         lines += ["", f"yet to come, by {best.rule}:"]
         lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
-    lines += [f"({sentence(note, as_flag)})" for note in advice.notes]
+    lines += [f"({message_text(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 

@@ -9,7 +9,7 @@ import click
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
-from mistakebound.cli.output import as_flag, picture_maker, tell_skipped, written
+from mistakebound.cli.output import as_flag, picture_maker, tell_skipped, waiting, written
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss
@@ -175,7 +175,6 @@ def experts(
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
     from mistakebound.cli.expert_tables import in_words  # noqa: PLC0415
-    from mistakebound.cli.progress import waiting  # noqa: PLC0415
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
     if predictions or plot:

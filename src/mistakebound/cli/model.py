@@ -17,7 +17,7 @@ from mistakebound.learners.linear import load
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mistakebound.data.report import Remark
+    from mistakebound.data.remarks import Remark
     from mistakebound.learners.explain import Explanation
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
@@ -94,9 +94,7 @@ def column_options(command: Any) -> Any:
     return command
 
 
-def source_of(
-    files: tuple[str, ...], options: dict[str, Any], model: LinearLearner | None = None, **more: Any
-) -> Source:
+def source_of(files: tuple[str, ...], options: dict[str, Any], model: Learner | None = None, **more: Any) -> Source:
     """Return a Source for the files. Reading options are removed from ``options``; they must not contradict a model."""
     from mistakebound.data.source import Source  # noqa: PLC0415 - "--help" needs none of it
 
@@ -171,7 +169,7 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearner:
+def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
     """A learner by its name, with the parameters that were given."""
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
@@ -186,7 +184,7 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> LinearLearn
     options: dict[str, Any] = {**declared.defaults, **given}
     if not keep:
         options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
-    made: LinearLearner = kind(**options)
+    made: Learner = kind(**options)
     return made
 
 

@@ -1,25 +1,28 @@
-"""Write the output of commands: errors, notes and skipped lines with options as flags; pictures and files."""
+"""Write the output of commands: errors, notes and skipped lines with options as flags; pictures, files, progress."""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+import sys
+from contextlib import ExitStack, contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.errors import IGNORED, InputError, OptionError, ResumeError, naming
+from mistakebound.errors import MOST_IGNORED, InputError, OptionError, ResumeError, add_file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from mistakebound.data.report import BadLine
+    from mistakebound.data.remarks import BadLine
     from mistakebound.errors import Option
 
 COLOUR = False if os.environ.get("NO_COLOR") else None
 """None: on a terminal only."""
+PER_SECOND = 4
+"""How often a progress line is drawn."""
 FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
 """Options that the command line calls otherwise."""
 PHRASES = {
@@ -89,8 +92,8 @@ def as_flag(named: Option) -> str:
         return PHRASES[named.name]
     word = flag(named.name)
     if isinstance(named.value, list):
-        more = " ..." if len(named.value) > IGNORED else ""
-        return " ".join(f"{word} {quote(name)}" for name in named.value[:IGNORED]) + more
+        more = " ..." if len(named.value) > MOST_IGNORED else ""
+        return " ".join(f"{word} {quote(name)}" for name in named.value[:MOST_IGNORED]) + more
     return word if named.value is None or named.value is True else f"{word} {named.value}"
 
 
@@ -138,7 +141,7 @@ def written(path: str | None) -> Iterator[Any]:
     try:
         yield new
     finally:
-        with naming(path), new:  # what is left is written when it is closed; standard output stays open
+        with add_file_name(path), new:  # what is left is written when it is closed; standard output stays open
             pass
 
 
@@ -152,3 +155,52 @@ def picture_maker(name: str) -> Any:
         message = "pictures need matplotlib: pip install 'mistakebound[plot]'"
         raise ModuleNotFoundError(message) from None
     return getattr(plot, name)
+
+
+def can_be_drawn() -> bool:
+    """Whether standard error is a terminal that can erase a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def foot(*columns: Any) -> Any:
+    """Return a progress line of rich on standard error, with these columns."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    return Progress(
+        *columns,
+        console=Console(stderr=True, highlight=False),
+        transient=True,
+        refresh_per_second=PER_SECOND,
+        redirect_stdout=False,  # what goes to standard output must not end on standard error
+        redirect_stderr=False,
+    )
+
+
+@contextmanager
+def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
+    """Return a callback that shows progress (step, its number, number of steps, numbers to process), or None.
+
+    It is None if progress is not wanted or cannot be drawn. The callback draws nothing if steps × numbers are below
+    ``least_cells``, because such a job is finished at once.
+    """
+    if not (wanted and can_be_drawn()):
+        yield None
+        return
+    with ExitStack() as stack:
+        drawn: list[Any] = []
+
+        def progress(what: str, number: int, steps: int, cells: int) -> None:
+            if not number and (steps - 1) * cells >= least_cells:
+                drawn.append(stack.enter_context(foot(*_steps())))
+                drawn[0].add_task("", total=steps)
+            if drawn:
+                drawn[0].update(drawn[0].task_ids[0], completed=number, description=what, refresh=True)
+
+        yield progress
+
+
+def _steps() -> tuple[Any, ...]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    return BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()

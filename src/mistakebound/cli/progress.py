@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.cli.output import as_flag, note
-from mistakebound.runs.runner import Progress
+from mistakebound.cli.output import as_flag, can_be_drawn, foot, note
+from mistakebound.runs.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import mistakebound as mb
-    from mistakebound.data.report import Remark
-    from mistakebound.runs.position import Position
-    from mistakebound.runs.tally import Tally
+    from mistakebound.data.remarks import Remark
+    from mistakebound.runs.progress import Position, Tally
 
 PATIENCE = 0.5
 """Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""
-PER_SECOND = 4
 WIDE = 120
 """Columns of a terminal on which there is room for a bar beside the text."""
 
@@ -140,26 +133,6 @@ class Bar:
         return foot(*known, TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True)))
 
 
-def can_be_drawn() -> bool:
-    """Whether standard error is a terminal that can take a line away again."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def foot(*columns: Any) -> Any:
-    """Rich's progress on standard error, of these columns."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import Progress  # noqa: PLC0415
-
-    return Progress(
-        *columns,
-        console=Console(stderr=True, highlight=False),
-        transient=True,
-        refresh_per_second=PER_SECOND,
-        redirect_stdout=False,  # what goes to standard output must not end on standard error
-        redirect_stderr=False,
-    )
-
-
 def left(seconds: float) -> str:
     """A time as people say it.
 
@@ -169,31 +142,3 @@ def left(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-@contextmanager
-def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
-    """A callback for progress (what, number of the step, steps, numbers to work on); None if nothing is to be drawn.
-
-    Nothing is drawn either if steps × numbers are below ``least_cells``: such a job is over at once.
-    """
-    if not (wanted and can_be_drawn()):
-        yield None
-        return
-    with ExitStack() as stack:
-        drawn: list[Any] = []
-
-        def progress(what: str, number: int, steps: int, cells: int) -> None:
-            if not number and (steps - 1) * cells >= least_cells:
-                drawn.append(stack.enter_context(foot(*_steps())))
-                drawn[0].add_task("", total=steps)
-            if drawn:
-                drawn[0].update(drawn[0].task_ids[0], completed=number, description=what, refresh=True)
-
-        yield progress
-
-
-def _steps() -> tuple[Any, ...]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
-
-    return BarColumn(20), MofNCompleteColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()

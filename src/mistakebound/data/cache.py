@@ -23,10 +23,10 @@ from zlib import crc32
 
 from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
-from mistakebound._support.threads import in_order
+from mistakebound._support.threads import parallel_map
 from mistakebound.data.blocks import of_file
 from mistakebound.data.reader import lines_of
-from mistakebound.errors import InputError, naming
+from mistakebound.errors import InputError, add_file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ class Cache:
 
         order = Order(self.path, len(self.files))
         stored = records(self.path, pages, len(self._head))
-        for begin, chunk in in_order(unpacked, stored, threads, lambda _: False):
+        for begin, chunk in parallel_map(unpacked, stored, threads, lambda _: False):
             order.check(begin, chunk.consumed, lines_of(chunk, in_rows=bool(begin[3])))
             yield begin, chunk
 
@@ -105,7 +105,7 @@ class Cache:
 
     def add(self, begin: tuple[int, ...], chunk: Chunk) -> None:
         """Write a chunk to the cache that is being made."""
-        with naming(self.path):
+        with add_file_name(self.path):
             if self._new is None:
                 sweep(Path(self.path))
                 self._new = Replacement(Path(self.path))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.data.report import BadLine
+from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.tables import is_number
-from mistakebound.errors import Option, StreamError, place_of, setting
+from mistakebound.errors import Option, StreamError, location, setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.data.parts import Part
-    from mistakebound.errors import Word
+    from mistakebound.errors import MessagePart
 
 DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
 
@@ -58,14 +58,14 @@ class Frame:
     def where(self, row: int) -> str:
         """File and line of a row, which counts from 0."""
         file, line, _, in_rows = self.place(row)
-        return place_of(file, line, in_rows=in_rows).removesuffix(": ")
+        return location(file, line, in_rows=in_rows).removesuffix(": ")
 
     def place(self, row: int) -> tuple[str, int, None, bool]:
         """File, line, no column, and whether lines are rows of a file of columns: the place of a bad line."""
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
-    def error_at(self, row: int, *words: Word, **fields: Any) -> StreamError:
+    def error_at(self, row: int, *words: MessagePart, **fields: Any) -> StreamError:
         """What is wrong with a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
@@ -201,8 +201,7 @@ def read_columns(
     frame, cells = Frame(), _Cells()
     for part in reader:
         cells.add(part, list(report.columns), frame.rows)
-        lines = np.fromiter((part.line(row) for row in range(part.rows)), np.int64, part.rows)
-        frame.places.append(Places(frame.rows, part.file, part.in_rows, lines))
+        frame.places.append(Places(frame.rows, part.file, part.in_rows, row_lines(part)))
         frame.rows += part.rows
         if part.error:
             raise part.error.at_round(None)
@@ -214,6 +213,15 @@ def read_columns(
         else:
             frame.numbers[name] = cells.as_numbers(name, frame.rows)
     return frame
+
+
+def row_lines(part: Part) -> IntArray:
+    """Return `Part.line` of every row at once."""
+    if not part.in_rows:
+        return np.asarray(part.begin.line + part.chunk.row_lines[: part.rows])
+    rows = np.arange(part.rows)
+    bad_lines_before = np.searchsorted([bad[0] for bad in part.chunk.bad], rows, side="right")
+    return np.asarray(part.begin.line + rows + bad_lines_before + 1)
 
 
 def columns_with(

@@ -7,7 +7,7 @@ import select
 from typing import IO, TYPE_CHECKING, Any
 
 from mistakebound.data.formats import COLUMNAR, PACKED
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.errors import InputError
 
 if TYPE_CHECKING:

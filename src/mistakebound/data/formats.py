@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mistakebound._core import Reader
 from mistakebound.data.labels import NO_LABEL
 from mistakebound.data.options import LINE_FORMATS, numbered_names
-from mistakebound.errors import LISTED, InputError, Option
+from mistakebound.errors import MOST_LISTED, InputError, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
     notes.format = found
     notes.columns = found.reader.columns
     if notes.columns and settings.own_labels:
-        there = f"; there are: {', '.join(notes.columns[:LISTED])})"
+        there = f"; there are: {', '.join(notes.columns[:MOST_LISTED])})"
         nowhere = ("there is no label (tell which column it is: ", LABEL, there)
         notes.unlabelled = nowhere if settings.how.label is None else (NO_LABEL,)
     layout = {} if found.layout is None else found.layout._asdict()

@@ -86,7 +86,7 @@ class FrameReader(StreamReader):
         if numbered_names(how.columns) and not {*self.names} <= {*how.columns}:
             self.names = [f"c{number}" for number in range(1, len(self.names) + 1)]
         if how.format == "json":
-            yield Text((block, True) for block in self.blocks(self._objects))
+            yield Text((block, False) for block in self.blocks(self._objects))  # each ends with a whole line
         elif how.format == "columnar":
             columns = self._columns(file, BytesIO(self._arrow()), ARROW_STREAM)
             yield Text(columns.blocks(), columns=columns)

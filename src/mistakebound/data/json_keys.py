@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import Notes
 
 FIRST_LINES = 1000
-LISTED = 20
+MOST_LISTED = 20
 KNOWN = frozenset({"ignore", "text", "words", "letters", "bins"})
 """Options of a table that JSON lines have, too."""
 
@@ -94,4 +94,4 @@ def listed(keys: Iterable[str]) -> str:
     'a, b, c'
     """
     names = list(keys)
-    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+    return ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")

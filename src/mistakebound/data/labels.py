@@ -127,8 +127,8 @@ class Labels:
         try:
             known = self.signs.get(label)
         except TypeError:
-            message = f"label {label!r} cannot be a label: it is not hashable"
-            raise StreamError(message) from None
+            message = f"label {label!r} is not hashable; use a number, a text or a tuple"
+            raise StreamError(message, kind="label", value=label) from None
         return known if known is not None else self._settle_one(plain(label))
 
     def objection(self, label: Any) -> StreamError:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound.data.label_codes import MOST
 from mistakebound.data.labels import NO_LABEL, plain_label
-from mistakebound.errors import InputError, place_of
+from mistakebound.errors import InputError, location
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk
@@ -86,7 +86,7 @@ class Part(NamedTuple):
 
     def where(self, row: int) -> str:
         """File and line of a row."""
-        return place_of(self.file, self.line(row), in_rows=self.in_rows).removesuffix(": ")
+        return location(self.file, self.line(row), in_rows=self.in_rows).removesuffix(": ")
 
     def line(self, row: int) -> int:
         """Line of a row in its file, counted from 1; of a file of columns, the row in it."""

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from mistakebound._support.threads import in_order
+from mistakebound._support.text import many
+from mistakebound._support.threads import parallel_map
 from mistakebound.data import blocks as texts
 from mistakebound.data.blocks import Block, Text, after, parse, parsed_one_by_one, texts_of, total_size
 from mistakebound.data.follow import Dry, Follower, check_that_it_can_be_followed
@@ -16,7 +17,7 @@ from mistakebound.data.formats import ENOUGH, reader_of, suffices, watched
 from mistakebound.data.label_codes import MOST, every_label, label_lines, numbered, of_positive, of_rows
 from mistakebound.data.labels import NO_LABEL
 from mistakebound.data.parts import START, Part, Place
-from mistakebound.data.report import BadLine, ReadReport, Remark
+from mistakebound.data.remarks import BadLine, Remark
 from mistakebound.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -56,6 +57,72 @@ class Notes:
         remark = Remark(kind, words, file)
         if remark not in self.remarks:
             self.remarks.append(remark)
+
+
+class ReadReport:
+    r"""What a ``StreamReader`` has read so far. It is read-only.
+
+    Parameters
+    ----------
+    notes : Notes
+        Where the reader records what it reads.
+
+    Examples
+    --------
+    >>> import mistakebound as mb, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.vw"
+    >>> _ = file.write_text("1 2.0 | a b\nx | a\n-1 | c\n")
+    >>> report = mb.Perceptron().run(mb.Source(file, skip_bad=1)).reading
+    >>> report
+    <ReadReport: 25 bytes, 1 skipped, 1 remark>
+    >>> report.skipped[0].line, str(report.remarks[0])
+    (2, 'importance weights are ignored: every line counts once')
+    """
+
+    __slots__ = ("_notes",)
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    @classmethod
+    def from_texts(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
+        """The report of an earlier process, from the texts that a checkpoint stores."""
+        lines = [BadLine((words,)) for words in skipped]
+        return cls(Notes(lines, (Remark("earlier", (words,)) for words in remarks)))
+
+    @property
+    def skipped(self) -> tuple[BadLine, ...]:
+        """The bad lines that were left out."""
+        return tuple(self._notes.skipped)
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Other remarks: a file has no examples, importance weights are not used, a followed file was replaced."""
+        return tuple(self._notes.remarks)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table that is read now; empty for files without columns."""
+        return tuple(self._notes.columns)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of text that were parsed, after unpacking."""
+        return self._notes.bytes
+
+    @property
+    def done(self) -> int:
+        """Bytes of the files that were read."""
+        return self._notes.done
+
+    @property
+    def options(self) -> Reading | None:
+        """The options that a model stores, to read other files in the same way; None before reading has begun."""
+        return self._notes.options
+
+    def __repr__(self) -> str:
+        counts = f"{len(self._notes.skipped)} skipped, {many(len(self._notes.remarks), 'remark')}"
+        return f"<ReadReport: {self.bytes} bytes, {counts}>"
 
 
 class StreamReader:
@@ -102,11 +169,7 @@ class StreamReader:
         self._unlisted = start.skipped - len(self._notes.skipped)
         self._stop = threading.Event()
         self._start: Place | None = start
-
-    @property
-    def report(self) -> ReadReport:
-        """What was read so far."""
-        return ReadReport(self._notes)
+        self.report = ReadReport(self._notes)
 
     def __iter__(self) -> Iterator[Part]:
         start, self._start = self._start, None
@@ -213,7 +276,10 @@ class StreamReader:
                     chunks = parsed_one_by_one(reader, blocks, source.skip_bad, first=byte == 0)
                 else:
                     work = partial(parse, reader, source.skip_bad, self._keep_text)
-                    chunks = in_order(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
+                    if was_last:  # a small file: there is nothing to parse ahead
+                        chunks = map(work, blocks)
+                    else:
+                        chunks = parallel_map(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
                 for chunk in chunks:
                     its_begin = (number, byte, line, int(in_rows))
                     byte += chunk.consumed

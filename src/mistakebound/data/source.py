@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.data.report import ReadReport
+    from mistakebound.data.reader import ReadReport
 
 
 @runtime_checkable

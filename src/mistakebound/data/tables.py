@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
 from mistakebound.data.options import numbered_names
-from mistakebound.errors import LISTED, InputError, MissingColumnsError, Option
+from mistakebound.errors import MOST_LISTED, InputError, MissingColumnsError, Option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -205,7 +205,7 @@ def _or_named(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[st
     )
     if passed <= known or any(is_number(name) for name in names):
         return ()
-    shown = ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+    shown = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
     return (f" (or {shown} if line 1 is a header: ", BY_HEADER, ")")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.errors import Word
+    from mistakebound.errors import MessagePart
 
 
 class Roster:
@@ -181,7 +181,7 @@ def floats_of(values: Any) -> FloatArray:
     return np.asarray(array, float)
 
 
-def _culprit(said: list[Any]) -> tuple[Word, ...]:
+def _culprit(said: list[Any]) -> tuple[MessagePart, ...]:
     """Who said what is no number."""
     for place, each in enumerate(said):
         try:

@@ -2,6 +2,8 @@
 
 A score is a loss: the smaller, the better. Brier's is ``(p − y)²``; the log score is ``−ln`` of the probability given
 to what happened, infinite if that was 0. Both are proper: nobody gains by saying what he does not believe.
+
+See docs/theory.md, "Proper scores".
 """
 
 from __future__ import annotations
@@ -49,6 +51,8 @@ SCORES: dict[Score, Callable[[FloatArray, FloatArray], FloatArray]] = {"brier": 
 @dataclass(frozen=True)
 class Decomposition:
     """A mean score as a sum: ``score = within + miscalibration − discrimination + uncertainty``.
+
+    See docs/theory.md, "Decomposition of a score".
 
     Attributes
     ----------
@@ -126,7 +130,9 @@ def decompose(
 def isotonic(p: FloatArray, y: FloatArray) -> FloatArray:
     """Recalibrate: the non-decreasing function of p that is closest to y, at each p.
 
-    It has the best mean of every proper score among all non-decreasing functions.
+    It has the best mean Brier score and log score among all non-decreasing functions.
+
+    See docs/theory.md, "Isotonic recalibration".
 
     >>> import numpy as np
     >>> isotonic(np.array([0.1, 0.2, 0.3, 0.9]), np.array([0.0, 1.0, 0.0, 1.0])).tolist()
@@ -182,6 +188,8 @@ def reliability(
     p: FloatArray, y: FloatArray, bins: int | None = None, level: float = 0.9, resamples: int = 400, seed: int = 0
 ) -> Reliability:
     """Compute the reliability diagram of forecasts p for outcomes y.
+
+    See docs/theory.md, "Reliability diagrams".
 
     Parameters
     ----------

@@ -4,6 +4,8 @@ The true probability p of a round is never seen, but ``E[(h − y)²] = E[(h −
 the same for all forecasters: a smaller mean of Brier's score means being closer to the truth. ``compare`` ranks by it,
 shows the log score beside it (another proper score, which may rank differently), and encloses the difference of each
 two in a confidence sequence: look as often as you like, and stop when it is clear.
+
+See docs/theory.md, "Who is closer to the truth".
 """
 
 from __future__ import annotations

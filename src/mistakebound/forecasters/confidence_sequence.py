@@ -47,6 +47,8 @@ class ConfidenceSequence:
     so that one may look after every round, and stop whenever one likes. Since Δ_t is another number in every round, the
     intervals of several rounds must not be intersected.
 
+    See docs/theory.md, "Confidence sequences".
+
     Parameters
     ----------
     alpha : float

@@ -14,7 +14,7 @@ from mistakebound.forecasters.calibration import reliability
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray, IntArray
-    from mistakebound.data.report import BadLine
+    from mistakebound.data.remarks import BadLine
     from mistakebound.forecasters.calibration import Decomposition, Reliability
     from mistakebound.forecasters.confidence_sequence import Bounds
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mistakebound._support.arguments import require
-from mistakebound.hindsight.dual import Array, Rows
-from mistakebound.hindsight.linear_programmes import lightest_weights
+from mistakebound.hindsight.dual import Array, Rows, lightest_weights
 
 Mask = NDArray[np.bool_]
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
-from mistakebound.bounds.winnow import gain_of
+from mistakebound.bounds.winnow import winnow_gain_unchecked
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,
@@ -22,11 +22,11 @@ from mistakebound.hindsight.dual import (
     ascend,
     care,
     entropic_potential,
+    lightest_weights,
     nearest,
     sample,
     weights,
 )
-from mistakebound.hindsight.linear_programmes import lightest_weights
 
 LARGE = 1 << 19
 """Non-zeros above which the agnostic search uses a sample of the rounds."""
@@ -141,7 +141,7 @@ def agnostic_winnow(
     if not update_margin < radius:
         message = "update_margin must be below radius"
         raise ValueError(message)
-    room = gain_of(radius, eta, radius, update_margin)  # C at gamma = L
+    room = winnow_gain_unchecked(radius, eta, radius, update_margin)  # C at gamma = L
     if room <= LEAST_GAIN * eta * radius:
         return even_weights(X, y, X.shape[1], doubled=doubled), radius
     rate, omega, signs = Rate(eta, eta * radius - room, radius), weights(weight, len(y)), np.ones(1)

@@ -3,6 +3,8 @@
 Each plays against any object with `predict_one(x)` and `learn_one(x, y)` and touches nothing else of it.
 A prediction that is not the positive label counts as negative, so None from a fresh learner is fine.
 Answers are given after the prediction is seen: not even a learner that flips coins escapes.
+
+See docs/theory.md, "Adversaries and lower bounds".
 """
 
 from __future__ import annotations
@@ -85,6 +87,8 @@ class UnitVectors:
     Each round hands out a fresh array, which takes microseconds, so that a learner may keep or change it
     (keeping all of 10,000 costs 0.8 GB). With `form="dict"` examples look like {"x0": 1.0}.
 
+    See docs/theory.md, "Unit vectors".
+
     Examples
     --------
     >>> class Constant:
@@ -145,6 +149,8 @@ class Disjunction:
     among the others: either way half the candidates remain. That is floor(lg(n/r)) mistakes a block, and
     the labels are the OR of the r survivors.
 
+    See docs/theory.md, "Binary search for a disjunction".
+
     Examples
     --------
     >>> class Constant:
@@ -195,6 +201,8 @@ class HalvingTree:
     In round t = 0, 1, ... expert i says the positive label if bit t of i is set; x is the vector of what
     they say. Denying the learner k times spells the number of the expert that was right throughout.
 
+    See docs/theory.md, "All functions of k rounds".
+
     Examples
     --------
     >>> class FirstExpert:
@@ -230,6 +238,8 @@ class CoinFlip:
 
     Nothing can be learned, so half of any learner's predictions are wrong on average, while the luckiest
     expert does better: the expected regret is that of `coin_flip_regret`, whatever the learner.
+
+    See docs/theory.md, "Coin flips".
 
     Examples
     --------
@@ -270,6 +280,8 @@ def coin_flip_regret(n: int, rounds: int) -> float:
 
     Exact up to rounding, also for astronomical n. As first T and then n grow, it tends to
     sqrt(T ln(n)/2), slowly and from below.
+
+    See docs/theory.md, "Coin flips".
 
     Examples
     --------

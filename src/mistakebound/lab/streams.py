@@ -96,6 +96,8 @@ def conjunction(n: int, r: int, rounds: int, seed: int = 0) -> Stream:
 
     By De Morgan it is a disjunction with inputs and labels complemented.
 
+    See docs/theory.md, "Conjunctions and negated variables".
+
     Examples
     --------
     >>> X, y = stream = conjunction(n=20, r=3, rounds=50)
@@ -113,6 +115,8 @@ def threshold(
 
     With mu_i = 1/r on the target, mu.x >= 1 on positives and <= 1 - delta on negatives, where delta = 1/r
     is stored as `margin`. `density` and `sparse` as in `disjunction`.
+
+    See docs/theory.md, "Winnow on separable data".
 
     Examples
     --------

@@ -66,7 +66,7 @@ class Features:
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
-        self.engine: LearnerEngine = learner._begun()
+        self.engine: LearnerEngine = learner._current_play().engine
         known = learner.known_reading()
         self.first = 1 if self.engine.growing and not (zero_based or (known and known.zero_based)) else 0
         weights = self.engine.weights()
@@ -107,7 +107,7 @@ class Features:
         """Weight of a position beyond all that were seen, as the core has it."""
         out, positive = np.empty(2), np.empty(2, np.uint8)
         place = np.array([len(self.weights)], np.int32)
-        self.engine.engine.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
+        self.engine.core.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
         return float(out[1] - out[0])
 
     def _reduced(self, part: Part, row: int) -> list[Contribution]:
@@ -151,9 +151,9 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
         message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
         raise TypeError(message)
     features = Features(learner)
-    engine, labels = features.engine, learner._the_labels()
+    engine, labels = features.engine, learner._labels
     for part in learner.open_stream(stream, labels_needed=False):
-        scores, positive, fault = learner._start_with(part.chunk).score_part(part)
+        scores, positive, fault = learner._start_with_chunk(part.chunk).engine.score_part(part)
         for row, score in enumerate(scores.tolist()):
             its_line = part.line(row)
             if line not in (None, its_line):

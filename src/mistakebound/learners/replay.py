@@ -13,6 +13,7 @@ import numpy as np
 from mistakebound.data.source import Source
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
+from mistakebound.learners.rounds import run_rows
 from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.inputs import read_matrix
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import SignArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
-    from mistakebound.data.reader import StreamReader
-    from mistakebound.data.report import ReadReport
+    from mistakebound.data.reader import ReadReport, StreamReader
+    from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.play.engine import Played, PlayedPart, Reduction
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
@@ -87,22 +88,22 @@ class RecordingEngine(LearnerEngine):
 
 
 class Replica(Learner):
-    """A fresh learner with a rule as given, for the features and labels of another learner."""
+    """A fresh learner with the rule, features and labels that another learner has played with."""
 
     _engine_type = RecordingEngine
 
-    def __init__(self, original: Learner, rule: Rule) -> None:
+    def __init__(self, original: Learner, played: LinearPlay) -> None:
         self.classes = original.classes
         self.keep_bytes = KEPT
-        self._rule, self._original = rule, original
-        self._labels = original._the_labels().copy()  # noqa: SLF001 - the same kind of object
+        self._original = original
+        self._play_of_original = played
+        self._early_labels = played.labels.copy()
 
     def _make_rule(self, n: int | None) -> Rule:  # noqa: ARG002
-        return self._rule
+        return self._play_of_original.engine.rule
 
     def _reduction(self) -> Reduction:
-        begun = self._original._life  # noqa: SLF001
-        return self._original._reduction() if begun is None else begun.reduction  # noqa: SLF001
+        return self._play_of_original.engine.reduction
 
     def known_reading(self) -> Reading | None:
         """How the files of the original were read, if another reading could give other features."""
@@ -110,28 +111,29 @@ class Replica(Learner):
         return known if known is not None and (known.has_columns or known.zero_based) else None
 
     def _reads_columns(self) -> bool:
-        return self._original._reads_columns()  # noqa: SLF001
+        return self._original._reads_columns()
 
     def play(self, X: Any, y: Any) -> None:
         """Predict, then learn, rows or named examples as the original did."""
-        if self._original._begun().named:  # noqa: SLF001
+        if self._play_of_original.engine.named:
             self.run(X, y)
         else:
-            self._run_rows(read_matrix(X), y)
+            run_rows(self, read_matrix(X), y)
 
     def agrees(self) -> bool:
         """Whether the original made the same predictions and mistakes, and has the same weights."""
-        mine, other = self._begun(), self._original._begun()  # noqa: SLF001
-        predicted, before = mine.engine.predictions(0, KEPT), other.engine.predictions(0, KEPT)
+        mine = self._play.engine if self._play is not None else self._current_play().engine
+        other = self._play_of_original.engine
+        predicted, before = mine.core.predictions(0, KEPT), other.core.predictions(0, KEPT)
         common = min(len(predicted), len(before))  # a learner keeps so many of its predictions
         if not np.array_equal(predicted[:common], before[:common]):
             return False
-        (z, bias_z), (other_z, other_bias_z) = mine.engine.z(), other.engine.z()
+        (z, bias_z), (other_z, other_bias_z) = mine.core.z(), other.core.z()
         return (
             mine.counts == other.counts
             and bias_z == other_bias_z
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
-            and mine.engine.names() == other.engine.names()
+            and mine.core.names() == other.core.names()
         )
 
 
@@ -146,9 +148,9 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         As for ``Learner.run``: its stream, which is read as the learner reads files. A Source is not changed. A learner
         of several passes has learned it as often.
     """
-    ledger = learner.ledger_
+    ledger, play = learner.ledger_, learner._play
     rounds = ledger.rounds
-    if rounds == 0:
+    if play is None or rounds == 0:
         message = "this learner has learned nothing yet: there is nothing to certify"
         raise ValueError(message)
     if ledger.late:
@@ -157,15 +159,14 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
             "call certify without X and y"
         )
         raise ValueError(message)
-    replica = Replica(learner, ledger.rule)
+    replica = Replica(learner, play)
     try:
-        stream = learner.stream_of(X)
-        if isinstance(stream, Source):
-            known = learner._reading  # noqa: SLF001
+        if isinstance(X, Source):
+            known = learner.known_reading()
             if known is not None:  # a reading that gives the same features with or without it leaves a cache in use
-                known = learner.known_for(stream) if known.has_columns or known.zero_based else None
-            replay_files(replica, partial(once_more(stream, known).open, known), rounds)
-        elif stream is not None and y is None:  # a frame with its own labels
+                known = learner.known_for(X) if known.has_columns or known.zero_based else None
+            replay_files(replica, partial(once_more(X, known).open, known), rounds)
+        elif y is None and (stream := learner.stream_of(X)) is not None:  # a DataFrame with its own labels
             replay_files(replica, partial(replica.open_stream, stream), rounds)
         else:
             _replay_rows(replica, X, y, rounds)
@@ -180,25 +181,25 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
 
 def record(learner: Learner) -> None:
     """Let a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
-    learner._engine_type = RecordingEngine  # noqa: SLF001
+    learner._engine_type = RecordingEngine
 
 
 def recorded(learner: Learner) -> Ledger:
-    """The ledger of a learner that recorded what it learned, with every example kept; otherwise its own ledger."""
-    life = learner._life  # noqa: SLF001
-    if not isinstance(life, RecordingEngine):
+    """Return the ledger of a learner with every example that it recorded; its own ledger if it did not record."""
+    play = learner._play
+    if play is None or not isinstance(play.engine, RecordingEngine):
         return learner.ledger_
-    if life.unlearnable is not None:
-        message = f"{UNLEARNABLE}: {life.unlearnable}"
+    if play.engine.unlearnable is not None:
+        message = f"{UNLEARNABLE}: {play.engine.unlearnable}"
         raise ValueError(message)
-    return life.recorder.ledger(learner._the_labels().pair)  # noqa: SLF001
+    labels = play.labels
+    return play.engine.recorder.ledger((labels.negative, labels.positive))
 
 
 def stop_recording(learner: Learner) -> None:
     """Keep no more examples, if any are kept: a later pass repeats them."""
-    life = learner._life  # noqa: SLF001
-    if isinstance(life, RecordingEngine):
-        life.recording = False
+    if learner._play is not None and isinstance(learner._play.engine, RecordingEngine):
+        learner._play.engine.recording = False
 
 
 def once_more(source: Source, known: Reading | None) -> Source:

@@ -6,12 +6,130 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import as_labels, label_array
-from mistakebound.play.inputs import read_matrix
+from mistakebound.data.labels import as_labels, check_classes, in_order, label_array
+from mistakebound.learners.rounds import run_rows, run_stream, score_one
+from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import AnyArray
+    from collections.abc import Iterable, Sequence
+
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.inputs import Positional
+
+
+def fit(learner: Learner, X: Any, y: Any) -> None:
+    """Forget everything, then learn the rows of X."""
+    names = frame_names(X)
+    rows = matrix_rows(X)
+    y = targets(y, type(learner).__name__)
+    check_lengths(rows, y)
+    learner._play = learner._early_labels = None
+    if names is not None:
+        learner.feature_names_in_ = names
+    elif hasattr(learner, "feature_names_in_"):
+        del learner.feature_names_in_
+    run_rows(learner, rows, y)
+
+
+def partial_fit(learner: Learner, X: Any, y: Any, classes: Sequence[Any] | None) -> None:
+    """Learn a batch after all that was learned before."""
+    if (stream := learner.stream_of(X)) is not None:
+        settle_classes(learner, classes)
+        run_stream(learner, stream, y)
+        return
+    if learner._play is None:
+        names = frame_names(X)
+        rows = matrix_rows(X)
+        y = targets(y, type(learner).__name__)
+        if names is not None:
+            learner.feature_names_in_ = names
+    else:
+        rows = known_rows(learner, X)
+    settle_classes(learner, classes)
+    run_rows(learner, rows, y)
+
+
+def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
+    """Set both labels; ValueError if the learner has other labels already."""
+    if classes is None:
+        return
+    labels = learner._labels
+    pair = check_classes(list(classes))
+    if not labels.settled:
+        labels.settle_both(*in_order(*pair))
+    elif set(pair) != set(labels.pair):
+        message = f"classes {list(classes)!r} are not the learner's two labels {labels.pair}"
+        raise ValueError(message)
+
+
+def known_rows(learner: Learner, X: Any) -> Positional:
+    """Return X as rows for a learner that has started: with the same features, in the same order."""
+    names, known = frame_names(X), getattr(learner, "feature_names_in_", None)
+    if names is not None and known is not None and list(names) != list(known):
+        message = f"The feature names should match those that were passed during fit: {list(known)}, got {list(names)}"
+        raise ValueError(message)
+    rows = matrix_rows(X)
+    if learner._play is not None:
+        learner._play.require(rows.width, type(learner).__name__)
+    return rows
+
+
+def score_many(learner: Learner, X: Any) -> tuple[FloatArray, BoolArray]:
+    """Return the score of each example, and whether its prediction is positive."""
+    check_fitted(learner, "predict")
+    if (stream := learner.stream_of(X)) is not None:
+        parts = list(learner.score_parts(stream))
+        labels = np.concatenate([labels for _, labels in parts]) if parts else np.zeros(0)
+        scores = np.concatenate([scores for scores, _ in parts]) if parts else np.zeros(0)
+        return scores, np.asarray(labels == learner._labels.positive, np.bool_)
+    if not learner._current_play().engine.named:
+        rows = known_rows(learner, X)
+        return learner._start(rows.width).engine.scores(rows)
+    pairs = [score_one(learner, x) for x in named_examples(learner, X)]
+    return np.array([score for score, _ in pairs], np.float64), np.array([p for _, p in pairs], np.bool_)
+
+
+def named_examples(learner: Learner, X: Any) -> Iterable[Any]:
+    """Return the examples of X, which must have named features."""
+    rows = read_rows(X)
+    if isinstance(rows, Named):
+        return rows.examples
+    learner._start(rows.width)  # raises, because these are features by position
+    return ()
+
+
+def decision_function(learner: Learner, X: Any) -> FloatArray:
+    """Return score less threshold; of a conjunction, threshold less score, because its rule learns the negation."""
+    scores, engine = score_many(learner, X)[0], learner._current_play().engine
+    return engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
+
+
+def accuracy(predicted: AnyArray, y: Any) -> float:
+    """Return the share of right predictions."""
+    truth = as_labels(y)
+    if len(predicted) != len(truth):
+        message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
+        raise ValueError(message)
+    return float(np.mean(predicted == truth))
+
+
+def width(learner: Learner) -> int:
+    """Return the number of features by position; AttributeError if features have names."""
+    check_fitted(learner, "n_features_in_")
+    found = learner._current_play().engine.width
+    if found is None:
+        message = "n_features_in_ is only valid for positional features; these have names"
+        raise AttributeError(message)
+    return found
+
+
+def check_fitted(learner: Learner, wanted: str) -> None:
+    """Raise scikit-learn's error, or AttributeError for an attribute, unless the learner has learned something."""
+    if not learner.has_learned:
+        name = type(learner).__name__
+        message = f"This {name} instance is not fitted yet: call fit, partial_fit, run or learn_one first"
+        raise not_fitted(wanted)(message)
 
 
 def tags(*, poor_score: bool, binary_inputs: bool) -> Any:

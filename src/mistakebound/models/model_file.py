@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mistakebound._support.arrays import AnyArray
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.engine import LearnerEngine
 
-    Kind = TypeVar("Kind", bound=LinearLearner)
+    Kind = TypeVar("Kind", bound=Learner)
 
 TENSORS = {
     "name_offsets": "I64",
@@ -60,9 +60,9 @@ LABEL_TYPES = (bool, int, float, str)
 
 
 def save(
-    learner: LinearLearner,
+    learner: Learner,
     path: str | os.PathLike[str],
-    kinds: Mapping[str, type[LinearLearner]],
+    kinds: Mapping[str, type[Learner]],
     progress: dict[str, Any] | None = None,
 ) -> None:
     """Write a learner to a file, whole or not at all; beside it, where its run is."""
@@ -71,7 +71,7 @@ def save(
         need(own, f"{type(learner).__name__} is not one of mistakebound's own learners: {', '.join(kinds)}")
         said, tensors = _describe(learner)
         known = learner.known_reading()
-        tickets = vars(learner).get("_tickets")
+        tickets = None if learner._play is None else learner._play.tickets
         notes = {
             "progress": progress,
             "reading": None if known is None else known.to_json(),
@@ -100,10 +100,11 @@ def load_with_progress(
         objects = all(note is None or isinstance(note, dict) for note in notes)
         need(objects, "its progress, reading or tickets are not an object")
         learner = _revive(said, tensors, kinds)
-        if notes[1] is not None:
-            vars(learner)["_reading"] = Reading.from_json(notes[1])
-        if notes[2] is not None:
-            vars(learner)["_tickets"] = Tickets.from_json(notes[2])
+        reading = None if notes[1] is None else Reading.from_json(notes[1])
+        tickets = None if notes[2] is None else Tickets.from_json(notes[2])
+        if learner._play is not None:
+            learner._play.reading = reading if learner.has_learned else None
+            learner._play.tickets = tickets
         return learner, notes[0]
     except ModelError as error:
         name = learner_in(path)  # a learner over experts has other tensors, but that is not the reason to give
@@ -116,7 +117,7 @@ def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
     return f"its learner {name!r} is none of {', '.join(kinds)}"
 
 
-def fingerprint(learner: LinearLearner) -> str:
+def fingerprint(learner: Learner) -> str:
     """SHA-256 of all that a learner is and knows: equal for two that a file could not tell apart."""
     said, tensors = _describe(learner)
     digest = hashlib.sha256(json.dumps(said, sort_keys=True).encode())
@@ -128,11 +129,10 @@ def fingerprint(learner: LinearLearner) -> str:
 # ---------------------------------------------------------------------- into the file
 
 
-def _describe(learner: LinearLearner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    known = vars(learner)
-    begun = known.get("_life")
-    life, tensors = (None, {}) if begun is None else _describe_life(learner, begun)
-    labels, columns = known.get("_labels"), known.get("feature_names_in_")
+def _describe(learner: Learner) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    play, columns = learner._play, getattr(learner, "feature_names_in_", None)
+    life, tensors = (None, {}) if play is None else _describe_life(learner, play.engine)
+    labels = learner._early_labels if play is None else play.labels
     said = {
         "learner": type(learner).__name__,
         "parameters": describe_parameters(learner),
@@ -143,7 +143,7 @@ def _describe(learner: LinearLearner) -> tuple[dict[str, Any], dict[str, AnyArra
     return said, tensors
 
 
-def describe_parameters(learner: LinearLearner) -> dict[str, Any]:
+def describe_parameters(learner: Learner) -> dict[str, Any]:
     """Parameters of a learner in JSON; ``construct`` makes an equal one from them."""
     return {name: encode(value) for name, value in learner.get_params().items()}
 
@@ -156,8 +156,8 @@ def _describe_labels(labels: Labels) -> dict[str, Any]:
     return {"negative": negative, "positive": positive, "known": list(labels.signs.values())}
 
 
-def _describe_life(learner: LinearLearner, life: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
-    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.engine.__getstate__()
+def _describe_life(learner: Learner, life: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = life.core.__getstate__()
     encoded = [name.encode() for name in names]
     arrays = {
         "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
@@ -220,10 +220,14 @@ def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[s
     need(isinstance(name, str) and name in kinds, _other_learner(name, kinds))
     learner = construct(kinds[name], parameters)
     need(bool(tensors) == (life is not None), "a life needs tensors, and only a life has any")
-    if life is not None:
-        vars(learner)["_life"] = _revive_life(kinds[name], life, tensors)
     if labels is not None:
-        vars(learner)["_labels"] = _revive_labels(labels)
+        learner._early_labels = _revive_labels(labels)
+    if life is not None:
+        engine = _revive_life(kinds[name], life, tensors)
+        try:
+            learner._begin(engine)
+        except ValueError as error:  # classes that are not two different labels
+            raise ModelError(str(error)) from None
     if columns is not None:
         need(is_list_of(str, columns) and columns, "its columns are not a list of names")
         learner.feature_names_in_ = np.array(columns, dtype=object)
@@ -267,7 +271,7 @@ def _revive_labels(said: Any) -> Labels:
     return labels
 
 
-def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
+def _revive_life(kind: type[Learner], said: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     late = said.pop("late", None) if isinstance(said, dict) else None
     parameters, width, growing, counts, sums, keeping = fields(
         said, "parameters", "width", "growing", "counts", "sums", "keeping"
@@ -289,7 +293,7 @@ def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArr
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
         # Before so many are made.
         need(len(z) == slots * len(start), "the number of its weights is not that of its features")
-        life = like._new_life(None, growing=True) if growing else like._new_life(width)
+        life = like._new_engine(None, growing=True) if growing else like._new_engine(width)
     except (TypeError, ValueError, ArithmeticError) as error:
         raise ModelError(str(error)) from None
     need(life.named or not names, "features by position have no names")
@@ -300,15 +304,15 @@ def _revive_life(kind: type[LinearLearner], said: Any, tensors: dict[str, AnyArr
     totals = numbers[1 : len(SUMS)]
     need(life.rule.normalised or totals == [0.0] * 4, "its totals should be 0, because its rule is not normalised")
     need(life.rule.allows(of_bias[None]), "the state of its constant feature is out of range")
-    *rule, first_width, limit, grows = life.engine.__getstate__()[0]
+    *rule, first_width, limit, grows = life.core.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check_life(life, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
     delays = read_late(late, tensors["kept_rounds"])
     history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
-    life.engine = Engine.__new__(Engine)
+    life.core = Engine.__new__(Engine)
     try:
-        life.engine.__setstate__((settings, names, z, *numbers, *history))
+        life.core.__setstate__((settings, names, z, *numbers, *history))
     except ValueError as error:
         raise ModelError(str(error)) from None
     return life

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
-from mistakebound.errors import StreamError
 from mistakebound.play.faults import OF_A_FEATURE, RowFault, row_fault
 from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse_row
-from mistakebound.play.ledger import Counts, Kept, Ledger
+from mistakebound.play.ledger import Counts, EngineRecord, Ledger
 
 if TYPE_CHECKING:
     from mistakebound._core import Fault
-    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
+    from mistakebound._support.arrays import BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.data.parts import Part
+    from mistakebound.errors import StreamError
     from mistakebound.play.inputs import Positional
     from mistakebound.rules import Rule
 
@@ -96,7 +96,7 @@ class LearnerEngine:
         self.named = width is None
         self.reduction = reduction
         slots = 0 if width is None else reduction.slots(width)
-        self.engine = Engine(
+        self.core = Engine(
             rule.id,
             rule.parameter,
             rule.threshold,
@@ -112,17 +112,7 @@ class LearnerEngine:
     @property
     def counts(self) -> Counts:
         """Totals so far, in the terms of the rule's own (perhaps negated) labels."""
-        return Counts(*self.engine.counts())
-
-    def require(self, width: int | None, learner: str) -> None:
-        """Refuse input of the other kind or of another width."""
-        if (width is None) != self.named:
-            has, got = ("names", "positions") if self.named else ("positions", "names")
-            message = f"this {learner} knows its features by {has}; examples with {got} cannot be mixed in"
-            raise StreamError(message)
-        if width != self.width and not self.growing:
-            message = f"X has {width} features, but {learner} is expecting {self.width} features as input"
-            raise StreamError(message)
+        return Counts(*self.core.counts())
 
     def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
         """Predict, then learn, rows of a part of a file, from ``first`` on; ``codes`` are the signs of their labels."""
@@ -131,7 +121,7 @@ class LearnerEngine:
             played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.fault, played.before, played.after)
         try:
-            row, fault, before, after, positive = self.engine.play_chunk(chunk, codes, first)
+            row, fault, before, after, positive = self.core.play_chunk(chunk, codes, first)
         except MemoryError:
             raise MemoryError(_too_large(part)) from None
         return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts(*before), Counts(*after))
@@ -141,7 +131,7 @@ class LearnerEngine:
         if not self.named:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
-        row, fault = self.engine.score_chunk(part.chunk, out, positive)
+        row, fault = self.core.score_chunk(part.chunk, out, positive)
         return out[:row], positive[:row].view(np.bool_), _part_fault(part, fault)
 
     def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
@@ -154,12 +144,12 @@ class LearnerEngine:
         """Predict, then learn, row by row."""
         seen = self.reduction.rows(rows)
         flip = self.reduction.conjunction
-        told = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
+        signs = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
         out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, before, after = self.engine.play_dense(seen.x, told, out)
+            row, fault, before, after = self.core.play_dense(seen.x, signs, out)
         else:
-            row, fault, before, after = self.engine.play_csr(seen.indptr, seen.index, seen.value, told, out)
+            row, fault, before, after = self.core.play_csr(seen.indptr, seen.index, seen.value, signs, out)
         wrong = self._fault(rows, seen, fault)
         return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts(*before), Counts(*after))
 
@@ -175,22 +165,22 @@ class LearnerEngine:
         seen = self.reduction.rows(rows)
         out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault = self.engine.score_dense(seen.x, out, positive)
+            row, fault = self.core.score_dense(seen.x, out, positive)
         else:
-            row, fault = self.engine.score_csr(seen.indptr, seen.index, seen.value, out, positive)
+            row, fault = self.core.score_csr(seen.indptr, seen.index, seen.value, out, positive)
         return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, self._fault(rows, seen, fault)
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """One round with a named example."""
         try:
-            return self.engine.learn_named(x, sign)
+            return self.core.learn_named(x, sign)
         except NamedFault as fault:
             raise _stream_error(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Score and prediction of a named example, without learning."""
         try:
-            return self.engine.score_named(x)
+            return self.core.score_named(x)
         except NamedFault as fault:
             raise _stream_error(fault) from None
 
@@ -213,45 +203,52 @@ class LearnerEngine:
         x, positive, score, updates = served
         if self.named:
             try:
-                self.engine.tell_named(x, sign, positive, score, updates)
+                self.core.tell_named(x, sign, positive, score, updates)
             except NamedFault as fault:
                 raise _stream_error(fault) from None
             return
         sign = -sign if self.reduction.conjunction else sign
-        played = self.engine.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
+        played = self.core.tell_csr(x.indptr, x.index, x.value, sign, positive, score, updates)
         if wrong := self._fault(x, x, played[1]):
             raise wrong.error()
 
     def weights(self) -> FloatArray:
         """Normalised weights of every slot, and last that of the constant feature if there is one."""
-        z, bias_z = self.engine.z()
+        z, bias_z = self.core.z()
         z = z.astype(np.float64)
         return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
 
     def names(self, slots: int) -> list[str]:
         """Names of so many slots, of which the first has none; another thread may have learned more of them since."""
-        return self.engine.names()[: max(slots - 1, 0)]
+        return self.core.names()[: max(slots - 1, 0)]
 
     def ledger(
         self,
         classes: tuple[Any, Any],
         before: Counts = NO_ROUNDS,
         now: Counts | None = None,
-        own: BoolArray | bytes | None = None,
+        positive: BoolArray | bytes | None = None,
         mistakes: IntArray | bytes | None = None,
         *,
         mixed: bool = False,
     ) -> Ledger:
-        """Ledger of the rounds from ``before`` to ``now``.
+        """Return the ledger of the rounds from ``before`` to ``now``.
 
-        ``own`` are their predictions and ``mistakes`` the rounds of their mistakes, if the caller has them; as bytes,
-        whether each prediction was positive, and the sign of each label. ``mixed``: other threads played in between,
-        so that none of the examples that were kept can be told to be of these rounds.
+        Parameters
+        ----------
+        classes : tuple
+            (negative, positive) label.
+        before, now : Counts
+            By default, all rounds so far.
+        positive, mistakes
+            What the caller has recorded of these rounds: see `EngineRecord`.
+        mixed : bool
+            Whether other threads played rounds in between. Then it is not known which of the kept examples belong to
+            these rounds, and the ledger has none.
         """
         now = now or self.counts
-        slots = self.engine.slots()
-        kept = now._replace(to_keep=before.to_keep) if mixed else now
-        source = EngineSource(self, slots, before, kept, own, mistakes)
+        slots = self.core.slots()
+        kept_until = now._replace(to_keep=before.to_keep) if mixed else now
         return Ledger(
             flipped(now - before) if self.reduction.conjunction else now - before,
             rule=self.rule,
@@ -259,8 +256,8 @@ class LearnerEngine:
             classes=classes,
             from_start=before.rounds == 0,
             named=self.named,
-            source=source,
-            said_positive=own.count(1) if isinstance(own, bytes) else None,
+            record=EngineRecord(self, slots, before, kept_until, positive, mistakes),
+            said_positive=positive.count(1) if isinstance(positive, bytes) else None,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
@@ -276,7 +273,7 @@ class LearnerEngine:
             column += rows.first if isinstance(rows, Csr) else 0
         else:
             column, value = rows.feature_at(fault.position)
-        return row_fault(fault.kind, str(column), value, of_sum=fault.of_sum)
+        return row_fault(fault.kind, int(column), value, of_sum=fault.of_sum)
 
     def _unsound(self, rows: Positional, seen: Positional) -> RowFault | None:
         """What is wrong with the first row that a reduction could not make dense, if there is one."""
@@ -286,7 +283,7 @@ class LearnerEngine:
         if not 0 <= begin <= end <= len(rows.index):
             return row_fault(FaultKind.MALFORMED)
         outside = (rows.index[begin:end] < 0) | (rows.index[begin:end] >= rows.width)
-        return row_fault(FaultKind.INDEX, str(rows.feature_at(begin + int(np.argmax(outside)))[0]))
+        return row_fault(FaultKind.INDEX, int(rows.feature_at(begin + int(np.argmax(outside)))[0]))
 
 
 def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
@@ -294,7 +291,7 @@ def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
     if fault is None or fault.kind not in OF_A_FEATURE:  # then the row may have no feature
         return None if fault is None else row_fault(fault.kind)
     chunk, at = part.chunk, fault.position
-    feature = repr(chunk.name(at).decode(errors="replace")) if chunk.named else str(chunk.index[at] + part.first)
+    feature = chunk.name(at).decode(errors="replace") if chunk.named else int(chunk.index[at]) + part.first
     return row_fault(fault.kind, feature, chunk.value[at], of_sum=fault.of_sum)
 
 
@@ -311,62 +308,9 @@ def _too_large(part: Part) -> str:
 
 def _stream_error(fault: NamedFault) -> StreamError:
     kind, name, of_sum = fault.args
-    return row_fault(kind, repr(name), of_sum=of_sum).error()
+    return row_fault(kind, name, of_sum=of_sum).error()
 
 
 def flipped(counts: Counts) -> Counts:
     """Counts with the two labels exchanged."""
     return Counts(counts.rounds, counts.false_negatives, counts.false_positives, counts.updates, counts.to_keep)
-
-
-class EngineSource:
-    """The larger parts of a ledger, read from the engine when they are asked for. The engine only ever appends."""
-
-    def __init__(
-        self,
-        life: LearnerEngine,
-        slots: int,
-        before: Counts,
-        now: Counts,
-        own: BoolArray | bytes | None,
-        mistakes: IntArray | bytes | None,
-    ) -> None:
-        self._life, self._slots, self._before, self._now = life, slots, before, now
-        self._own, self._mistakes = own, mistakes
-
-    def predictions(self) -> BoolArray | None:
-        """Whether each prediction was positive, or None when not all were kept."""
-        if self._own is not None:
-            return np.frombuffer(self._own, np.bool_) if isinstance(self._own, bytes) else self._own
-        wanted = self._now.rounds - self._before.rounds
-        found: AnyArray = self._life.engine.predictions(self._before.rounds, self._now.rounds)
-        return found.view(np.bool_) ^ self._life.reduction.conjunction if len(found) == wanted else None
-
-    def mistake_rounds(self) -> IntArray | None:
-        """0-based rounds of the mistakes, or None when not all were kept."""
-        if isinstance(self._mistakes, bytes):
-            return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
-        if self._mistakes is not None:
-            return self._mistakes
-        before, now = self._before, self._now
-        first = before.false_positives + before.false_negatives
-        last = now.false_positives + now.false_negatives
-        found: IntArray = self._life.engine.mistake_rounds(first, last)
-        return found - before.rounds if len(found) == last - first else None
-
-    def kept(self) -> Kept:
-        """As many of the updated or mistaken rounds as were kept."""
-        rounds, labels, mistaken, indptr, index, value = self._life.engine.kept(self._before.to_keep, self._now.to_keep)
-        return Kept(
-            rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
-        )
-
-    def late(self) -> tuple[IntArray, IntArray]:
-        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
-        rounds, delays = self._life.engine.late()
-        own = (rounds >= self._before.rounds) & (rounds < self._now.rounds)
-        return rounds[own] - self._before.rounds, delays[own]
-
-    def names(self) -> list[str]:
-        """Names of the features by index; empty for a positional learner. Those that came later are left out."""
-        return self._life.names(self._slots) if self._life.named else []

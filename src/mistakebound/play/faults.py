@@ -26,13 +26,15 @@ class RowFault(NamedTuple):
         return StreamError(self.words, kind=self.kind, feature=self.feature, value=self.value)
 
 
-def row_fault(kind: FaultKind, feature: str = "", value: float | None = None, *, of_sum: bool = False) -> RowFault:
+def row_fault(
+    kind: FaultKind, feature: str | int = "", value: float | None = None, *, of_sum: bool = False
+) -> RowFault:
     """Describe a fault of the core.
 
     Parameters
     ----------
-    feature : str
-        The feature to blame, as a message names it.
+    feature : str or int
+        The name or number of the feature that is wrong.
     value : float or None
         Its value, if it is known.
     of_sum : bool
@@ -40,18 +42,18 @@ def row_fault(kind: FaultKind, feature: str = "", value: float | None = None, *,
 
     Examples
     --------
-    >>> row_fault(FaultKind.NOT_BINARY, "3", 0.5).words
+    >>> row_fault(FaultKind.NOT_BINARY, 3, 0.5).words
     'feature 3 is 0.5; this rule needs every value to be 0 or 1'
     """
     if kind not in OF_A_FEATURE:
         return RowFault(kind.name.lower(), OF_A_ROW[kind])
     shown = None if of_sum or kind not in OF_A_VALUE else value
     subject = (
-        f"feature {feature} is given more than once, and the sum of its values" if of_sum else f"feature {feature}"
+        f"feature {feature!r} is given more than once, and the sum of its values" if of_sum else f"feature {feature!r}"
     )
     found, needed = OF_ONE_FEATURE[kind]
     words = f"{subject} is {found if shown is None else shown}{needed}"
-    return RowFault(kind.name.lower(), words, feature, shown)
+    return RowFault(kind.name.lower(), words, str(feature), shown)
 
 
 OF_A_ROW = {

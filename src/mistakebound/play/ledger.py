@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from operator import sub
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -14,8 +14,8 @@ from mistakebound.data.labels import label_array
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.report import ReadReport
-    from mistakebound.play.ledger_schema import Said
+    from mistakebound.data.reader import ReadReport
+    from mistakebound.play.engine import LearnerEngine
     from mistakebound.rules import Rule
 
 
@@ -37,8 +37,8 @@ class Kept:
         return len(self.rounds)
 
 
-class Source(Protocol):
-    """Where a ledger's larger parts come from when they are asked for."""
+class Record(Protocol):
+    """The larger parts of a ledger, which are read when they are needed."""
 
     def predictions(self) -> BoolArray | None:
         """Whether each prediction was positive, or None when not all were kept."""
@@ -100,32 +100,32 @@ class Ledger:
         classes: tuple[Any, Any],
         from_start: bool,
         named: bool,
-        source: Source,
+        record: Record,
         said_positive: int | None = None,
     ) -> None:
-        self._counts = counts
+        self.counts = counts
         self.rule = rule
         self.n = n
         self.classes = classes
         self.from_start = from_start
         self.named = named
-        self._source = source
+        self.record = record
         self._said_positive = said_positive
 
     @property
     def rounds(self) -> int:
         """Number of rounds."""
-        return self._counts.rounds
+        return self.counts.rounds
 
     @property
     def false_positives(self) -> int:
         """Positive predictions on negative examples."""
-        return self._counts.false_positives
+        return self.counts.false_positives
 
     @property
     def false_negatives(self) -> int:
         """Negative predictions on positive examples."""
-        return self._counts.false_negatives
+        return self.counts.false_negatives
 
     @property
     def mistakes(self) -> int:
@@ -135,12 +135,12 @@ class Ledger:
     @property
     def updates(self) -> int:
         """Rounds that changed the weights."""
-        return self._counts.updates
+        return self.counts.updates
 
     @property
     def positive(self) -> BoolArray:
         """Whether each prediction was the positive label."""
-        positive = self._source.predictions()
+        positive = self.record.predictions()
         if positive is None:
             message = (
                 f"the predictions of {self.rounds} rounds exceed what a learner keeps of its whole life; "
@@ -162,7 +162,7 @@ class Ledger:
     @cached_property
     def mistake_rounds(self) -> IntArray:
         """0-based numbers of the rounds with a mistake."""
-        rounds = self._source.mistake_rounds()
+        rounds = self.record.mistake_rounds()
         if rounds is None:
             message = f"the rounds of {self.mistakes} mistakes exceed what is kept: raise keep_bytes"
             raise ValueError(message)
@@ -181,12 +181,12 @@ class Ledger:
     @cached_property
     def kept(self) -> Kept:
         """The updated or mistaken rounds with their examples."""
-        return self._source.kept()
+        return self.record.kept()
 
     @cached_property
     def delays(self) -> IntArray:
         """Of each kept round, the updates between its prediction and its outcome: 0 unless the outcome came late."""
-        rounds, delays = self._source.late()
+        rounds, delays = self.record.late()
         found = np.zeros(len(self.kept), np.int64)
         found[np.searchsorted(self.kept.rounds, rounds)] = delays
         return found
@@ -194,17 +194,17 @@ class Ledger:
     @property
     def late(self) -> int:
         """Kept rounds whose outcome came late: after an update that their prediction had not seen."""
-        return len(self._source.late()[0])
+        return len(self.record.late()[0])
 
     @property
     def complete(self) -> bool:
         """Whether every updated or mistaken round was kept, as a certificate needs."""
-        return len(self.kept) == self._counts.to_keep
+        return len(self.kept) == self.counts.to_keep
 
     @cached_property
     def names(self) -> list[str]:
         """Feature names by index, for a named learner."""
-        return self._source.names()
+        return self.record.names()
 
     def __repr__(self) -> str:
         return f"<Ledger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule.id}>"
@@ -225,29 +225,9 @@ class Ledger:
 
     def to_json(self) -> str:
         """Everything as JSON text; ``Ledger.from_json`` reads it back."""
-        import json  # noqa: PLC0415 - not needed to learn, and importing it takes a while
+        from mistakebound.play.ledger_json import write  # noqa: PLC0415 - not needed to learn
 
-        from mistakebound._support.schema import to_json  # noqa: PLC0415
-        from mistakebound.play.ledger_schema import KEPT, LATE  # noqa: PLC0415
-
-        kept = self.kept
-        positive, mistakes = self._source.predictions(), self._source.mistake_rounds()
-        late = dict(zip(LATE, (each.tolist() for each in self._source.late()), strict=True))
-        return json.dumps(
-            {
-                "counts": self._counts,
-                "rule": {"id": self.rule.id, **{k: _finite(v) for k, v in asdict(self.rule).items()}},
-                "n": self.n,
-                "classes": list(map(to_json, self.classes)),
-                "from_start": self.from_start,
-                "named": self.named,
-                "names": self.names,
-                "predictions": None if positive is None else positive.astype(int).tolist(),
-                "mistake_rounds": None if mistakes is None else mistakes.tolist(),
-                "kept": {k: np.asarray(v).astype(KEPT[k]).tolist() for k, v in vars(kept).items()},
-            }
-            | ({"late": late} if late["rounds"] else {})
-        )
+        return write(self)
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
@@ -255,18 +235,9 @@ class Ledger:
 
         At most 2²⁷ positional features are accepted, because a certificate allocates memory for each of them.
         """
-        from mistakebound.play.ledger_schema import read  # noqa: PLC0415 - not needed to learn
+        from mistakebound.play.ledger_json import read  # noqa: PLC0415 - not needed to learn
 
-        said = read(text)
-        return cls(
-            Counts(*said.counts),
-            rule=said.rule,
-            n=said.n,
-            classes=said.classes,
-            from_start=said.from_start,
-            named=said.named,
-            source=Stored(said),
-        )
+        return read(text, cls)
 
 
 def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
@@ -276,33 +247,68 @@ def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
     return np.cumsum(curve)
 
 
-def _finite(value: object) -> object:
-    """JSON has no infinity: write it as text."""
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+class EngineRecord:
+    """The record of some rounds in a learner's engine, read when it is needed. The engine only ever appends to it.
 
+    Parameters
+    ----------
+    engine : LearnerEngine
+        The engine that played the rounds.
+    slots : int
+        Number of features at the end of these rounds.
+    before, now : Counts
+        Counts of the engine before the first and after the last of these rounds.
+    positive : array, bytes or None
+        Whether each prediction was positive, if the caller has it; otherwise the engine's record is read.
+    mistakes : array, bytes or None
+        The rounds of the mistakes, or the sign of each label as a byte, if the caller has them.
+    """
 
-class Stored:
-    """The larger parts of a ledger that was read from JSON."""
-
-    def __init__(self, said: Said) -> None:
-        self._said = said
+    def __init__(
+        self,
+        engine: LearnerEngine,
+        slots: int,
+        before: Counts,
+        now: Counts,
+        positive: BoolArray | bytes | None,
+        mistakes: IntArray | bytes | None,
+    ) -> None:
+        self._engine, self._slots, self._before, self._now = engine, slots, before, now
+        self._positive, self._mistakes = positive, mistakes
 
     def predictions(self) -> BoolArray | None:
-        """As stored."""
-        return self._said.predictions
+        """Whether each prediction was positive, or None when not all were kept."""
+        if self._positive is not None:
+            return np.frombuffer(self._positive, np.bool_) if isinstance(self._positive, bytes) else self._positive
+        wanted = self._now.rounds - self._before.rounds
+        found: AnyArray = self._engine.core.predictions(self._before.rounds, self._now.rounds)
+        return found.view(np.bool_) ^ self._engine.reduction.conjunction if len(found) == wanted else None
 
     def mistake_rounds(self) -> IntArray | None:
-        """As stored."""
-        return self._said.mistake_rounds
+        """0-based rounds of the mistakes, or None when not all were kept."""
+        if isinstance(self._mistakes, bytes):
+            return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
+        if self._mistakes is not None:
+            return self._mistakes
+        before, now = self._before, self._now
+        first = before.false_positives + before.false_negatives
+        last = now.false_positives + now.false_negatives
+        found: IntArray = self._engine.core.mistake_rounds(first, last)
+        return found - before.rounds if len(found) == last - first else None
 
     def kept(self) -> Kept:
-        """As stored."""
-        return Kept(**self._said.kept)
+        """As many of the updated or mistaken rounds as were kept."""
+        rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self._before.to_keep, self._now.to_keep)
+        return Kept(
+            rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
+        )
 
     def late(self) -> tuple[IntArray, IntArray]:
-        """As stored."""
-        return self._said.late
+        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        rounds, delays = self._engine.core.late()
+        own = (rounds >= self._before.rounds) & (rounds < self._now.rounds)
+        return rounds[own] - self._before.rounds, delays[own]
 
     def names(self) -> list[str]:
-        """As stored."""
-        return self._said.names
+        """Names of the features by index, without those that came later; empty for features by position."""
+        return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []

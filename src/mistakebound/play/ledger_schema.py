@@ -40,7 +40,7 @@ MOST_FEATURES = 2**27
 """By position: so many need no more than this number in the file, and a certificate takes some 10 bytes for each."""
 
 
-class Said(NamedTuple):
+class LedgerFields(NamedTuple):
     """A ledger that was read, field by field."""
 
     counts: tuple[int, ...]
@@ -56,7 +56,7 @@ class Said(NamedTuple):
     late: tuple[AnyArray, AnyArray]
 
 
-def read(text: Any) -> Said:
+def check(text: Any) -> LedgerFields:
     """The fields of a ledger; ModelError for one that is missing, unknown, out of range or in contradiction."""
     data = schema.parse(text, "the ledger")
     late = data.pop("late", None)
@@ -69,7 +69,7 @@ def read(text: Any) -> Said:
     need(named or not names, "names should be empty, because named is false", "names")
     n = schema.whole(n, "n", 0, MOST_FEATURES) if not named else schema.whole(n, "n", len(names) + 1, len(names) + 1)
     found = read_kept(kept, rounds, len(names) if named else n, binary=rule.binary)
-    said = Said(
+    checked = LedgerFields(
         counts,
         rule,
         n,
@@ -85,8 +85,8 @@ def read(text: Any) -> Said:
     # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
     # learn conjunctions.
     ways = (False, True) if rule.binary else (False,)
-    compare(counts, rule, said.predictions, said.mistake_rounds, said.kept, ways=ways)
-    return said
+    compare(counts, rule, checked.predictions, checked.mistake_rounds, checked.kept, ways=ways)
+    return checked
 
 
 def read_counts(value: Any) -> tuple[int, ...]:

@@ -26,10 +26,10 @@ class Asked:
     >>> asked
     <Asked: forecast 22.5 in round 0>
     >>> mixer.tell(asked, 21.0)
-    >>> mixer.tell(asked, 21.0)
+    >>> mixer.tell(asked, 21.0)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    mistakebound.errors.TicketError: round 1: the outcome of this forecast was already told (or it is a copy's)
+    mistakebound.errors.input_errors.TicketError: round 1: the outcome of this prediction was already passed...
     """
 
     def __init__(self, prediction: Any, number: int, held: Any, key: tuple[str, str] | None = None) -> None:
@@ -71,7 +71,7 @@ class Tickets:
         if not self._whose or whose != self._whose:
             message = f"this forecast was not asked of this {learner}"
             raise TicketError(message, reason="unknown", learner=learner, round=number)
-        message = "the outcome of this forecast was already told (or it is a copy's)"
+        message = "the outcome of this prediction was already passed, or a copy of the learner made the prediction"
         raise TicketError(message, reason="used", learner=learner, round=number)
 
     def close(self, asked: Asked) -> None:

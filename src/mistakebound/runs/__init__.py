@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mistakebound.runs.comparison import Comparison, Contender, compare
     from mistakebound.runs.predictions import predict
-    from mistakebound.runs.runner import Progress, RunResult, run
+    from mistakebound.runs.progress import Progress
+    from mistakebound.runs.runner import RunResult, run
     from mistakebound.runs.verification import Check, Verification, verify
 
 __all__ = [
@@ -38,7 +39,7 @@ _MODULES = {
     "Check": "verification",
     "Comparison": "comparison",
     "Contender": "comparison",
-    "Progress": "runner",
+    "Progress": "progress",
     "RunResult": "runner",
     "Verification": "verification",
     "compare": "comparison",

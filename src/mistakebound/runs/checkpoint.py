@@ -10,9 +10,8 @@ from mistakebound.errors import ModelError, ResumeError
 from mistakebound.learners.linear import KINDS
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear_learner import LinearLearner
-    from mistakebound.runs.position import Position
-    from mistakebound.runs.tally import Tally
+    from mistakebound.learners.learner import Learner
+    from mistakebound.runs.progress import Position, Tally
 
 
 @dataclass
@@ -33,14 +32,14 @@ class Checkpoint:
         """How many examples may be learned before the next checkpoint; None if there is none."""
         return None if self.every is None else self.every - self.since
 
-    def learned(self, model: LinearLearner, rounds: int, predictions: Any) -> None:
+    def learned(self, model: Learner, rounds: int, predictions: Any) -> None:
         """Write a checkpoint when it is due."""
         self.since += rounds
         if self.every is not None and self.since >= self.every:
             self.save(model, predictions)
             self.since = 0
 
-    def save(self, model: LinearLearner, predictions: Any) -> None:
+    def save(self, model: Learner, predictions: Any) -> None:
         """Write the model; with the position of its run, unless that has simply ended."""
         from mistakebound.models.model_file import save  # noqa: PLC0415 - here and below, what most runs start without
 
@@ -59,7 +58,7 @@ class Checkpoint:
         counts = [tally.rounds, tally.false_positives, tally.false_negatives, tally.positives]
         return {"run": described(self.position), "counts": counts, "shown": list(tally.last), "predictions": written}
 
-    def resume(self, fresh: LinearLearner, *, predictions: bool) -> tuple[LinearLearner, int] | None:
+    def resume(self, fresh: Learner, *, predictions: bool) -> tuple[Learner, int] | None:
         """The model to go on with, and the byte at which its predictions go on; None if there is no checkpoint yet."""
         if not os.path.exists(self.path):
             return None
@@ -79,7 +78,7 @@ class Checkpoint:
         except ModelError as error:
             raise ResumeError(str(error), path=self.path) from None
 
-    def _restore(self, fresh: LinearLearner, model: LinearLearner, progress: Any, *, predictions: bool) -> int:
+    def _restore(self, fresh: Learner, model: Learner, progress: Any, *, predictions: bool) -> int:
         from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415
         from mistakebound.runs.resume import restore, same_learner  # noqa: PLC0415
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.signals import uninterrupted
 from mistakebound._support.text import many
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
+from mistakebound.learners.learner import Learner, not_a_learner
 from mistakebound.learners.linear import KINDS
-from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.parts import Part
-    from mistakebound.data.report import BadLine
+    from mistakebound.data.remarks import BadLine
     from mistakebound.errors import InputError
 
 VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
@@ -42,7 +42,7 @@ class Contender:
 
     Attributes
     ----------
-    learner : LinearLearner
+    learner : Learner
         The learner itself; its counts are in ``learner.ledger_``.
     curve : Curve
         Mistakes against rounds.
@@ -56,7 +56,7 @@ class Contender:
         The certificate, if ``certify`` was passed.
     """
 
-    def __init__(self, learner: LinearLearner) -> None:
+    def __init__(self, learner: Learner) -> None:
         self.learner = learner
         self.curve = Curve()
         self.seconds, self.positives = 0.0, 0
@@ -107,7 +107,7 @@ class Contenders:
 
     Parameters
     ----------
-    learners : sequence of LinearLearner or None
+    learners : sequence of Learner or None
         None: the ``VARIANTS``, made when the first rows are there.
     classes : sequence of two labels or None
         Of the variants.
@@ -115,7 +115,7 @@ class Contenders:
         Whether the variants keep their mistaken examples, to be certified.
     """
 
-    def __init__(self, learners: Sequence[LinearLearner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
+    def __init__(self, learners: Sequence[Learner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
         self.each = [] if learners is None else [Contender(each) for each in learners]
         self.classes, self.keep = classes, keep
 
@@ -175,7 +175,7 @@ class Comparison:
 
 def compare(
     source: Source,
-    learners: Sequence[LinearLearner] | None = None,
+    learners: Sequence[Learner] | None = None,
     *,
     classes: Sequence[Any] | None = None,
     certify: bool = False,
@@ -186,7 +186,7 @@ def compare(
     ----------
     source : Source
         The files.
-    learners : sequence of LinearLearner
+    learners : sequence of Learner
         Fresh learners. By default the variants of each rule in the registry; Winnow's threshold is then four times
         the largest number of features of the first hundred examples.
     classes : sequence of two labels
@@ -208,13 +208,13 @@ def compare(
     if not isinstance(source, Source):
         raise not_a_source(source)
     for learner in learners or ():
-        if not isinstance(learner, LinearLearner):
+        if not isinstance(learner, Learner):
             raise not_a_learner(learner)
     start = time.perf_counter()
     all_of_them = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
     try:
-        with nullcontext() if uninterrupted.asked else uninterrupted.listening():
+        with nullcontext() if uninterrupted.is_listening else uninterrupted.listening():
             for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
                 pass
     except (KeyboardInterrupt, ValueError) as reason:
@@ -233,7 +233,7 @@ def compare(
     return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
 
 
-def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[LinearLearner]:
+def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[Learner]:
     """The ``VARIANTS``; their mistaken examples are kept if they are to be certified."""
     made = []
     for declared, parameters in VARIANTS:

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.learners.linear_learner import LinearLearner
-    from mistakebound.runs.position import Position
+    from mistakebound.learners.learner import Learner
+    from mistakebound.runs.progress import Position
 
 
-def write(model: LinearLearner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
+def write(model: Learner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
     """Write a certificate with everything that ``verify`` needs."""
     source, report, ledger = position.source, position.report, model.ledger_
     stream = zip(source.files, files_read(position), strict=False)

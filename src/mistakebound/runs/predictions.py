@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
-from mistakebound.errors import naming
-from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
+from mistakebound.errors import add_file_name
+from mistakebound.learners.learner import Learner, not_a_learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import IO
 
-    from mistakebound.data.report import Remark
+    from mistakebound.data.remarks import Remark
     from mistakebound.play.ledger import Ledger
 
 
@@ -42,7 +42,7 @@ class PredictionsFile:
 
     def write(self, part: Ledger) -> None:
         """Write the predictions of a part."""
-        with naming(getattr(self.file, "name", "predictions")):
+        with add_file_name(getattr(self.file, "name", "predictions")):
             self.file.writelines(f"{label}\n" for label in label_lines(part.predictions.tolist()))
             self.file.flush()
 
@@ -76,7 +76,7 @@ def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator
         try:
             yield PredictionsFile(new, named=True)
         finally:
-            with naming(os.fspath(to)), new:  # what is left is written when it is closed
+            with add_file_name(os.fspath(to)), new:  # what is left is written when it is closed
                 pass
 
 
@@ -90,16 +90,14 @@ class Predicted:
     """On how the files were read."""
 
 
-def predict(
-    source: Source, learner: LinearLearner, to: str | PathLike[str] | IO[str], *, scores: bool = False
-) -> Predicted:
+def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str], *, scores: bool = False) -> Predicted:
     r"""Write the predicted label of each example of a source, one in a line, without learning.
 
     Parameters
     ----------
     source : Source
         Files, which need no labels. They are read with the options of the files that the learner learned from.
-    learner : LinearLearner
+    learner : Learner
         It is not changed.
     to : path or text stream
         Where the lines are written. Control characters in a label are escaped.
@@ -121,7 +119,7 @@ def predict(
     """
     if not isinstance(source, Source):
         raise not_a_source(source)
-    if not isinstance(learner, LinearLearner):
+    if not isinstance(learner, Learner):
         raise not_a_learner(learner)
     rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from mistakebound.errors import naming
+from mistakebound.errors import add_file_name
 from mistakebound.learners.explain import Features
 from mistakebound.viz.report import CertificateText, page
 
@@ -54,5 +54,5 @@ def write_report(
     constant = [] if features.constant is None else [(features.constant.feature, features.constant.adds)]
     points = [(0, 0), (result.rounds, result.mistakes)] if result.curve is None else result.curve.to_now()
     text = page(facts, points, [*constant, *features.largest(TOP)], shown, mb.__version__)
-    with naming(os.fspath(path)), open(path, "w", encoding="utf-8") as file:
+    with add_file_name(os.fspath(path)), open(path, "w", encoding="utf-8") as file:
         file.write(text)

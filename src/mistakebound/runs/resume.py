@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.schema import fields, is_list_of, need
 from mistakebound.certificates.portable import TEXT_OPTIONS
 from mistakebound.data.parts import START, Place
-from mistakebound.data.report import ReadReport
+from mistakebound.data.reader import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.errors import ResumeError
 from mistakebound.models.model_file import describe_parameters
-from mistakebound.runs.position import FileRead, hashes, size_of
+from mistakebound.runs.file_hash import hashes
+from mistakebound.runs.progress import FileRead, size_of
 
 if TYPE_CHECKING:
-    from mistakebound.learners.linear_learner import LinearLearner
-    from mistakebound.runs.position import Position
+    from mistakebound.learners.learner import Learner
+    from mistakebound.runs.progress import Position
 
 FIELDS = ("files", "passes", "reading", "labels", "texts", "pass", "place", "rows", "skipped", "remarks", "replaced")
 FILE_FIELDS = ("size", "bytes", "whole", "columns", "sha256")
@@ -133,7 +134,7 @@ def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noq
     return FileRead(size, length if whole else byte, whole=whole, columns=columns, sha=found[1 if whole else 0])
 
 
-def same_learner(wanted: LinearLearner, found: LinearLearner) -> None:
+def same_learner(wanted: Learner, found: Learner) -> None:
     """Raise ModelError if the stored learner differs from the one that was passed."""
     need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
     has = describe_parameters(found)

@@ -7,22 +7,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mistakebound._support.signals import stopping, uninterrupted
+from mistakebound._support.signals import stop_at_signal, uninterrupted
 from mistakebound._support.text import many
-from mistakebound.data.report import Remark
+from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
-from mistakebound.learners.linear_learner import LinearLearner, not_a_learner
+from mistakebound.learners.learner import Learner, not_a_learner
 from mistakebound.rules.registry import DECLARATIONS
-from mistakebound.runs.position import Position, cannot_be_read_again
-from mistakebound.runs.tally import Tally
+from mistakebound.runs.progress import Position, Progress, Tally, cannot_be_read_again
 
 if TYPE_CHECKING:
     from os import PathLike
     from typing import IO
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.data.report import BadLine, ReadReport
+    from mistakebound.data.reader import ReadReport
+    from mistakebound.data.remarks import BadLine
     from mistakebound.play.ledger import Ledger
     from mistakebound.runs.checkpoint import Checkpoint
     from mistakebound.runs.curve import Curve
@@ -34,32 +34,13 @@ if TYPE_CHECKING:
 POSITIVE = Option("positive", "positive")
 
 
-class Progress:
-    """Callbacks of ``run``. Each method does nothing: override those that you need."""
-
-    lines: bool = False
-    """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
-
-    def begin(self, rounds: int | None) -> None:
-        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
-
-    def learned(self, tally: Tally, position: Position) -> None:
-        """Called after each learned part of the files."""
-
-    def remark(self, remark: Remark) -> None:
-        """Called for each note on the files or the run."""
-
-    def end(self, tally: Tally) -> None:
-        """Called when learning has ended."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
 class RunResult:
     """What happened in a run.
 
     Attributes
     ----------
-    learner : LinearLearner
+    learner : Learner
         The learner after the run; for a resumed run, the one read from the checkpoint.
     ledger : Ledger
         All rounds of the learner, those before this run included.
@@ -91,7 +72,7 @@ class RunResult:
         The model file, if it was written.
     """
 
-    learner: LinearLearner
+    learner: Learner
     ledger: Ledger
     source: Source
     rounds: int
@@ -155,7 +136,7 @@ class RunResult:
 
 def run(
     source: Source,
-    learner: LinearLearner,
+    learner: Learner,
     *,
     passes: int = 1,
     checkpoint: Path | None = None,
@@ -177,7 +158,7 @@ def run(
     ----------
     source : Source
         The files. Ctrl-C ends a file that is followed.
-    learner : LinearLearner
+    learner : Learner
         A fresh learner, or one that has learned before and continues.
     passes : int
         How often to go through the files.
@@ -223,7 +204,7 @@ def run(
     """
     if not isinstance(source, Source):
         raise not_a_source(source)
-    if not isinstance(learner, LinearLearner):
+    if not isinstance(learner, Learner):
         raise not_a_learner(learner)
     refuse_conflicts(source, passes, checkpoint, checkpoint_every, resume=resume)
     refuse_to_overwrite(source, checkpoint=checkpoint, predictions=predictions, certificate=certificate)
@@ -304,7 +285,7 @@ class Job:
     def __init__(
         self,
         source: Source,
-        learner: LinearLearner,
+        learner: Learner,
         position: Position,
         tally: Tally,
         progress: Progress,
@@ -323,10 +304,10 @@ class Job:
         at = self.resume(predictions=predictions is not None) if resume else 0
         with ExitStack() as during:
             out = None
-            if not uninterrupted.asked:  # a command listens to signals already, and for good
+            if not uninterrupted.is_listening:  # a command listens to signals already, and for good
                 during.enter_context(uninterrupted.listening())
             if self.source.follow:
-                during.enter_context(stopping(self.position.stop))
+                during.enter_context(stop_at_signal(self.position.stop))
             if predictions is not None:
                 from mistakebound.runs.predictions import predictions_file  # noqa: PLC0415 - most runs do without
 
@@ -356,8 +337,8 @@ class Job:
                 if out is not None:  # first: what the progress raises must not part the model from its predictions
                     out.write(step.ledger)
                 self.progress.learned(tally, position)
-                if position.remarks:
-                    self.remark(*position.remarks)
+                if position.report is not None and (remarks := position.report.remarks):
+                    self.remark(*remarks)
                 if checkpoint is not None:
                     checkpoint.learned(self.learner, step.ledger.rounds, out)
         except (KeyboardInterrupt, ValueError) as reason:
@@ -444,12 +425,12 @@ class Job:
         )
 
 
-def certified(model: LinearLearner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:
+def certified(model: Learner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:
     """The certificate, and the reason if it covers the mistaken rounds only.
 
     Parameters
     ----------
-    model : LinearLearner
+    model : Learner
         It has learned from the source.
     source : Source
         Its files are read again.

@@ -20,13 +20,14 @@ from mistakebound.data.source import Source
 from mistakebound.errors import CertificateError, ModelError, Option, OptionError
 from mistakebound.learners.linear import KINDS, load
 from mistakebound.models.model_file import construct, fingerprint
-from mistakebound.runs.position import hashes, size_of
+from mistakebound.runs.file_hash import hashes
+from mistakebound.runs.progress import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from os import PathLike
 
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.play.ledger import Ledger
 
     AnyPath = str | PathLike[str]
@@ -286,7 +287,7 @@ class Checker:
         said = self.document
         return Source(files, labels=self.labels, skip_bad=said["skip_bad"], threads=self.threads, **said["reading"])
 
-    def replay(self) -> tuple[LinearLearner, Ledger, int]:
+    def replay(self) -> tuple[Learner, Ledger, int]:
         """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
         from mistakebound.learners.replay import record, recorded, replay_files  # noqa: PLC0415
 

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
-from mistakebound.experts.comparison.expert_columns import (
+from mistakebound.experts.comparison.class_columns import (
+    ExpertColumns,
     by_classes,
     by_labels,
-    by_numbers,
     distinct,
     labelled,
     places,
+    require_numbers,
     some,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mistakebound._support.arrays import BoolArray, FloatArray
     from mistakebound.data.columns import Frame
@@ -127,7 +129,7 @@ class Advice:
         number = getattr(error, "round", None)
         if number is None or not isinstance(error, StreamError):
             return error
-        words = error.with_names(self.names, self.labels).words
+        words = error.with_names(self.names, self.labels).message_parts
         return self.frame.error_at(number, *words, *remedy, kind="bad round", value=error.value)
 
 
@@ -185,6 +187,38 @@ def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
         why = "every expert is asleep (an expert who always speaks would help)"
         return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, wanted.skip_bad), outcome, wanted)
     return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, notes)
+
+
+def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
+    """Columns of numbers."""
+    notes: list[str] = []
+    names = list(experts)
+    if not experts:
+        words, of_numbers = divided(others, lambda name: name in frame.words)
+        for name in words:
+            refuse_a_slip(frame, name)
+        empty, names = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
+        notes += [f"words, not experts: {', '.join(words)}"] if words else []
+        notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
+        if not names:
+            message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
+            raise StreamError(message, kind="no expert", feature=outcome)
+    else:
+        require_numbers(frame, names)
+    return ExpertColumns(names, np.column_stack([frame.numbers[name] for name in names]), [], notes)
+
+
+def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list[str], list[str]]:
+    """The names of one kind and the others, in their order."""
+    kind = {name: is_first(name) for name in names}
+    return [name for name in names if kind[name]], [name for name in names if not kind[name]]
+
+
+def refuse_a_slip(frame: Frame, name: str) -> None:
+    """A column of numbers but for a few words is an expert with a slip, and not to be left out in silence."""
+    said = [word for word in frame.words[name] if word]
+    if 2 * sum(map(is_number, said)) > len(said):
+        require_numbers(frame, [name])
 
 
 def columns_in(given: str, frame: Frame) -> list[str]:

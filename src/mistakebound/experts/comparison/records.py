@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.errors import InputError, in_words
+from mistakebound.errors import InputError, message_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,7 @@ def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, 
         "plain": {"mean_loss": float(found.plain.mean())},
         "hindsight": [hindsight_as_object(each, advice) for each in found.hindsight],
         "ahead": [found.best.predictions[t] for t in range(advice.rounds, len(advice.said))],
-        "notes": [in_words(note, written) for note in advice.notes],
+        "notes": [message_text(note, written) for note in advice.notes],
         "skipped": [str(each) for each in advice.frame.skipped],
     }
 

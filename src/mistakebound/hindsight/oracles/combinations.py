@@ -1,4 +1,8 @@
-"""The best fixed combination of experts: convex, or linear with weights of any sign and sum."""
+"""The best fixed combination of experts: convex, or linear with weights of any sign and sum.
+
+Over the simplex, ``w ≥ 0, Σ w = 1``, a forecast ``Σ w_i a_i`` differs from the outcome y by ``Σ w_i (a_i − y)``.
+Solvers therefore take the errors ``E = A − y``: nothing cancels, however far from 0 the outcomes are.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,23 @@ import numpy as np
 from mistakebound.errors import StreamError
 from mistakebound.hindsight.oracles import solvers
 from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts
-from mistakebound.losses import Custom, Log, Square
+from mistakebound.losses import Log, Square
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from mistakebound._support.arrays import FloatArray
+    from mistakebound._support.arrays import FloatArray, IntArray
     from mistakebound.losses import LossLike
 
-FAR = 40.0  # e^40 to 1: where experts sleep the best weights may differ without limit
+NEWTON_STEPS = 100
+CYCLES_PER_EXPERT = 20
+"""Limit of the steps of Wolfe's algorithm; a handful is usual."""
+SMALLEST_GAIN = 1e-13
+"""Gain per round, in nats, at which Newton's method stops."""
+ROUNDING = 1e-14
+"""Relative to the largest weight: smaller weights cannot be distinguished from rounding."""
 
 
 def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
@@ -48,7 +58,9 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
         raise ValueError(message)
     if not given.awake.all():
-        return _renormalised(given)
+        errors = np.where(np.isnan(given.forecasts), 0.0, given.forecasts - given.outcomes[:, None])
+        start = nearest_to_zero(np.moveaxis(errors, 1, -1).reshape(-1, errors.shape[1]))
+        return solvers.renormalised(given, start)
     E, rounds = given.errors, len(given.outcomes)
     slopes = given.two_slopes()
     name = "best convex combination"
@@ -58,10 +70,10 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         total = solvers.lost(factor * (E @ w), below, above)
         return Oracle(name, total, total / rounds, rounds, w, gap=max(total - least, 0.0), names=given.names)
     if isinstance(given.loss, Log):
-        w, total, gap = _likeliest(_given_to_outcomes(given))
+        w, total, gap = _best_by_log_loss(_given_to_outcomes(given))
         return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
     if isinstance(given.loss, Square):
-        w = solvers.nearest_to_zero(E)
+        w = nearest_to_zero(E)
         r = E @ w  # not A w − y, where great outcomes would drown small errors
         total, pull = float(r @ r), 2 * (E.T @ r)
     else:
@@ -85,13 +97,13 @@ def _given_to_outcomes(given: CheckedForecasts) -> FloatArray:
     return np.where(given.outcomes[:, None] == 1, given.forecasts, 1 - given.forecasts)
 
 
-def _likeliest(P: FloatArray) -> tuple[FloatArray, float, float]:
+def _best_by_log_loss(P: FloatArray) -> tuple[FloatArray, float, float]:
     """Return weights, log loss and gap; however improbable the outcomes were, nothing underflows."""
     top = P.max(axis=1, keepdims=True, initial=0.0)
     if not top.all():  # in some round all experts were sure of the contrary
         return np.full(P.shape[1], 1 / P.shape[1]), np.inf, 0.0
     P = P / top
-    w = solvers.likeliest(P)
+    w = maximum_likelihood(P)
     q = P @ w
     total = max(0.0, -float(np.sum(np.log(top[:, 0]) + np.log(q))))
     return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # convexity, as below
@@ -109,52 +121,6 @@ def _descend(given: CheckedForecasts, E: FloatArray) -> FloatArray:
     corner = (np.arange(n) == np.argmin(corners)).astype(float)
     found = [corner, *(solvers.smooth(objective, start) for start in (np.full(n, 1 / n), (corner + 1 / n) / 2))]
     return min(found, key=lambda w: objective(w)[0])
-
-
-def _renormalised(given: CheckedForecasts) -> Oracle:
-    """Descend in ``θ = ln w``, from the uniform weights, from the best expert, and from the best if sleepers were 0."""
-    from scipy.optimize import minimize  # noqa: PLC0415 - importing the package must not need scipy
-
-    idle = ~given.awake.any(axis=1)
-    if idle.any():
-        message = "every expert sleeps: no combination has a forecast"
-        raise StreamError(message, round=int(np.argmax(idle)))
-    awake, asleep = given.awake, np.isnan(given.forecasts)
-    A, rounds = np.where(asleep, 0.0, given.forecasts), len(given.outcomes)
-    low = np.where(asleep, np.inf, A).min(axis=1)
-    high = np.where(asleep, -np.inf, A).max(axis=1)
-
-    def shares(theta: FloatArray) -> FloatArray:
-        tops = np.where(awake, theta, -np.inf)
-        p = np.exp(tops - tops.max(axis=1, keepdims=True))
-        return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
-        p = shares(theta)
-        combined = np.clip(np.einsum("tn...,tn->t...", A, p), low, high)
-        away = (A - combined[:, None]).reshape(*awake.shape, -1)
-        pull = np.einsum("tnc,tc->tn", away, given.slopes(combined).reshape(rounds, -1))
-        return given.judge(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
-
-    losses = np.where(awake, given.losses, 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
-    losses[~awake.any(axis=0)] = np.inf
-    scale = 1.0
-    scale = objective(np.zeros(awake.shape[1]))[0] or 1.0
-    errors = np.where(asleep, 0.0, given.forecasts - given.outcomes[:, None])
-    corner = np.where(np.arange(awake.shape[1]) == np.argmin(losses), 10.0, 0.0)
-    near = np.log(solvers.nearest_to_zero(np.moveaxis(errors, 1, -1).reshape(-1, awake.shape[1])) + 1e-6)
-    limits = [(-FAR, FAR)] * awake.shape[1]
-    found = [
-        minimize(objective, start, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 2000}).x
-        for start in (np.zeros(awake.shape[1]), corner, near)
-    ]
-    theta = min(found, key=lambda theta: objective(theta)[0])
-    total, least = objective(theta)[0] * scale, -np.inf
-    if not isinstance(given.loss, Custom):  # whose least need not be at the outcome
-        least = given.judge(np.clip(given.outcomes, low, high))
-    w = np.exp(theta - theta.max())
-    name = "best convex combination, renormalised over who is awake (a local optimum)"
-    return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least, names=given.names)
 
 
 def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
@@ -223,3 +189,105 @@ def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatAr
         return np.asarray(w)
 
     return U[:, :rank], back
+
+
+def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArray:
+    """Minimise ``|E w|²``: the point nearest to 0 in the hull of the columns (Wolfe 1976, an active-set method).
+
+    Examples
+    --------
+    >>> nearest_to_zero(np.array([[1.0, -1.0, 3.0], [1.0, 1.0, 2.0]])).tolist()
+    [0.5, 0.5, 0.0]
+    """
+    n = E.shape[1]
+    size = float(np.abs(E).max(initial=0.0))
+    if size == 0:
+        return np.full(n, 1 / n)
+    E = E / size
+    R = np.asarray(np.linalg.qr(E, mode="r")) if len(E) > n else E  # |R w| = |E w|
+    lengths = np.sqrt(np.einsum("ti,ti->i", R, R))
+    corner = np.zeros(n)
+    corner[np.argmin(lengths)] = 1.0
+    if not lengths.all():
+        return corner
+    start = corner if start is None else start
+    w = _within(R, lengths, start, np.flatnonzero(start))
+    best = _square(R @ w)
+    for _ in range(CYCLES_PER_EXPERT * n):
+        r = R @ w
+        new = int(np.argmin((R.T @ r - _square(r)) / lengths))  # |r|² is the mean of R' r over those with weight
+        if w[new] > 0:
+            break
+        trial = _within(R, lengths, w, np.append(np.flatnonzero(w), new))
+        square = _square(R @ trial)
+        if square >= best:
+            break
+        w, best = trial, square
+    return w
+
+
+def _square(r: FloatArray) -> float:
+    return float(r @ r)
+
+
+def _within(R: FloatArray, lengths: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
+    """Move from w to the best weights on the support, dropping from it those that would become negative."""
+    w = w.copy()
+    tiny = ROUNDING * lengths.min() / lengths  # what a weight does is measured in forecasts
+    while True:
+        v = np.zeros(len(w))
+        v[support] = _affine(R[:, support], lengths[support])
+        low = support[v[support] <= tiny[support]]
+        if not low.size or len(support) == 1:
+            return np.asarray(v / v.sum())
+        steps = w[low] / np.maximum(w[low] - v[low], tiny[low])
+        first = int(np.argmin(steps))
+        w += min(1.0, float(steps[first])) * (v - w)
+        w[low[first]] = 0.0
+        w[w < 0] = 0.0
+        support = support[support != low[first]]
+
+
+def _affine(R: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Minimise ``|R v|`` over ``Σ v = 1``, of either sign: least squares in what differs from the shortest."""
+    base = int(np.argmin(lengths))
+    others = np.delete(np.arange(R.shape[1]), base)
+    v = np.empty(R.shape[1])
+    v[others] = np.linalg.lstsq((R[:, others] - R[:, [base]]) / lengths[others], -R[:, base], rcond=None)[0]
+    v[others] /= lengths[others]
+    v[base] = 1 - v[others].sum()
+    return v
+
+
+def maximum_likelihood(P: FloatArray) -> FloatArray:
+    """Minimise ``−Σ_t ln (P w)_t``, where P ≥ 0 and the greatest of each row is 1.
+
+    With ``s_t = (P w')_t / (P w)_t`` Newton's model of ``−ln s`` is ``(s − 2)²/2`` up to a constant: each step is a
+    problem for `nearest_to_zero`. The step is halved until the loss falls.
+
+    Examples
+    --------
+    >>> maximum_likelihood(np.array([[1, 1 / 9], [1, 1 / 9], [1 / 9, 1]])).round(6).tolist()
+    [0.708333, 0.291667]
+    """
+    n = P.shape[1]
+    w, target = np.full(n, 1 / n), None
+    q = P @ w
+    for _ in range(NEWTON_STEPS):
+        J = P / q[:, None]
+        mean = J.mean(axis=0)  # minus the derivative, per round; w @ mean = 1
+        target = nearest_to_zero(J - 2, target)
+        gain = float(mean @ (target - w))
+        if max(gain, float(mean.max()) - 1) <= SMALLEST_GAIN:
+            break
+        step = 1.0
+        while step > SMALLEST_GAIN:
+            trial = w + step * (target - w)
+            ahead = P @ trial
+            if np.all(ahead > 0) and np.mean(np.log(ahead / q)) >= 0.1 * step * gain:
+                break
+            step /= 2
+        else:
+            break
+        w, q = trial, ahead
+    return np.asarray(w / w.sum())

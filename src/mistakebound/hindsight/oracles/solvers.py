@@ -1,11 +1,8 @@
-"""Solvers for combinations of experts. Each is exact up to rounding; the caller verifies the gap that is left.
+"""The searches for a best combination that need scipy.
 
-Over the simplex, ``w ≥ 0, Σ w = 1``, a forecast ``Σ w_i a_i`` differs from the outcome y by ``Σ w_i (a_i − y)``. So
-solvers are given errors ``E = A − y``: nothing cancels, however far from 0 the outcomes are.
-
-Absolute, pinball and percentage loss, which have two slopes, are linear programmes: such a loss of an error e is the
-greatest ``g e`` with ``−below ≤ g ≤ above``. So the dual has a variable g per round and only as many rows as there are
-experts: quick, however long the stream. Its g is the proof of a lower bound.
+Absolute, pinball and percentage loss have two slopes, so their best combination is a linear programme: such a loss of
+an error e is the greatest ``g e`` with ``−below ≤ g ≤ above``. The dual has a variable g per round and only as many
+rows as there are experts, so it is quick even for a long stream. Its g proves a lower bound.
 """
 
 from __future__ import annotations
@@ -14,117 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.errors import StreamError
+from mistakebound.hindsight.oracles.base import Oracle
+from mistakebound.losses import Custom
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound._support.arrays import FloatArray, IntArray
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.hindsight.oracles.base import CheckedForecasts
 
-NEWTON_STEPS = 100
-CYCLES_PER_EXPERT = 20  # of Wolfe's algorithm; a handful is usual
-ENOUGH = 1e-13  # what may still be gained per round, in nats
-SMALL = 1e-14  # of the greatest: below this nothing can be told from rounding
-
-
-def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArray:
-    """Minimise ``|E w|²``: the point nearest to 0 in the hull of the columns (Wolfe 1976, an active-set method).
-
-    Examples
-    --------
-    >>> nearest_to_zero(np.array([[1.0, -1.0, 3.0], [1.0, 1.0, 2.0]])).tolist()
-    [0.5, 0.5, 0.0]
-    """
-    n = E.shape[1]
-    size = float(np.abs(E).max(initial=0.0))
-    if size == 0:
-        return np.full(n, 1 / n)
-    E = E / size
-    R = np.asarray(np.linalg.qr(E, mode="r")) if len(E) > n else E  # |R w| = |E w|
-    lengths = np.sqrt(np.einsum("ti,ti->i", R, R))
-    corner = np.zeros(n)
-    corner[np.argmin(lengths)] = 1.0
-    if not lengths.all():
-        return corner
-    start = corner if start is None else start
-    w = _within(R, lengths, start, np.flatnonzero(start))
-    best = _square(R @ w)
-    for _ in range(CYCLES_PER_EXPERT * n):
-        r = R @ w
-        new = int(np.argmin((R.T @ r - _square(r)) / lengths))  # |r|² is the mean of R' r over those with weight
-        if w[new] > 0:
-            break
-        trial = _within(R, lengths, w, np.append(np.flatnonzero(w), new))
-        square = _square(R @ trial)
-        if square >= best:
-            break
-        w, best = trial, square
-    return w
-
-
-def _square(r: FloatArray) -> float:
-    return float(r @ r)
-
-
-def _within(R: FloatArray, lengths: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
-    """Move from w to the best weights on the support, dropping from it those that would become negative."""
-    w = w.copy()
-    tiny = SMALL * lengths.min() / lengths  # what a weight does is measured in forecasts
-    while True:
-        v = np.zeros(len(w))
-        v[support] = _affine(R[:, support], lengths[support])
-        low = support[v[support] <= tiny[support]]
-        if not low.size or len(support) == 1:
-            return np.asarray(v / v.sum())
-        steps = w[low] / np.maximum(w[low] - v[low], tiny[low])
-        first = int(np.argmin(steps))
-        w += min(1.0, float(steps[first])) * (v - w)
-        w[low[first]] = 0.0
-        w[w < 0] = 0.0
-        support = support[support != low[first]]
-
-
-def _affine(R: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Minimise ``|R v|`` over ``Σ v = 1``, of either sign: least squares in what differs from the shortest."""
-    base = int(np.argmin(lengths))
-    others = np.delete(np.arange(R.shape[1]), base)
-    v = np.empty(R.shape[1])
-    v[others] = np.linalg.lstsq((R[:, others] - R[:, [base]]) / lengths[others], -R[:, base], rcond=None)[0]
-    v[others] /= lengths[others]
-    v[base] = 1 - v[others].sum()
-    return v
-
-
-def likeliest(P: FloatArray) -> FloatArray:
-    """Minimise ``−Σ_t ln (P w)_t``, where P ≥ 0 and the greatest of each row is 1.
-
-    With ``s_t = (P w')_t / (P w)_t`` Newton's model of ``−ln s`` is ``(s − 2)²/2`` up to a constant: each step is a
-    problem for `nearest_to_zero`. The step is halved until the loss falls.
-
-    Examples
-    --------
-    >>> likeliest(np.array([[1, 1 / 9], [1, 1 / 9], [1 / 9, 1]])).round(6).tolist()
-    [0.708333, 0.291667]
-    """
-    n = P.shape[1]
-    w, target = np.full(n, 1 / n), None
-    q = P @ w
-    for _ in range(NEWTON_STEPS):
-        J = P / q[:, None]
-        mean = J.mean(axis=0)  # minus the derivative, per round; w @ mean = 1
-        target = nearest_to_zero(J - 2, target)
-        gain = float(mean @ (target - w))
-        if max(gain, float(mean.max()) - 1) <= ENOUGH:
-            break
-        step = 1.0
-        while step > ENOUGH:
-            trial = w + step * (target - w)
-            ahead = P @ trial
-            if np.all(ahead > 0) and np.mean(np.log(ahead / q)) >= 0.1 * step * gain:
-                break
-            step /= 2
-        else:
-            break
-        w, q = trial, ahead
-    return np.asarray(w / w.sum())
+FAR = 40.0
+"""Limit of ``|ln w|``: where experts sleep, the best weights may differ without limit."""
 
 
 def smooth(function: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray) -> FloatArray:
@@ -205,3 +103,51 @@ def _solve(cost: FloatArray, bounds: list[tuple[float | None, float | None]], **
             return found
     message = f"the linear programme was not solved: {found.message}"
     raise RuntimeError(message)
+
+
+def renormalised(given: CheckedForecasts, start: FloatArray) -> Oracle:
+    """Return the best weights if, in each round, those of the awake experts are scaled to sum to 1.
+
+    Descends in ``θ = ln w`` from the uniform weights, from the best expert, and from the weights ``start``.
+    """
+    from scipy.optimize import minimize  # noqa: PLC0415 - importing the package must not need scipy
+
+    idle = ~given.awake.any(axis=1)
+    if idle.any():
+        message = "every expert sleeps: no combination has a forecast"
+        raise StreamError(message, round=int(np.argmax(idle)))
+    awake, asleep = given.awake, np.isnan(given.forecasts)
+    A, rounds = np.where(asleep, 0.0, given.forecasts), len(given.outcomes)
+    low = np.where(asleep, np.inf, A).min(axis=1)
+    high = np.where(asleep, -np.inf, A).max(axis=1)
+
+    def shares(theta: FloatArray) -> FloatArray:
+        tops = np.where(awake, theta, -np.inf)
+        p = np.exp(tops - tops.max(axis=1, keepdims=True))
+        return np.asarray(p / p.sum(axis=1, keepdims=True))
+
+    def objective(theta: FloatArray) -> tuple[float, FloatArray]:
+        p = shares(theta)
+        combined = np.clip(np.einsum("tn...,tn->t...", A, p), low, high)
+        away = (A - combined[:, None]).reshape(*awake.shape, -1)
+        pull = np.einsum("tnc,tc->tn", away, given.slopes(combined).reshape(rounds, -1))
+        return given.judge(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
+
+    losses = np.where(awake, given.losses, 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
+    losses[~awake.any(axis=0)] = np.inf
+    scale = 1.0
+    scale = objective(np.zeros(awake.shape[1]))[0] or 1.0
+    corner = np.where(np.arange(awake.shape[1]) == np.argmin(losses), 10.0, 0.0)
+    near = np.log(start + 1e-6)
+    limits = [(-FAR, FAR)] * awake.shape[1]
+    found = [
+        minimize(objective, first, jac=True, method="L-BFGS-B", bounds=limits, options={"maxiter": 2000}).x
+        for first in (np.zeros(awake.shape[1]), corner, near)
+    ]
+    theta = min(found, key=lambda theta: objective(theta)[0])
+    total, least = objective(theta)[0] * scale, -np.inf
+    if not isinstance(given.loss, Custom):  # whose least need not be at the outcome
+        least = given.judge(np.clip(given.outcomes, low, high))
+    w = np.exp(theta - theta.max())
+    name = "best convex combination, renormalised over who is awake (a local optimum)"
+    return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least, names=given.names)

@@ -1,54 +1,38 @@
-"""Choose the columns that are experts, and read them: numbers, labels, or a probability for each class."""
+"""Choose and read the columns of experts whose outcome is one of several classes: labels, or probabilities."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
     from mistakebound.data.columns import Frame
 
 BETWEEN = ("_", ".", "-", " ", ":", "")
-"""What may stand between an expert and a class in the name of a column, the likeliest first."""
+"""Separators of expert and class in the name of a column, the most common first."""
 
 
-@dataclass
-class Said:
-    """Experts, what they said (rounds × experts (× classes), NaN asleep), the words for it, and what was not used."""
+class ExpertColumns(NamedTuple):
+    """The columns of the experts of a table, as arrays."""
 
     names: list[str]
+    """The experts."""
     table: FloatArray
-    labels: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    """Forecasts: rounds × experts (× classes), NaN while an expert is asleep. A label is its index in ``labels``."""
+    labels: list[str]
+    """The labels that occur, sorted; or the classes; empty for numbers."""
+    notes: list[str]
+    """Which columns are not used, and why."""
 
 
-def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> Said:
-    """Columns of numbers."""
-    notes: list[str] = []
-    names = list(experts)
-    if not experts:
-        words, of_numbers = divided(others, lambda name: name in frame.words)
-        for name in words:
-            refuse_a_slip(frame, name)
-        empty, names = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
-        notes += [f"words, not experts: {', '.join(words)}"] if words else []
-        notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
-        if not names:
-            message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
-            raise StreamError(message, kind="no expert", feature=outcome)
-    return Said(names, np.column_stack([numbers(frame, name) for name in names]), notes=notes)
-
-
-def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> Said:
+def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
     """Columns of words, for an outcome of words: each is a place in the sorted list of them."""
     told = frame.texts(outcome)
     names = list(experts) or labelled(frame, told, others)
@@ -63,10 +47,10 @@ def by_labels(frame: Frame, outcome: str, others: list[str], experts: Sequence[s
     notes = [f"not experts, since they do not say what {outcome!r} may be: {', '.join(left)}"] if left else []
     said = [frame.texts(name) for name in names]
     labels = sorted({*told, *(word for words in said for word in words)} - {""})
-    return Said(names, np.column_stack([places(words, labels) for words in said]), labels, notes)
+    return ExpertColumns(names, np.column_stack([places(words, labels) for words in said]), labels, notes)
 
 
-def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes: Sequence[str]) -> Said:
+def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes: Sequence[str]) -> ExpertColumns:
     """Columns such as Alice_H, Alice_D, Alice_A: a probability for each class."""
     groups, partly = grouped(others, classes)
     for name in experts:
@@ -80,22 +64,17 @@ def by_classes(frame: Frame, others: list[str], experts: Sequence[str], classes:
         wanted = ", ".join(f"Alice_{each}" for each in classes)
         message = f"no expert has a column for each class, such as {wanted}; there are: {', '.join(others)}"
         raise StreamError(message, kind="no expert")
-    table = np.stack([np.column_stack([numbers(frame, each) for each in groups[name]]) for name in names], axis=1)
+    require_numbers(frame, [each for name in names for each in groups[name]])
+    table = np.stack([np.column_stack([frame.numbers[each] for each in groups[name]]) for name in names], axis=1)
     refuse_no_distributions(frame, table, [groups[name] for name in names])
     used = {*partly, *(each for group in groups.values() for each in group)}
     left = [name for name in others if name not in used]
     notes = [f"not all classes, not experts: {', '.join(partly)}"] if partly and not experts else []
     notes += [f"not experts: {', '.join(left)}"] if left and not experts else []
-    return Said(names, table, list(classes), notes)
+    return ExpertColumns(names, table, list(classes), notes)
 
 
 # ---------------------------------------------------------------------- pieces
-
-
-def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list[str], list[str]]:
-    """The names of one kind and the others, in their order."""
-    kind = {name: is_first(name) for name in names}
-    return [name for name in names if kind[name]], [name for name in names if not kind[name]]
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -166,16 +145,8 @@ def refuse_no_distributions(frame: Frame, said: FloatArray, columns: list[list[s
             raise frame.error_at(int(row), message, kind="no distribution", feature=columns[expert][0])
 
 
-def numbers(frame: Frame, name: str) -> FloatArray:
-    """A column of numbers; if it is none, the error says what may be done."""
-    if name in frame.numbers:
-        return frame.numbers[name]
-    remedy = "; leave the field empty for an expert who sleeps, or leave the column out: "
-    return frame.column(name, remedy, setting("ignore", name))
-
-
-def refuse_a_slip(frame: Frame, name: str) -> None:
-    """A column of numbers but for a few words is an expert with a slip, and not to be left out in silence."""
-    said = [word for word in frame.words[name] if word]
-    if 2 * sum(map(is_number, said)) > len(said):
-        numbers(frame, name)
+def require_numbers(frame: Frame, names: Sequence[str]) -> None:
+    """Raise StreamError for the first of these columns that holds a word."""
+    for name in names:
+        remedy = "; leave the field empty for an expert who sleeps, or leave the column out: "
+        frame.column(name, remedy, setting("ignore", name))

@@ -1,29 +1,137 @@
-"""Track the position of a run in its files: pass, part and row, and how much of each file was read."""
+"""Progress of a run: its counts, its position in the files, and the callbacks that show them."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections import deque
+import time
 from functools import cached_property
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.signals import uninterrupted
-from mistakebound.data.blocks import opened
 from mistakebound.data.parts import START, Place
 from mistakebound.learners.stream_loop import parts_of, steps
+from mistakebound.runs.file_hash import hashes, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mistakebound._support.arrays import IntArray
     from mistakebound.data.parts import Part
-    from mistakebound.data.reader import StreamReader
-    from mistakebound.data.report import ReadReport, Remark
+    from mistakebound.data.reader import ReadReport, StreamReader
+    from mistakebound.data.remarks import Remark
     from mistakebound.data.source import Source
-    from mistakebound.learners.linear_learner import LinearLearner
+    from mistakebound.learners.learner import Learner
     from mistakebound.learners.stream_loop import Step
     from mistakebound.play.ledger import Ledger
+
+    RunningBound = Callable[[Ledger, int], float | None]
+
+
+class Progress:
+    """Callbacks of ``run``. Each method does nothing: override those that you need."""
+
+    lines: bool = False
+    """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
+
+    def begin(self, rounds: int | None) -> None:
+        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
+
+    def learned(self, tally: Tally, position: Position) -> None:
+        """Called after each learned part of the files."""
+
+    def remark(self, remark: Remark) -> None:
+        """Called for each note on the files or the run."""
+
+    def end(self, tally: Tally) -> None:
+        """Called when learning has ended."""
+
+
+class Line(NamedTuple):
+    """A line of the progress table, made at rounds 1, 2, 4, 8, … and at the end."""
+
+    rounds: int
+    mistakes: int
+    since: float
+    """Mistakes per round since the line before."""
+    bound: float | None
+    """The bound of a theorem; None if it is not known during a run."""
+    speed: float
+    """Examples per second."""
+
+
+class Tally:
+    """Counts of a run, including the rounds of an earlier process that it resumes.
+
+    Parameters
+    ----------
+    bound : callable or None
+        The bound that is known during a run, as a function of a part's ledger and of the positives missed so
+        far; see ``Learner.known_bound``.
+    missed : int
+        Positives that the learner missed before this run.
+    lines : bool
+        Whether to make the lines at rounds 1, 2, 4, 8, …; they need numpy.
+    """
+
+    def __init__(self, bound: RunningBound | None, missed: int = 0, *, lines: bool) -> None:
+        self.bound_of, self.missed, self.with_lines = bound, missed, lines
+        self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
+        self.bound: float | None = None
+        self.lines: list[Line] = []
+        """Those of the last part."""
+        self.start, self.seconds = time.perf_counter(), 0.0
+        self.earlier = 0
+        """Rounds of an earlier process, which do not count for the speed."""
+        self.last = (0, 0)
+        """Rounds and mistakes of the last line."""
+        self._next = 1
+
+    def resume(self, ledger: Ledger, counts: list[int], last: tuple[int, int]) -> None:
+        """Begin with the counts of an earlier process; ``ledger`` is that of the learner so far."""
+        self.rounds, self.false_positives, self.false_negatives, self.positives = counts
+        self.mistakes = self.false_positives + self.false_negatives
+        self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
+        if self.bound_of is not None and self.rounds:
+            self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
+
+    def add(self, part: Ledger) -> None:
+        """Count the rounds of a part, and make the lines that fall into it."""
+        self.seconds = time.perf_counter() - self.start
+        self.lines = []
+        rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
+        positives = part.said_positive - wrong_positives + wrong_negatives
+        if self.with_lines and self._next <= self.rounds + rounds:
+            self._add_lines(part, part.mistake_rounds, self.rounds + rounds)
+        self.rounds += rounds
+        self.mistakes += wrong_positives + wrong_negatives
+        self.false_positives += wrong_positives
+        self.false_negatives += wrong_negatives
+        self.positives += positives
+        if self.bound_of is not None:
+            self.bound = self.bound_of(part, self.missed + self.false_negatives)
+
+    def end(self) -> None:
+        """Make the last line."""
+        self.seconds = time.perf_counter() - self.start
+        self.lines = []
+        if self.rounds > self.last[0]:
+            self._add_line(self.rounds, self.mistakes, self.rounds)
+
+    def _add_lines(self, part: Ledger, mistaken: IntArray, done: int) -> None:
+        while self._next <= done:
+            before = mistaken[mistaken < self._next - self.rounds]
+            if self.bound_of is not None:
+                missed = len(before) - int(part.positive[before].sum())
+                self.bound = self.bound_of(part, self.missed + self.false_negatives + missed)
+            self._add_line(self._next, self.mistakes + len(before), done)
+            self._next *= 2
+
+    def _add_line(self, rounds: int, mistakes: int, done: int) -> None:
+        since = (mistakes - self.last[1]) / (rounds - self.last[0])
+        self.last = (rounds, mistakes)
+        speed = (done - self.earlier) / max(self.seconds, 1e-9)
+        self.lines.append(Line(rounds, mistakes, since, self.bound, speed))
 
 
 class FileRead:
@@ -92,8 +200,6 @@ class Position:
         """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
         self._read: list[FileRead] = []
         self._part: Part | None = None
-        self.remarks: tuple[Remark, ...] = ()
-        """The remarks of the reader in the present pass."""
         self.bytes_before = 0
         """Bytes of text that were parsed in the passes before, by this process."""
         self._stopped = False
@@ -135,7 +241,7 @@ class Position:
         if self.reader is not None:
             self.reader.stop()
 
-    def steps(self, learner: LinearLearner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
+    def steps(self, learner: Learner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
         """Learn what is still ahead, and yield after each step; signals wait until the next one is asked for.
 
         ``limit`` returns how many examples the next step may learn.
@@ -155,7 +261,7 @@ class Position:
             for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
                 if step.part is not self._part:
                     self._arrive(step.part)
-                self.at, self.remarks = (number, step.part.begin, step.last), self.report.remarks
+                self.at = (number, step.part.begin, step.last)
                 yield step
             if self.source.follow:
                 return
@@ -201,40 +307,12 @@ class Position:
         return FileRead(size_of(file), sha=sha256() if self.hashing else None)
 
 
-def sha256() -> Any:
-    """A SHA-256 of nothing yet."""
-    from hashlib import sha256 as made  # noqa: PLC0415 - importing it takes a while, and most runs do without
-
-    return made()
-
-
 def size_of(file: str) -> int | None:
     """Bytes of a file; None for what cannot be read a second time."""
     if file == "-":
         return None
     status = os.stat(file)
     return status.st_size if stat.S_ISREG(status.st_mode) else None
-
-
-def hashes(file: str, *ends: int) -> list[Any]:
-    """SHA-256 of a file's text: of all of it, or of its first bytes, for as many ends (rising) as it has.
-
-    That is what it holds unpacked; of columns it is the file itself.
-    """
-    sha, at, found, pending = sha256(), 0, [], deque(ends)
-    with opened(file) as text:
-        for block, _ in chain([(b"", False)], text.blocks):
-            done = 0
-            while pending and pending[0] <= at + len(block):
-                end = pending.popleft() - at
-                sha.update(bytes(block[done:end]))
-                done = end
-                found.append(sha.copy())
-            if ends and not pending:
-                return found
-            sha.update(bytes(block[done:]))
-            at += len(block)
-    return found if ends else [sha]
 
 
 def cannot_be_read_again(source: Source) -> str:

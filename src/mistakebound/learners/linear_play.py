@@ -1,0 +1,241 @@
+"""`LinearPlay`: the state of a linear learner from its first input on, and the rounds that change it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.lazy import np
+from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.streams import END
+from mistakebound.play.inputs import is_empty, is_named
+from mistakebound.play.ledger import Counts
+from mistakebound.play.tickets import Asked, Tickets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mistakebound._core import Engine
+    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound.data.labels import Labels
+    from mistakebound.data.options import Reading
+    from mistakebound.data.parts import Part
+    from mistakebound.errors import InputError
+    from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+
+LOCK = threading.RLock()
+"""Held while a learner starts or goes back to its start, and while its tickets change: briefly, so one is enough."""
+if hasattr(os, "register_at_fork"):  # a fork waits for the lock, so a forked process never inherits it locked
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+
+
+class LinearPlay:
+    """The state of a linear learner from its first input on, and the rounds that change it.
+
+    Parameters
+    ----------
+    engine : LearnerEngine
+        The rule with its weights and counts.
+    labels : Labels
+        The two labels, as far as they are known.
+
+    Attributes
+    ----------
+    named_core : Engine or None
+        The compiled engine, if features have names: ``Learner.learn_one`` calls it directly, for speed.
+    tickets : Tickets or None
+        The predictions that wait for their outcome; None until the first of them.
+    reading : Reading or None
+        The options with which the last file that was learned from was read.
+    """
+
+    def __init__(self, engine: LearnerEngine, labels: Labels) -> None:
+        self.engine, self.labels = engine, labels
+        self.named_core: Engine | None = engine.core if engine.named else None
+        self.tickets: Tickets | None = None
+        self.reading: Reading | None = None
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there was a round."""
+        return self.engine.counts.rounds > 0
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing was learned, and no prediction waits for its outcome."""
+        return self.tickets is None and not self.has_learned
+
+    def require(self, width: int | None, learner: str) -> None:
+        """Raise StreamError unless features are of the same kind (width None: by name) and of the same number.
+
+        ``learner`` is the name of the class, for the message.
+        """
+        engine = self.engine
+        if (width is None) != engine.named:
+            has, got = ("names", "positions") if engine.named else ("positions", "names")
+            message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
+            raise StreamError(message)
+        if width != engine.width and not engine.growing:
+            message = f"X has {width} features, but {learner} is expecting {engine.width} features as input"
+            raise StreamError(message)
+
+    # ------------------------------------------------------------------ one example
+
+    def score_one(self, x: Any) -> tuple[float, bool]:
+        """Return the score of one example, and whether the prediction is positive."""
+        if self.engine.named:
+            return self.engine.score_named(x)
+        scores, positive = self.engine.scores(x)
+        return float(scores[0]), bool(positive[0])
+
+    def learn_one(self, x: Any, y: Any) -> bool:
+        """Predict one example, then learn it; return whether the prediction was positive."""
+        labels = self.labels if self.labels.settled else self.labels.copy()
+        sign = labels.sign(y)
+        if self.engine.named:
+            positive = self.engine.learn_named(x, sign)
+        else:
+            played = self.engine.play(x, np.array([sign], np.int8))
+            if played.fault:
+                raise played.fault.error()
+            positive = bool(played.positive[0])
+        self.labels = labels
+        return positive
+
+    def ask(self, x: Any) -> Asked:
+        """Predict an example whose outcome comes later."""
+        served = self.engine.serve(x)
+        prediction = self.labels.decode(served.positive ^ self.engine.reduction.conjunction)
+        with LOCK:
+            self.tickets = self.tickets or Tickets()
+            return self.tickets.add(Asked(prediction, self.engine.counts.rounds, served))
+
+    def tell(self, asked: Any, y: Any, learner: str) -> None:
+        """Learn from the outcome of a prediction; ``learner`` is the name of the class, for messages."""
+        rounds = self.engine.counts.rounds
+        with LOCK:
+            tickets = self.tickets or Tickets()
+            tickets.check(asked, learner, rounds)
+            tickets.close(asked)
+        try:
+            labels = self.labels.copy()
+            self.engine.tell(asked.held, labels.sign(y))
+            self.labels = labels
+        except ValueError as error:
+            with LOCK:
+                tickets.reopen(asked)
+            raise as_stream_error(error, rounds, self.engine.ledger(self.labels.pair)) from None
+
+    # ------------------------------------------------------------------ many examples
+
+    def run_rows(self, rows: Positional, y: AnyArray) -> tuple[Ledger, InputError | None]:
+        """Predict, then learn, rows of a matrix; return their ledger, and what is wrong with the row after them."""
+        labels = self.labels.copy()
+        signs = labels.encode(y[: len(rows)])
+        played = self.engine.play(rows, signs)
+        if played.row > 0:
+            self.labels = labels
+        ledger = self.engine.ledger(labels.pair, played.before, played.after, played.positive)
+        if played.fault is None:
+            return ledger, None
+        unknown = played.row < len(signs) and signs[played.row] == 0
+        return ledger, labels.copy().objection(y[played.row]) if unknown else played.fault.error()
+
+    def run_named(self, rounds: Iterable[tuple[Any, Any]], learner: str) -> tuple[Ledger, ValueError | None]:
+        """Predict, then learn, pairs of a named example and its label.
+
+        Returns the ledger of the rounds that were learned, and what is wrong with the pair after them. ``learner`` is
+        the name of the class, for messages.
+        """
+        before = self.engine.counts
+        positive: list[bool] = []
+        labels: list[Any] = []
+        for x, label in rounds:
+            try:
+                self._check_named(x, label, learner)
+                positive.append(self.learn_one(x, label))
+            except ValueError as error:
+                return self._ledger_of_named(before, positive, labels), error
+            labels.append(label)
+        return self._ledger_of_named(before, positive, labels), None
+
+    def _check_named(self, x: Any, label: Any, learner: str) -> None:
+        if x is END or label is END:
+            ended, going = ("examples", "labels") if x is END else ("labels", "examples")
+            message = f"the {ended} end before the {going} do"
+            raise StreamError(message)
+        if not (is_named(x) or is_empty(x)):
+            if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
+                self.require(0, learner)
+            message = f"a named example must be a dict, or a set or list of names, got {type(x).__name__}"
+            raise StreamError(message)
+
+    def _ledger_of_named(self, before: Counts, positive: list[bool], labels: list[Any]) -> Ledger:
+        """Return the ledger of rounds that were learned one by one, without those that other threads learned meanwhile.
+
+        If there were such rounds, the ledger has no kept examples, so no certificate can be derived from it, and its
+        ``updates`` include those of the other threads.
+        """
+        predicted, pair, now = np.array(positive, np.bool_), self.labels.pair, self.engine.counts
+        if now.rounds - before.rounds == len(positive):
+            return self.engine.ledger(pair, before, now, predicted)
+        truth = np.array([self.labels.signs[label] > 0 for label in labels], np.bool_)
+        own = Counts(
+            before.rounds + len(positive),
+            before.false_positives + int(np.sum(predicted & ~truth)),
+            before.false_negatives + int(np.sum(truth & ~predicted)),
+            now.updates,
+            before.to_keep + len(positive),
+        )
+        return self.engine.ledger(pair, before, own, predicted, np.flatnonzero(predicted != truth), mixed=True)
+
+    def run_part(
+        self, part: Part, first: int, last: int | None, y: AnyArray | None
+    ) -> tuple[Ledger, InputError | None]:
+        """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
+        last = part.rows if last is None else min(last, part.rows)
+        labels = self.labels.copy()
+        ids = part.label_ids[first:last]
+        signs = bytes(labels.encode_ids(part.labels, ids) if y is None else labels.encode(y[first:last]))
+        played = self.engine.play_part(part, signs, first)
+        if played.row > 0:
+            self.labels, self.reading = labels, part.reading
+        pair = (labels.negative, labels.positive)
+        ledger = self.engine.ledger(pair, played.before, played.after, played.positive, signs[: played.row])
+        if played.row < len(signs):
+            row, unknown = first + played.row, signs[played.row] == 0
+            label = part.label(row) if y is None else y[row]
+            if unknown and label is None:
+                return ledger, part.no_label(row)
+            fault = None if unknown else played.fault
+            return ledger, part.error_at(row, fault.error() if fault else labels.objection(label))
+        return ledger, part.error if last == part.rows else None
+
+    def look_ahead(self, y: AnyArray) -> None:
+        """Settle the labels by the first two different ones of a batch."""
+        if not self.labels.settled:
+            labels = self.labels.copy()
+            labels.look_ahead(y)
+            self.labels = labels
+
+    # ------------------------------------------------------------------ results
+
+    def no_rounds(self) -> Ledger:
+        """Return a ledger of no rounds, after those that there were."""
+        return self.engine.ledger(self.labels.pair, self.engine.counts, positive=np.zeros(0, np.bool_))
+
+    def weights(self) -> FloatArray | dict[str, float]:
+        """Return the normalised weights without that of the constant feature: an array, or a dict by name."""
+        engine = self.engine
+        weights = engine.weights()
+        if engine.rule.bias:
+            weights = weights[:-1]
+        return dict(zip(engine.names(len(weights)), weights[1:].tolist(), strict=True)) if engine.named else weights
+
+    def intercept(self) -> float:
+        """Return what the constant feature adds to the score: its weight times ``bias``."""
+        bias = self.engine.rule.bias
+        return float(self.engine.weights()[-1]) * bias if bias else 0.0

@@ -1,0 +1,166 @@
+"""Read what is passed to a linear learner, whatever its kind, and predict or learn it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support.lazy import np
+from mistakebound.data.labels import as_labels
+from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.streams import example_of, labels_of_rows, labels_of_stream, row_as_stream, zip_labels
+from mistakebound.play.engine import NO_ROUNDS
+from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mistakebound._support.arrays import AnyArray, FloatArray
+    from mistakebound.data.reader import StreamReader
+    from mistakebound.data.source import Stream
+    from mistakebound.learners.learner import Learner
+    from mistakebound.learners.linear_play import LinearPlay
+    from mistakebound.play.inputs import Positional
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.tickets import Asked
+
+
+def start_with(learner: Learner, x: Any) -> tuple[LinearPlay, Any]:
+    """Start a learner with one example; return its play, and the example in the form that the play reads.
+
+    An empty list has features of the learner's kind; of a learner that has not started, named ones.
+    """
+    play = learner._play
+    if is_named(x) or (is_empty(x) and (play is None or play.engine.named)):
+        return learner._start(None), x
+    rows = read_one(x)
+    return learner._start(rows.width), rows
+
+
+def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
+    """Return the score of one example, and whether the prediction is positive."""
+    if (row := row_as_stream(learner, x)) is not None:
+        [(scores, labels)] = learner.score_parts(row)
+        return float(scores[0]), bool(labels[0] == learner._labels.positive)
+    play, example = start_with(learner, as_example(x))
+    return play.score_one(example)
+
+
+def learn_one(learner: Learner, x: Any, y: Any) -> None:
+    """Predict one example, then learn it."""
+    before = learner._play
+    try:
+        if (row := row_as_stream(learner, x)) is not None:
+            list(learner.run_parts(row, labels_of_stream(row, [y])))
+        else:
+            play, example = start_with(learner, as_example(x))
+            play.learn_one(example, y)
+    except ValueError as error:
+        rounds = 0 if before is None else before.engine.counts.rounds
+        learner._forget(before)
+        raise as_stream_error(error, rounds, learner.ledger_) from None
+
+
+def ask(learner: Learner, x: Any) -> Asked:
+    """Predict one example whose outcome comes later."""
+    row, before = row_as_stream(learner, x), learner._play
+    x = as_example(x) if row is None else example_of(learner.open_stream(row, labels_needed=False))
+    try:
+        play, example = start_with(learner, x)
+        return play.ask(example)
+    except ValueError:
+        learner._forget(before)
+        raise
+
+
+def run(learner: Learner, X: Any, y: Any) -> Ledger:
+    """Predict, then learn, over a whole stream; return the ledger of its rounds."""
+    if (stream := learner.stream_of(X)) is not None:
+        return run_stream(learner, stream, y)
+    try:
+        rows = read_rows(X)
+    except StreamError as error:
+        error.ledger = learner._current_play().no_rounds()
+        raise
+    return run_named(learner, rows.examples, y) if isinstance(rows, Named) else run_rows(learner, rows, y)
+
+
+def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledger:
+    """Predict, then learn, files or a DataFrame that is read like files."""
+    before = NO_ROUNDS if learner._play is None else learner._play.engine.counts
+    positive, mistakes, rounds = [np.zeros(0, np.bool_)], [np.zeros(0, np.int64)], 0
+    labels = labels_of_stream(stream, y)
+    reader = learner.open_stream(stream, label_may_be_missing=labels is not None)
+    for part in learner.run_parts(reader, labels):
+        positive.append(part.positive)
+        mistakes.append(part.mistake_rounds + rounds)
+        rounds += part.rounds
+    play = learner._current_play()
+    ledger = play.engine.ledger(
+        play.labels.pair, before, positive=np.concatenate(positive), mistakes=np.concatenate(mistakes)
+    )
+    ledger.reading = reader.report
+    return ledger
+
+
+def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
+    """Predict, then learn, rows of a matrix."""
+    labels = labels_of_rows(y, len(rows), more=bool(rows.broken))
+    before = learner._play
+    try:
+        play = learner._start(rows.width)
+    except StreamError as error:
+        raise error.at_round(0, learner._current_play().no_rounds()) from None
+    ledger, wrong = play.run_rows(rows, labels)
+    if wrong is not None:
+        if ledger.rounds == 0:
+            learner._forget(before)
+        raise wrong.at_round(ledger.rounds, ledger)
+    return ledger
+
+
+def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
+    """Predict, then learn, examples whose features have names."""
+    labels = y if isinstance(y, Iterator) else as_labels(y)
+    pairs = zip_labels(examples, labels)
+    first = next(pairs, None)
+    if first is None:
+        return learner._current_play().no_rounds()
+    before = learner._play
+    try:
+        play = learner._start(None)
+    except ValueError as error:
+        raise as_stream_error(error, 0, learner._current_play().no_rounds()) from None
+    if not isinstance(labels, Iterator):
+        play.look_ahead(labels)
+    ledger, wrong = play.run_named(chain([first], pairs), type(learner).__name__)
+    if wrong is not None:
+        if ledger.rounds == 0:
+            learner._forget(before)
+        raise as_stream_error(wrong, ledger.rounds, ledger) from None
+    return ledger
+
+
+def look_ahead(learner: Learner, y: AnyArray) -> None:
+    """Settle the labels by the first two different ones of a batch, before a part of it is learned."""
+    if learner._play is not None:
+        learner._play.look_ahead(y)
+    elif not learner._labels.settled:
+        labels = learner._labels.copy()
+        labels.look_ahead(y)
+        if labels.settled:
+            learner._early_labels = labels
+
+
+def score_parts(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+    """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only."""
+    rounds = 0
+    for part in reader:
+        play = learner._start_with_chunk(part.chunk)
+        scores, positive, fault = play.engine.score_part(part)
+        unknown = play.named_core.unknown_rows(part.chunk, len(scores)) if play.named_core else 0
+        yield scores, play.labels.decode_all(positive), unknown
+        rounds += len(scores)
+        if error := part.error_at(len(scores), fault.error()) if fault else part.error:
+            raise error.at_round(rounds)

@@ -1,0 +1,85 @@
+"""Write a ledger as JSON, and read it back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from mistakebound._support.lazy import np
+from mistakebound._support.schema import to_json
+from mistakebound.play.ledger import Counts, Kept
+from mistakebound.play.ledger_schema import KEPT, LATE, check
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import BoolArray, IntArray
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.ledger_schema import LedgerFields
+
+
+def write(ledger: Ledger) -> str:
+    """Return a ledger as JSON text."""
+    kept, record = ledger.kept, ledger.record
+    positive, mistakes = record.predictions(), record.mistake_rounds()
+    late = dict(zip(LATE, (each.tolist() for each in record.late()), strict=True))
+    return json.dumps(
+        {
+            "counts": ledger.counts,
+            "rule": {"id": ledger.rule.id, **{k: _finite(v) for k, v in asdict(ledger.rule).items()}},
+            "n": ledger.n,
+            "classes": list(map(to_json, ledger.classes)),
+            "from_start": ledger.from_start,
+            "named": ledger.named,
+            "names": ledger.names,
+            "predictions": None if positive is None else positive.astype(int).tolist(),
+            "mistake_rounds": None if mistakes is None else mistakes.tolist(),
+            "kept": {k: np.asarray(v).astype(KEPT[k]).tolist() for k, v in vars(kept).items()},
+        }
+        | ({"late": late} if late["rounds"] else {})
+    )
+
+
+def read(text: str, kind: type[Ledger]) -> Ledger:
+    """Return the ledger of this class that ``write`` wrote; ModelError if the text is not a valid ledger."""
+    fields = check(text)
+    return kind(
+        Counts(*fields.counts),
+        rule=fields.rule,
+        n=fields.n,
+        classes=fields.classes,
+        from_start=fields.from_start,
+        named=fields.named,
+        record=StoredRecord(fields),
+    )
+
+
+def _finite(value: object) -> object:
+    """Write infinity as text, because JSON has no number for it."""
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+class StoredRecord:
+    """The record of a ledger that was read from JSON."""
+
+    def __init__(self, fields: LedgerFields) -> None:
+        self._fields = fields
+
+    def predictions(self) -> BoolArray | None:
+        """Whether each prediction was positive, or None when not all were kept."""
+        return self._fields.predictions
+
+    def mistake_rounds(self) -> IntArray | None:
+        """0-based rounds of the mistakes, or None when not all were kept."""
+        return self._fields.mistake_rounds
+
+    def kept(self) -> Kept:
+        """As many of the updated or mistaken rounds as were kept."""
+        return Kept(**self._fields.kept)
+
+    def late(self) -> tuple[IntArray, IntArray]:
+        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        return self._fields.late
+
+    def names(self) -> list[str]:
+        """Names of the features by index; empty for features by position."""
+        return self._fields.names
