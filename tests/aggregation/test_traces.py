@@ -93,7 +93,7 @@ def test_log_integral(R: float, V: float, h: float) -> None:
 def test_squint_regret_is_where_the_potential_is_spent(largest: float) -> None:
     V = np.array([0.0, 3.0, 400.0])
     prior = np.array([0.5, 0.3, 0.2])
-    found = squint_regret(V * largest**2, np.log(prior), largest, rounds=500, risen=0.7) / largest
+    found = squint_regret(V * largest**2, np.log(prior), largest, rounds=500, increase=0.7) / largest
     owed = math.log(501 / 2) + 1 + 0.5 / 501 + 0.7
     for S, v, p in zip(found, V, prior, strict=True):
         value = quad(lambda x, S=S, v=v: math.expm1(x * S - x * x * v) / x, 0, 0.5)[0]

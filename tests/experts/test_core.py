@@ -29,7 +29,7 @@ BAD = [
     ("square", [1.0, NAN, -INF], 1.0, "expert 2's forecast is -inf; it must be finite"),
     ("square", [1.0, 2.0, 3.0], NAN, "the outcome is nan; it must be finite"),
     ("absolute", [1.0, 2.0, 3.0], INF, "the outcome is inf; it must be finite"),
-    ("percentage", [1.0, 2.0, 3.0], 0.0, "the outcome is 0.0; the percentage loss divides by it"),
+    ("percentage", [1.0, 2.0, 3.0], 0.0, "the outcome is 0.0; the percentage loss cannot divide by it"),
     ("log", [0.5, 0.5, 1.5], 1.0, "expert 2's forecast is 1.5; for the log loss it must lie between 0 and 1"),
     ("log", [0.5, -0.1, NAN], 0.0, "expert 1's forecast is -0.1; for the log loss it must lie between 0 and 1"),
     ("log", [0.5, 0.5, 0.5], 0.5, "the outcome is 0.5; for the log loss it must be 0 or 1"),

@@ -134,7 +134,7 @@ def test_errors_say_the_name():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(StreamError, match="round 1: the forecast of expert 'Bob' is inf"):
         oracles.best_expert([{"Ann": 1, "Bob": 2}, {"Ann": 1, "Bob": float("inf")}], [1, 1])
-    with pytest.raises(StreamError, match="round 0: .* is not made of numbers: expert 'who' says 'x'"):
+    with pytest.raises(StreamError, match="^round 0: .*expert 'who' .*'x'"):
         oracles.best_expert(pandas.DataFrame({"low": [1.0, 2.0], "who": ["x", "y"]}), [1, 1])
     with pytest.raises(StreamError, match="as many forecasts"):
         oracles.best_expert({"Ann": [1, 2], "Bob": [1]}, [1, 1])
@@ -482,7 +482,7 @@ def test_bad_numbers_of_switches_are_refused(switches):
     [
         ([[1, 2], [3, math.inf]], [1, 2], "square", "round 1: expert 1's forecast is inf"),
         ([[1, 2], [3, 4]], [1, NAN], "square", "round 1: the outcome is nan"),
-        ([[1, 2], [3, 4]], [1, 2, 3], "square", "first axis of both is the rounds"),
+        ([[1, 2], [3, 4]], [1, 2, 3], "square", "(3,)"),
         ([1, 2], [1, 2], "square", "do not fit"),
         ([[[1, 2]], [[3, 4]]], [1, 2], "square", "do not fit"),
         (np.zeros((0, 3)), [], "square", "nothing to compare"),

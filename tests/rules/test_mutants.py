@@ -1,4 +1,4 @@
-"""The tests of the rules are themselves tested: every deliberate mutant must be caught, and no true rule."""
+"""Tests of the tests: every deliberately wrong rule (mutant) must fail some check, and every true rule must pass."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cases() -> list[Planted]:
 
 
 def red(check: Callable[[], None]) -> bool:
-    """Whether a check fails; arithmetic that breaks down counts as failing."""
+    """Return whether a check fails. An arithmetic error counts as a failure."""
     try:
         with np.errstate(all="ignore"):
             check()
@@ -41,7 +41,7 @@ def bound_only(case: Planted, make: Callable[..., Rule]) -> None:
 
 
 def caught_by(rule: str, make: Callable[..., Rule]) -> set[str]:
-    """Which of the three kinds of test go red for a rule."""
+    """Return which of the three kinds of checks fail for a rule."""
     mine = [case for case in cases() if case.rule == rule]
     found = set()
     if any(red(lambda t=trace: check_trace(t, make)) for trace in TRACES if trace.rule == rule):
@@ -64,15 +64,15 @@ def test_mutant_is_caught(mutant: Mutant) -> None:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
-def test_parity_would_see_it_in_the_core(mutant: Mutant) -> None:
-    """The test that holds core and reference equal goes red when they differ by this mutation."""
+def test_the_parity_check_fails_for_the_mutant(mutant: Mutant) -> None:
+    """The comparison of core and reference fails if the reference has this mutation."""
     assert any(
         red(lambda p=parameters, X=X, y=y: check_parity(mutant.rule.id, p, X, y, mutant.make))
         for parameters, X, y in streams_for(mutant.rule.id)
     )
 
 
-def test_there_are_enough_of_them() -> None:
+def test_every_rule_has_at_least_four_mutants() -> None:
     per_rule = Counter(mutant.rule.id for mutant in MUTANTS)
     assert len(MUTANTS) >= 20
     assert all(per_rule[rule] >= 4 for rule in RULES)

@@ -1,4 +1,4 @@
-"""One test over all rules: the compiled core equals the Python reference, bit for bit."""
+"""The compiled core gives the same bits as the Python reference, for every rule and every kind of input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_core_equals_reference(rule: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> None:
-    """Few features, awkward values: ties, repeats and long rows come up often."""
+    """Few features and chosen values, so that ties and equal rows occur often."""
     width = data.draw(st.integers(1, 20))
     value = (
         st.sampled_from([0.0, 1.0])
@@ -42,8 +42,8 @@ def test_core_equals_reference_on_any_stream(rule: str, data: st.DataObject) -> 
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_way_through_the_core_is_the_same(rule: str) -> None:
-    """Dense or CSR, 32 or 64 bits, gathered or not, whole or one at a time: one result, bit for bit."""
+def test_every_input_type_gives_the_same_bits(rule: str) -> None:
+    """Dense or CSR, 32 or 64 bits, with and without SIMD, the whole stream or one example at a time."""
     for parameters, values, y in streams_for(rule):
         X = values.astype(np.float32).astype(float)  # so that float32 holds the same numbers
         sparse = csr_matrix(X)
@@ -78,8 +78,8 @@ def test_every_way_through_the_core_is_the_same(rule: str) -> None:
         assert whole == state(in_parts)
 
 
-def test_large_tables_take_the_prefetching_way() -> None:
-    """Beyond the cache another loop runs; it obeys the same summation order."""
+def test_the_prefetching_loop_gives_the_same_bits() -> None:
+    """The core uses another loop if the weights do not fit into the cache. Its order of additions is the same."""
     rng = np.random.default_rng(3)
     rows, width, active = 300, 2**21, 37
     index = np.sort(rng.integers(0, width, (rows, active)), axis=1)
@@ -100,7 +100,7 @@ def test_large_tables_take_the_prefetching_way() -> None:
 @pytest.mark.parametrize("simd", [True, False])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -> None:
-    """A row may name a feature twice, near or far: its values are summed, and no order is assumed."""
+    """A row may contain a feature twice, and in any order. Its values are added."""
     rng = np.random.default_rng(3)
     for parameters in OPTIONS[rule]:
         sizes = rng.integers(0, 40, 60)
@@ -123,8 +123,8 @@ def test_features_in_any_order_and_repeated(rule: str, simd: bool, kind: type) -
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_long_rows_of_balanced_winnow_in_goes(kind: type) -> None:
-    """Rows of every length around those that are done in one go, and weights beyond reach in the middle of one."""
+def test_balanced_winnow_on_rows_around_the_block_size(kind: type) -> None:
+    """Row lengths around the block size of the SIMD code, and values that are too large for it inside a block."""
     rng = np.random.default_rng(5)
     sizes = [*range(12), *range(120, 137), *range(250, 263), 400] * 2
     indptr = np.concatenate([[0], np.cumsum(sizes)])

@@ -1,4 +1,4 @@
-"""The general shape of a rule: S floats, a second sum, and updates in every round. Rules of a panel fit it."""
+"""Rules that use the general form: several floats per feature, a second sum, and an update in every round."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sigmoid(a: float) -> float:
 
 
 class Linear(Rule):
-    """The weight is the first float."""
+    """The weight is z."""
 
     def link(self, z: float, factor: float) -> float:
         return z
@@ -44,7 +44,7 @@ class PassiveAggressive(Linear):
 
 @dataclass(frozen=True, kw_only=True)
 class Coin(Linear):
-    """Coin betting on the logistic loss: w, T, L, G and R per feature, moved in every round."""
+    """Coin betting on the logistic loss. The state is w and four sums per feature; every round updates it."""
 
     id: ClassVar[str] = "coin"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0)
@@ -62,7 +62,7 @@ class Coin(Linear):
 
 @dataclass(frozen=True, kw_only=True)
 class ImplicitAdaGrad(Linear):
-    """w and G per feature; the second sum D = Σ x²/√G is over G with this round's gradient, which the score gives."""
+    """w and G per feature. The second sum is Σ x²/√G, where G already includes the gradient of this round."""
 
     id: ClassVar[str] = "implicit-adagrad"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0)
@@ -98,7 +98,7 @@ def test_a_planted_target_is_learned(rule: Rule) -> None:
 
 
 def test_passive_aggressive_by_hand() -> None:
-    """‖x‖² = 4, loss 1: w = x/4, and the margin is then 1; a second loss of 2 with ‖x‖² = 1 takes 2 away."""
+    """Round 1: ‖x‖² = 4 and loss 1, so w = x/4. Round 2: margin 1, no update. Round 3: ‖x‖² = 1, loss 1.5, w −= 1.5."""
     game = ReferenceGame(PassiveAggressive(), 2)
     assert game.round([(0, 2.0)], 1)
     assert game.round([(0, 2.0)], 1)
@@ -115,7 +115,7 @@ def test_states_are_float32() -> None:
     assert game.state[0][1] == float32(0.5 * 0.1)
 
 
-def test_only_bindings_know_python() -> None:
+def test_only_the_bindings_include_python_headers() -> None:
     core = Path(__file__).parents[2] / "core"
     files = [path for path in core.rglob("*") if path.suffix in (".hpp", ".cpp") and path.parent.name != "bindings"]
     assert len(files) > 30

@@ -100,7 +100,7 @@ def worst_case(rule: Rule, n: int, target: tuple[int, ...]) -> tuple[int, list[t
         for x in examples:
             game = ReferenceGame(rule, n)
             *game.state, game.bias_state = ((z,) for z in state)
-            game._from_scratch()
+            game._recompute_weights()
             y = 1 if any(x[i] for i in target) else -1
             mistaken = game.round(nonzeros(shown(rule.id, x)), y) != (y == 1)
             more, path = walk((*game.z, game.bias_z), left - 1)

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 class OGD(Rule):
-    """``w ← Proj(w − η_t ℓ)``, ``η_t = 1/(G√t)``, G the longest ℓ so far; asleep, ``ℓ_k`` is the learner's loss.
+    """Online gradient descent: ``w ← Proj(w − η_t ℓ)`` with ``η_t = 1/(G√t)``, where G is the largest ‖ℓ‖ so far.
 
-    ``R_u ≤ 1/η_T + Σ η_t‖ℓ_t‖²/2`` against any mix u, for the simplex has diameter √2 (Zinkevich 2003). The projection
-    ignores what all losses have in common, but their length does not.
+    For an expert that is asleep, ``ℓ_k`` is the learner's loss. The regret to any mix u of the experts is at most
+    ``1/η_T + Σ η_t‖ℓ_t‖²/2``, because the simplex has the diameter √2 (Zinkevich 2003). A constant that is added to all
+    losses of a round does not change the projection, but it changes ‖ℓ‖ and therefore the rate.
 
     See docs/theory.md, "Projected gradient descent".
     """
@@ -31,18 +32,18 @@ class OGD(Rule):
         super().__init__(prior)
 
     def join(self, prior: FloatArray) -> None:
-        """Newcomers get their part of the prior; that moves the weights, at most across the simplex."""
+        """Add experts, each with its prior as its weight. ``moved`` counts these changes for the bound."""
         self.moved += 1
         old = self.n
         self.w = np.concatenate([self.w * prior[:old].sum(), prior[old:]])
         super().join(prior)
 
     def weights(self) -> FloatArray:
-        """Sum to 1."""
+        """Return the weights. They sum to 1."""
         return self.w
 
     def learn(self, r: FloatArray, h: float) -> None:
-        """One step, then the projection."""
+        """Do a gradient step, then project onto the simplex."""
         self.R += r
         losses = h - r
         length = float(np.sqrt(losses @ losses))
@@ -54,13 +55,13 @@ class OGD(Rule):
         self.w = onto_simplex(self.w - self.eta * losses)
 
     def bound(self) -> FloatArray:
-        """``1/η_T + Σ η_t‖ℓ_t‖²/2``, the same for every k; and 1/η_T for each time that experts joined."""
+        """Return ``1/η_T + Σ η_t‖ℓ_t‖²/2`` for every k, plus ``1/η_T`` for each time that experts joined."""
         return np.full(self.n, (1 + self.moved) / self.eta + self.cost)
 
 
 def onto_simplex(v: FloatArray) -> FloatArray:
-    """The nearest point whose coordinates are not negative and sum to 1."""
-    falling = np.sort(v)[::-1]
-    shift = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
-    last = np.flatnonzero(falling > shift)[-1]
+    """Return the point nearest to v with non-negative coordinates that sum to 1."""
+    descending = np.sort(v)[::-1]
+    shift = (np.cumsum(descending) - 1) / np.arange(1, len(v) + 1)
+    last = np.flatnonzero(descending > shift)[-1]
     return np.asarray(np.maximum(v - shift[last], 0.0))

@@ -1,4 +1,4 @@
-"""Weighted Majority in plain Python: the specification of ``core/experts/majority.hpp``, with the same methods."""
+"""Weighted Majority in plain Python: the specification of ``core/experts/majority.hpp``, which has the same methods."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
 
 
 TIE = 2.0**-40
-"""Two sides are equal if their weights differ by at most this part of their sum.
+"""Two sides count as equal if their weights differ by at most this part of their sum.
 
-A mistake then has ``W⁺ ≤ W(1+β)/2·(1 + TIE)``: relative to the bound, 1e-12 more, far below what is allowed for
-rounding.
+After a mistake the total weight is then at most ``W(1+β)/2·(1 + TIE)``. This raises the bound by a factor of 1 + 1e-12,
+which is far below the tolerance for rounding errors.
 """
 
 
 class Majority:
-    """Expert k weighs ``β^(losses)``; the one with the least losses weighs 1.
+    """Expert k has the weight ``β^(loss_k − least loss)``.
 
-    Sums are by levels: experts with equal losses are counted, and the counts are weighed by Horner's rule, the largest
-    losses first. So the order of the experts does not matter, and equal sides are equal to the last bit.
+    Weights are summed by levels: experts with equal losses are counted, and Horner's rule adds the weighted counts, the
+    largest losses first. Hence the sum does not depend on the order of the experts, and equal sides have equal bits.
 
     See docs/theory.md, "Weighted Majority".
     """
@@ -33,28 +33,31 @@ class Majority:
         self.loss = np.zeros(0)
 
     def join(self, losses: FloatArray) -> None:
-        """Newcomers, with what each of them has lost so far."""
+        """Add experts at the end, with their losses so far."""
         self.loss = np.concatenate([self.loss, losses])
 
     def losses(self) -> FloatArray:
-        """Of each expert."""
+        """Return the total loss of each expert."""
         return self.loss.copy()
 
-    def power(self, behind: float) -> float:
-        """What an expert weighs beside one who has lost so much less: ``β^behind``."""
-        return math.pow(self.beta, behind)
+    def power(self, difference: float) -> float:
+        """Return ``β^difference``: the ratio of the weights of two experts whose losses differ by ``difference``."""
+        return math.pow(self.beta, difference)
 
     def weights(self) -> FloatArray:
-        """``β^(losses less the least)``."""
+        """Return ``β^(loss − least loss)`` for each expert."""
         least = self.loss.min(initial=np.inf)
-        return np.array([self.power(behind) for behind in (self.loss - least).tolist()])
+        return np.array([self.power(difference) for difference in (self.loss - least).tolist()])
 
     def total(self) -> float:
-        """All weight."""
+        """Return the sum of the weights."""
         return float(self.weights().sum())
 
     def shares(self, codes: AnyArray, kinds: int) -> FloatArray:
-        """Weight behind each outcome, beside the best expert awake; code −1 is asleep."""
+        """Return the weight of the votes for each outcome, relative to the best awake expert.
+
+        ``codes`` has the vote of each expert: the number of an outcome, or −1 if the expert is asleep.
+        """
         least = float(self.loss[codes >= 0].min(initial=np.inf))
         return np.array([self._by_levels(self.loss[codes == code], least) for code in range(kinds)])
 
@@ -65,20 +68,23 @@ class Majority:
             total = (total + float(count)) * self.power(float(level - above))
         return total
 
-    def lean(self, said: AnyArray) -> float:
-        """Weight behind 1 less that behind 0; 0 for a tie."""
-        against, behind = self.shares(said, 2)
-        return 0.0 if abs(behind - against) <= TIE * (behind + against) else float(behind - against)
+    def lean(self, votes: AnyArray) -> float:
+        """Return the weight of the votes for 1 minus the weight of those for 0, and 0 for a tie."""
+        weight_0, weight_1 = self.shares(votes, 2)
+        return 0.0 if abs(weight_1 - weight_0) <= TIE * (weight_1 + weight_0) else float(weight_1 - weight_0)
 
     def learn(self, codes: AnyArray, right: int, wrong: float) -> None:
-        """A wrong expert loses 1, a sleeper the share of the awake weight that is wrong."""
+        """Add 1 to the loss of each wrong expert, and ``wrong`` to that of each expert that is asleep.
+
+        ``wrong`` is the wrong share of the awake weight.
+        """
         self.loss = self.loss + np.where(codes < 0, wrong, codes != right)
 
-    def run(self, said: AnyArray, outcome: AnyArray) -> tuple[FloatArray, FloatArray]:
-        """For each round the weight behind its outcome less that against it, and all weight."""
-        lean, total = np.zeros(len(outcome)), np.zeros(len(outcome))
-        for t, (row, told) in enumerate(zip(said, outcome, strict=True)):
+    def run(self, votes: AnyArray, outcomes: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """Play rounds. Return for each the weight for its outcome minus the weight against it, and the total weight."""
+        lean, total = np.zeros(len(outcomes)), np.zeros(len(outcomes))
+        for t, (row, outcome) in enumerate(zip(votes, outcomes, strict=True)):
             towards_1 = self.lean(row.astype(np.int32))
-            lean[t], total[t] = (towards_1 if told == 1 else -towards_1), self.total()
-            self.learn(row.astype(np.int32), int(told), 0.0)
+            lean[t], total[t] = (towards_1 if outcome == 1 else -towards_1), self.total()
+            self.learn(row.astype(np.int32), int(outcome), 0.0)
         return lean, total

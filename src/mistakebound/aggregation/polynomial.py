@@ -1,4 +1,4 @@
-"""Weights that are polynomial in the regret."""
+"""ML-Poly: weights polynomial in the regret."""
 
 from __future__ import annotations
 
@@ -13,28 +13,30 @@ if TYPE_CHECKING:
 
 
 class MLPoly(Rule):
-    """``w ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``, ``V_k = Σ r_k²``, B the largest |r| of any expert so far.
+    """ML-Poly: ``w ∝ η_k (R_k)₊`` with ``1/η_k = B² + V_k``, where B is the largest |r| of any expert so far.
 
-    No rate to tune, and no unit: losses times a thousand give the same weights (Gaillard, Stoltz and van Erven 2014).
-    ``R_k ≤ √(φ/η_k)``, for ``Φ = Σ_j η_j (R_j)₊²`` is at most φ, which a round adds ``Σ_j η_{j,t−1} r²_{t,j}`` to, or
-    takes from √φ to ``√φ + √(Σ_j η_{j,t} (r_{t,j})₊²)``, whichever is less: the second, by the triangle inequality, is
-    for rounds that change the range of all before, the first round among them.
+    There is no rate to tune. Multiplying all losses by a constant does not change the weights (Gaillard, Stoltz and van
+    Erven 2014).
+
+    The bound is ``R_k ≤ √(φ/η_k)``, where φ is an upper bound of the potential ``Φ = Σ_j η_j (R_j)₊²``. A round changes
+    φ to the smaller of two values. The first is ``φ + Σ_j η_{j,t−1} r²_{t,j}``. The second follows from the triangle
+    inequality: ``(√φ + √(Σ_j η_{j,t} (r_{t,j})₊²))²``. It is smaller in rounds that increase B, such as the first.
 
     See docs/theory.md, "ML-Poly".
     """
 
     id: ClassVar[str] = "ml-poly"
-    own: ClassVar[tuple[str, ...]] = ("V",)
+    per_expert: ClassVar[tuple[str, ...]] = ("V",)
     V: FloatArray
     relative: FloatArray
-    """The prior, in units of the largest."""
+    """The prior divided by its largest value."""
 
     def __init__(self, prior: FloatArray) -> None:
         self.largest = self.potential = 0.0
         super().__init__(prior)
 
     def join(self, prior: FloatArray) -> None:
-        """The potential is in units of the largest prior, which may be a newcomer's."""
+        """Add experts. φ is relative to the largest prior, which may change."""
         old = self.n
         super().join(prior)
         self.relative = np.exp(self.log_prior - self.log_prior.max())
@@ -42,7 +44,7 @@ class MLPoly(Rule):
             self.potential *= float(np.exp(self.log_prior[:old].max() - self.log_prior.max()))
 
     def weights(self) -> FloatArray:
-        """The prior while nobody is ahead of us. With a prior, ``π_k`` is a factor."""
+        """Return ``π_k η_k (R_k)₊``, or the prior if no regret is positive."""
         gained = np.maximum(self.R, 0.0)
         if gained.max() <= 0:
             return np.exp(self.log_prior)
@@ -50,7 +52,7 @@ class MLPoly(Rule):
         return np.asarray(w / w.max())
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
-        """``R += r``, ``V += r²``."""
+        """Add r to R and r² to V, and update φ."""
         squares = r**2
         by_squares = self.potential + self._term(squares) if self.largest > 0 else math.inf
         self.largest = max(self.largest, float(np.abs(r).max()))
@@ -61,9 +63,9 @@ class MLPoly(Rule):
             self.potential = min(by_squares, by_triangle)
 
     def _term(self, squares: FloatArray) -> float:
-        """``Σ_j π_j η_j ·``, in units of the largest prior."""
+        """Return ``Σ_j π_j η_j squares_j``, relative to the largest prior."""
         return float(self.relative @ (squares / (self.largest**2 + self.V)))
 
     def bound(self) -> FloatArray:
-        """``√(φ/η_k)``, divided by √π_k."""
+        """Return ``√(φ/η_k)`` divided by ``√π_k``."""
         return np.asarray(np.sqrt(self.potential * (self.largest**2 + self.V) / self.relative))

@@ -1,7 +1,7 @@
-"""Every rule over experts, declared once: names, parameters with their ranges, theorems, and the engine that plays it.
+"""The declaration of each rule over experts: names, parameters with their ranges, theorems, and the core's rules.
 
 The learners of ``mistakebound.experts``, the choice of an engine, certificates, the command line and the tests read
-this table. Importing it needs no numpy.
+this table. Importing it does not import numpy.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True)
 class Parameter:
-    """The values that a parameter may have."""
+    """The allowed values of a parameter."""
 
     range: str
-    """In words."""
+    """The allowed values in words, for messages."""
     least: float = -math.inf
     above: float = -math.inf
     below: float = math.inf
     words: tuple[str, ...] = ()
-    """Words that it may have instead of a number."""
+    """Strings that are allowed instead of a number."""
     required: bool = False
-    """Whether None, which leaves it out, is refused."""
+    """Whether None (not set) is an error."""
 
     @property
     def takes_numbers(self) -> bool:
-        """Whether it may be a number, or words alone."""
+        """Whether a number is allowed."""
         return max(self.least, self.above) > -math.inf
 
-    def is_of_its_kind(self, value: Any) -> bool:
-        """Whether a model file may have the value: a plain number, a word, or None; `checked` looks at the range.
+    def has_valid_type(self, value: Any) -> bool:
+        """Return whether the value is a plain number, one of ``words``, or None if that is allowed.
 
-        >>> [RATE_OR_THEOREM.is_of_its_kind(value) for value in (0.5, "theorem", None, "best", True)]
+        Model files are checked with it. `checked` checks the range.
+
+        >>> [RATE_OR_THEOREM.has_valid_type(value) for value in (0.5, "theorem", None, "best", True)]
         [True, True, True, False, False]
         """
         if value is None:
@@ -57,7 +59,7 @@ class Parameter:
         return self.takes_numbers and type(value) in (int, float) and abs(value) <= LARGEST
 
     def checked(self, name: str, value: Any) -> Any:
-        """Return the value as a plain number or word; raise ValueError if it is out of range.
+        """Return the value as a plain number or string. Raise ValueError if it is not allowed.
 
         >>> POSITIVE.checked("eta", 0.5), POSITIVE.checked("eta", None)
         (0.5, None)
@@ -72,7 +74,7 @@ class Parameter:
         if not number or not (self.least <= value < self.below and value > self.above):
             message = f"{name} must be {self.range}, got {value!r}"
             raise ValueError(message)
-        return value.item() if hasattr(value, "item") else value  # numpy's numbers have no JSON
+        return value.item() if hasattr(value, "item") else value  # numpy numbers cannot be written as JSON
 
 
 POSITIVE = Parameter("a positive number", above=0)
@@ -84,50 +86,54 @@ ADAPTIVE = Parameter("'observed' or 'proved'", words=("observed", "proved"), req
 
 @dataclass(frozen=True)
 class Variant:
-    """A rule on regrets that plays a learner, for some of the learner's parameters."""
+    """The rule on regrets that a learner uses for some of its parameters."""
 
     name: str
-    """What the core calls it."""
+    """Name of the rule in the core."""
     rule: type[Rule]
     theorem: str
     """The id of its theorem, or of the rule if no theorem is known. A certificate checks the premises."""
     needs: tuple[str, ...] = ()
-    """Parameters of the learner that must be numbers; the rule is built with them."""
+    """Parameters of the learner that must be numbers. They are passed to the rule."""
     when: Mapping[str, str] = field(default_factory=dict)
     """Parameters of the learner that must have these values."""
     gradient: bool | None = None
-    """Whether losses are made linear; None if both are possible."""
+    """Whether the learner must linearise losses (True), must not (False), or may do either (None)."""
     compiled: bool = True
+    """Whether the core has this rule."""
 
 
 @dataclass(frozen=True)
 class ExpertRule:
-    """A rule over experts, as a user names it."""
+    """A rule over experts, by the name that users pass."""
 
     id: str
-    """In ledgers, certificates and on the command line."""
+    """Name in ledgers, certificates and on the command line."""
     learner: str
-    """The class in ``mistakebound.experts``."""
+    """Name of the class in ``mistakebound.experts``."""
     takes: str = FORECASTS
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     variants: tuple[Variant, ...] = ()
     alias: str = ""
     about: str = ""
-    """A few words for lists of rules."""
+    """A short description for lists of rules."""
     only_loss: str = ""
-    """The loss of numbers that it is for; empty if any will do."""
+    """Id of the only loss that the rule supports, or an empty string if it supports all."""
 
     def variant(self, parameters: Mapping[str, Any], *, gradient: bool) -> Variant:
-        """The variant that plays these parameters; the last one if the rate is found by trying."""
+        """Return the first variant that fits these parameters, or the last one if none fits.
+
+        None fits if a rate is not set, because the learner then chooses it during the run.
+        """
         for each in self.variants:
             numbers = all(isinstance(parameters.get(name), (int, float)) for name in each.needs)
-            alike = all(parameters.get(name) == value for name, value in each.when.items())
-            if numbers and alike and each.gradient in (None, gradient):
+            values = all(parameters.get(name) == value for name, value in each.when.items())
+            if numbers and values and each.gradient in (None, gradient):
                 return each
         return self.variants[-1]
 
     def checked(self, name: str, value: Any) -> Any:
-        """The value of a parameter; ValueError if it is out of range."""
+        """Return the value of a parameter. Raise ValueError if it is not allowed."""
         return self.parameters[name].checked(name, value)
 
 
@@ -137,7 +143,7 @@ HEDGE = Variant("hedge", Exponential, "hedge", ("eta",))
 
 EXPERT_RULES: tuple[ExpertRule, ...] = (
     ExpertRule(
-        "ml-poly", "MLPoly", variants=(Variant("ml-poly", MLPoly, "ml-poly"),), about="nothing to tune, any unit"
+        "ml-poly", "MLPoly", variants=(Variant("ml-poly", MLPoly, "ml-poly"),), about="nothing to tune, any scale"
     ),
     ExpertRule(
         "ml-prod",
@@ -190,26 +196,26 @@ EXPERT_RULES: tuple[ExpertRule, ...] = (
     ExpertRule("randomized-weighted-majority", "RandomizedWeightedMajority", LABELS, {"beta": SHARE}),
     ExpertRule("halving", "Halving", LABELS),
 )
-"""In the order of lists and comparisons; of each kind the first is the default."""
+"""All rules, in the order of lists and comparisons. The first rule of each kind is the default."""
 
 BY_ID = {each.id: each for each in EXPERT_RULES}
 ALIASES = {each.alias: each.id for each in EXPERT_RULES if each.alias}
 VARIANTS: dict[str, Variant] = {each.name: each for entry in EXPERT_RULES for each in entry.variants}
-"""By the names of the core."""
+"""The variants by their names in the core."""
 BY_RULE: dict[type[Rule], Variant] = {each.rule: each for entry in EXPERT_RULES for each in entry.variants}
 MIXING = tuple(each.id for each in EXPERT_RULES if each.takes == FORECASTS)
-"""Rules that mix forecasts; the first is the default."""
+"""Ids of the rules that mix forecasts. The first is the default."""
 FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
-"""Rules that follow labels; the first is the default."""
+"""Ids of the rules that vote on labels. The first is the default."""
 
 
 def declared(learner: type) -> ExpertRule:
-    """The entry of a learner's class, or of the class that it extends."""
+    """Return the declaration of a learner's class, or of the nearest base class that has one."""
     return next(BY_ID[name] for name in _ids(learner) if name in BY_ID)
 
 
 def known_parameters(learner: type) -> Mapping[str, Parameter]:
-    """The parameters of a learner's class that have a range here: none, if it is a rule of the caller's own."""
+    """Return the declared parameters of a learner's class. A class that the caller defined has none."""
     return next((BY_ID[name].parameters for name in _ids(learner) if name in BY_ID), {})
 
 

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 class Ridge:
-    """``w = argmin Σ (y − w·x)² + λ‖w − π‖²``. A sleeper is taken to say the mean of those awake.
+    """Ridge regression: ``w = argmin Σ (y − w·x)² + λ‖w − π‖²``.
 
-    ``Σ (y − ŷ)²/(1 + x·A⁻¹x) = min_u Σ (y − u·x)² + λ‖u − π‖²``, exactly, A the matrix of before the round (Azoury and
-    Warmuth 2001): the tests check it.
+    The forecast of an expert that is asleep is replaced by the mean of the awake ones. The rule satisfies an identity
+    (Azoury and Warmuth 2001): ``Σ (y − ŷ)²/(1 + x·A⁻¹x) = min_u Σ (y − u·x)² + λ‖u − π‖²``, where A is the matrix
+    before each round.
 
     See docs/theory.md, "Ridge regression".
     """
@@ -29,7 +30,7 @@ class Ridge:
         self.loss = Square()
 
     def join(self, prior: FloatArray) -> None:
-        """A newcomer has its part of the prior, and nothing is known of it."""
+        """Add experts. The weight of each is its prior, and its part of the matrix is as at the start."""
         old, new = len(self.w), len(prior)
         self.w = np.concatenate([self.w, prior[old:]])
         inverse = np.eye(new) / self.penalty
@@ -37,16 +38,16 @@ class Ridge:
         self.inverse = inverse
 
     def bound(self) -> None:
-        """Its theorem is an identity, not a bound on a regret."""
+        """Return None, because the theorem of ridge is an identity, not a bound on the regret."""
         return
 
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
-        """``w·x``."""
+        """Forecast ``w·x``."""
         full = np.where(awake, x, x[awake].mean())
         return Served(full, awake, self.w.copy(), np.asarray(self.w @ full))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
-        """One step of recursive least squares, from the weights of now: the outcome may be late."""
+        """Do a step of recursive least squares from the current weights, also if the outcome is delayed."""
         r, h = regrets(self.loss, served, outcome, gradient=False)
         x = served.x
         gain = self.inverse @ x

@@ -1,4 +1,4 @@
-"""Weights that learn a rate for each expert from the squares of its regrets: BOA, ML-Prod, Squint."""
+"""Rules with a rate for each expert, computed from the squares of its regrets: BOA, ML-Prod, Squint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 
 class FixedBOA(Rule):
-    """``w ∝ π e^{ηR − η²V}`` with a fixed rate, η|r| ≤ ½: ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017).
+    """BOA with a fixed rate: ``w ∝ π e^{ηR − η²V}``.
+
+    If ``η|r| ≤ ½`` in every round, ``R_k ≤ ln(1/π_k)/η + ηV_k`` (Wintenberger 2017).
 
     See docs/theory.md, "BOA at a fixed rate".
     """
 
     id: ClassVar[str] = "boa"
-    has_unit: ClassVar[bool] = True
-    own: ClassVar[tuple[str, ...]] = ("V",)
+    fixed_rate: ClassVar[bool] = True
+    per_expert: ClassVar[tuple[str, ...]] = ("V",)
     V: FloatArray
 
     def __init__(self, prior: FloatArray, eta: float) -> None:
@@ -30,35 +32,36 @@ class FixedBOA(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
-        """``π e^{ηR − η²V}``."""
-        return softmax(self.logs())
+        """Return ``π e^{ηR − η²V}``."""
+        return softmax(self.log_weights())
 
-    def logs(self) -> FloatArray:
-        """``ln π + ηR − η²V``."""
+    def log_weights(self) -> FloatArray:
+        """Return ``ln π + ηR − η²V``."""
         return self.log_prior + self.eta * (self.R - self.eta * self.V)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
-        """``R += r``, ``V += r²``."""
+        """Add r to R and r² to V."""
         self.largest = max(self.largest, float(np.abs(r).max()))
         self.R += r
         self.V += r**2
 
     def bound(self) -> FloatArray:
-        """``ln(1/π)/η + ηV``; asked for only if η|r| was at most ½."""
+        """Return ``ln(1/π)/η + ηV``. It holds only if ``η|r| ≤ ½`` in every round, which the caller must check."""
         return second_order_regret(-self.log_prior, self.eta, self.V)
 
 
 class BOA(Rule):
-    """``w ∝ π η_k e^{η_k X_k}``, ``X += s − η s²``, ``η_k = min(1/2B, √(ln n/V_k))``: Bernstein's inequality at work.
+    """BOA: ``w ∝ π η_k e^{η_k X_k}`` with ``X += s − η s²`` and ``η_k = min(1/2B, √(ln n/V_k))``.
 
-    The range B is not known ahead. s is r, shrunk to the range that was known before the round: ``s = r·B_{t−1}/B_t``;
-    what is lost so is at most ``B_T − B_1``. (In the first round weights do not depend on the rate: nothing is shrunk.)
+    B is the largest |r| so far, because the range is not known in advance. If a round raises it from ``B_{t−1}`` to
+    ``B_t``, its regrets are scaled down to the old range: ``s = r·B_{t−1}/B_t``. Over all rounds this changes R by at
+    most ``B_T − B_1``. The first round is not scaled, because its weights do not depend on the rate.
 
     See docs/theory.md, "BOA with adaptive rates".
     """
 
     id: ClassVar[str] = "boa-adaptive"
-    own: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost")
+    per_expert: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost")
     V: FloatArray
     X: FloatArray
     eta: FloatArray
@@ -69,15 +72,15 @@ class BOA(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
-        """``π η e^{ηX}``."""
-        return softmax(self.logs())
+        """Return ``π η e^{ηX}``."""
+        return softmax(self.log_weights())
 
-    def logs(self) -> FloatArray:
-        """The prior while there is no range."""
+    def log_weights(self) -> FloatArray:
+        """Return ``ln π + ln η + ηX``, or ``ln π`` if all regrets so far are 0."""
         return self.log_prior if self.largest == 0 else self.log_prior + np.log(self.eta) + self.eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
-        """Gain at the rate of before the round, then new rates."""
+        """Update X at the old rates, then compute new rates."""
         range_now = max(self.largest, float(np.abs(r).max()))
         if range_now == 0:
             return
@@ -91,18 +94,18 @@ class BOA(Rule):
         self.cost += old * s**2
         self.R += r
         self.V += s**2
-        self.eta = np.minimum(old, self._rates())  # they must not rise when n does
+        self.eta = np.minimum(old, self._rates())  # rates must not increase when experts join
         self.drift += float(np.exp(self.log_prior) @ (old / self.eta - 1))
 
     def join(self, prior: FloatArray) -> None:
-        """A newcomer has the rate of one without regrets; the others keep theirs."""
+        """Add experts with the rate of an expert without regrets. The others keep their rates."""
         old = self.n
         super().join(prior)
         if self.largest > 0:
             self.eta[old:] = self._rates()[old:]
 
     def gain(self, s: FloatArray, eta: FloatArray) -> FloatArray:
-        """``s − η s²``."""
+        """Return ``s − η s²``."""
         return s - eta * s**2
 
     def _rates(self) -> FloatArray:
@@ -113,7 +116,10 @@ class BOA(Rule):
         return math.log(max(self.n, 2))
 
     def bound(self) -> FloatArray | None:
-        """``B_T − B_1 + Σ η_{t−1}s² + (ln(1/π) + ln(1 + D/e))/η_T``, ``D = Σ_k π_k Σ_t (η_{t−1}/η_t − 1)``."""
+        """Return ``B_T − B_1 + Σ η_{t−1}s² + (ln(1/π) + ln(1 + D/e))/η_T``.
+
+        D is ``Σ_k π_k Σ_t (η_{t−1}/η_t − 1)``.
+        """
         if self.largest == 0:
             return np.zeros(self.n)
         tail = (-self.log_prior + math.log1p(self.drift / math.e)) / self.eta
@@ -121,7 +127,7 @@ class BOA(Rule):
 
 
 class MLProd(BOA):
-    """BOA's rates with ``X += ln(1 + ηs)/η``, which is never less: ``w_k ∝ η_k Π(1 + ηs)`` (Gaillard et al. 2014).
+    """ML-Prod: BOA with ``X += ln(1 + ηs)/η``, which is at least ``s − η s²`` (Gaillard et al. 2014).
 
     See docs/theory.md, "ML-Prod".
     """
@@ -129,32 +135,32 @@ class MLProd(BOA):
     id: ClassVar[str] = "ml-prod"
 
     def gain(self, s: FloatArray, eta: FloatArray) -> FloatArray:
-        """``ln(1 + ηs)/η``."""
+        """Return ``ln(1 + ηs)/η``."""
         return np.asarray(np.log1p(eta * s) / eta)
 
 
 class ObservedBOA(BOA):
-    """BOA whose rates already know the round that they are used for, and each expert's own range, as in R's opera.
+    """BOA with rates that include the current round and the range of each expert, as in the R package opera.
 
-    ``η_k = min(1/2b_k, √(ln n/V_k))``. Better on real data than what is proved, for the rates are larger; no theorem is
-    known to us.
+    ``η_k = min(1/2b_k, √(ln n/V_k))``, where ``b_k`` is the largest |r_k| so far. The rates are larger than those of
+    `BOA`, and the losses on real data are usually smaller, but no theorem is known.
 
     See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     id: ClassVar[str] = "boa-observed"
-    own: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost", "b")
+    per_expert: ClassVar[tuple[str, ...]] = ("V", "X", "eta", "cost", "b")
     b: FloatArray
 
-    def logs(self) -> FloatArray:
-        """One who has had no regrets yet has the largest rate of the others."""
+    def log_weights(self) -> FloatArray:
+        """Return ``ln π + ln η + ηX``. An expert without regrets so far has the largest rate of the others."""
         if self.largest == 0:
             return self.log_prior
         eta = np.where(self.b > 0, self.eta, self.eta[self.b > 0].max())
         return self.log_prior + np.log(eta) + eta * self.X
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
-        """New rates first, then the gain at them."""
+        """Compute new rates, then update X at the new rates."""
         self.largest = max(self.largest, float(np.abs(r).max()))
         self.b = np.maximum(self.b, np.abs(r))
         self.V += r**2
@@ -168,7 +174,7 @@ class ObservedBOA(BOA):
         return np.minimum(0.5 / b, np.sqrt(self._log_n() / V))
 
     def bound(self) -> None:
-        """None is known."""
+        """Return None, because no theorem is known."""
         return
 
 
@@ -178,21 +184,21 @@ class ObservedMLProd(ObservedBOA):
     id: ClassVar[str] = "ml-prod-observed"
 
     def gain(self, s: FloatArray, eta: FloatArray) -> FloatArray:
-        """``ln(1 + ηs)/η``."""
+        """Return ``ln(1 + ηs)/η``."""
         return np.asarray(np.log1p(eta * s) / eta)
 
 
 class Squint(Rule):
-    """``w ∝ π ∫₀^{1/2B} e^{ηR − η²V} dη``: all rates at once, none chosen (Koolen and van Erven 2015).
+    """Squint: ``w ∝ π ∫₀^{1/2B} e^{ηR − η²V} dη``, an integral over all rates (Koolen and van Erven 2015).
 
-    Regrets are shrunk to the range known before, as in `BOA`. ``Σ_k π_k ∫ (e^{ηR−η²V} − 1)/η dη`` starts at 0 and rises
-    only when B does, by at most ``ln(B_t/B_{t−1})``: a bound on R is read off by `squint_regret`.
+    Regrets are scaled down to the old range, as in `BOA`. The potential ``Σ_k π_k ∫ (e^{ηR−η²V} − 1)/η dη`` starts at 0
+    and increases only when B increases, by at most ``ln(B_t/B_{t−1})``. `squint_regret` computes a bound on R from it.
 
     See docs/theory.md, "Squint".
     """
 
     id: ClassVar[str] = "squint"
-    own: ClassVar[tuple[str, ...]] = ("V", "S")
+    per_expert: ClassVar[tuple[str, ...]] = ("V", "S")
     V: FloatArray
     S: FloatArray
 
@@ -201,17 +207,17 @@ class Squint(Rule):
         super().__init__(prior)
 
     def weights(self) -> FloatArray:
-        """``π ∫₀^{1/2B} e^{ηR − η²V} dη``."""
-        return softmax(self.logs())
+        """Return ``π ∫₀^{1/2B} e^{ηR − η²V} dη``."""
+        return softmax(self.log_weights())
 
-    def logs(self) -> FloatArray:
-        """The prior while there is no range."""
+    def log_weights(self) -> FloatArray:
+        """Return the logarithm of π times the integral, or ``ln π`` if all regrets so far are 0."""
         if self.largest == 0:
             return self.log_prior
         return self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest)
 
     def learn(self, r: FloatArray, h: float) -> None:  # noqa: ARG002
-        """S gathers what is shrunk, R what was lost."""
+        """Add the regrets to R, and the scaled regrets s to S."""
         range_now = max(self.largest, float(np.abs(r).max()))
         if range_now == 0:
             return
@@ -224,19 +230,19 @@ class Squint(Rule):
         self.V += s**2
 
     def bound(self) -> FloatArray:
-        """``B_T − B_1 +`` the largest S that the potential allows."""
+        """Return ``B_T − B_1`` plus the largest S that the potential allows."""
         if self.largest == 0:
             return np.zeros(self.n)
-        risen = math.log(self.largest / self.first)
-        return (self.largest - self.first) + squint_regret(self.V, self.log_prior, self.largest, self.rounds, risen)
+        increase = math.log(self.largest / self.first)
+        return (self.largest - self.first) + squint_regret(self.V, self.log_prior, self.largest, self.rounds, increase)
 
 
 def log_integral(R: FloatArray, V: FloatArray, h: float) -> FloatArray:
-    """``ln ∫₀^h e^{xR − x²V} dx``, elementwise, V ≥ 0, without overflow."""
-    from scipy.special import log_ndtr  # noqa: PLC0415 - import must not need scipy
+    """Return ``ln ∫₀^h e^{xR − x²V} dx`` for each element without overflow. V must be at least 0."""
+    from scipy.special import log_ndtr  # noqa: PLC0415 - importing mistakebound must not import scipy
 
     out = np.empty(len(R))
-    flat = V * h * h < 1e-8  # then the square is below rounding
+    flat = V * h * h < 1e-8  # there x²V is negligible
     a = np.abs(R[flat] * h)
     safe = np.where(a > 1e-8, a, 1.0)
     out[flat] = np.log(h) + np.where(
@@ -244,8 +250,8 @@ def log_integral(R: FloatArray, V: FloatArray, h: float) -> FloatArray:
     )
     r, v = R[~flat], V[~flat]
     width = np.sqrt(2 * v)
-    low, high = -r / width, h * width - r / width  # of a standard normal
-    flip = low > 0  # both logarithms in the tail where they are accurate
+    low, high = -r / width, h * width - r / width  # the limits of integration for a standard normal
+    flip = low > 0  # use the left tail, where log_ndtr is accurate
     low, high = np.where(flip, -high, low), np.where(flip, -low, high)
     top, bottom = log_ndtr(high), log_ndtr(low)
     between = top + np.log1p(-np.exp(np.minimum(bottom - top, -1e-300)))
@@ -253,35 +259,35 @@ def log_integral(R: FloatArray, V: FloatArray, h: float) -> FloatArray:
     return out
 
 
-def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: int, risen: float) -> FloatArray:
-    """The largest S that is possible while ``Σ_k π_k ∫₀^h (e^{xS−x²V} − 1)/x dx ≤ risen``, h = 1/(2·largest).
+def squint_regret(V: FloatArray, log_prior: FloatArray, largest: float, rounds: int, increase: float) -> FloatArray:
+    """Return the largest S with ``Σ_k π_k ∫₀^h (e^{xS−x²V} − 1)/x dx ≤ increase``, where h = 1/(2·largest).
 
-    The other experts' terms are at least −C, ``C = ln((T+1)/2) + 1 + 1/(2(T+1))``: up to x = 1/(B(T+1)) the integrand
-    is at least S − xV ≥ −TB − xTB², and beyond it −1/x. So ``π_k ∫₀^h … ≤ risen + C``. The integral is bounded from
-    below by its part up to ``x₁ = min(h, S/V)``, where the integrand is positive, less ``ln(h/x₁)``; the rest is
-    bisection.
+    The terms of the other experts are at least −C with ``C = ln((T+1)/2) + 1 + 1/(2(T+1))``, because the integrand is
+    at least ``S − xV ≥ −TB − xTB²`` for ``x ≤ 1/(B(T+1))``, and at least −1/x for larger x. Hence
+    ``π_k ∫₀^h … ≤ increase + C``. A lower bound of the integral is its part up to ``x₁ = min(h, S/V)``, where the
+    integrand is positive, minus ``ln(h/x₁)``. The largest S is found by bisection.
 
     See docs/theory.md, "Squint".
     """
-    V, h = V / largest**2, 0.5  # in units of the largest regret, whatever it is
-    owed = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)
-    limit = (risen + owed) / np.exp(log_prior)
+    V, h = V / largest**2, 0.5  # in units of the largest regret
+    C = math.log((rounds + 1) / 2) + 1 + 0.5 / (rounds + 1)
+    limit = (increase + C) / np.exp(log_prior)
     node, weight = np.polynomial.legendre.leggauss(64)
     u, weight = (node + 1) / 2, weight / 2
 
-    def least(S: FloatArray) -> FloatArray:
+    def lower_bound(S: FloatArray) -> FloatArray:
         x = np.minimum(h, S / np.maximum(V, 1e-200))
         exponent = np.minimum(x[:, None] * u * (S[:, None] - x[:, None] * u * V[:, None]), 700.0)
         return np.asarray((np.expm1(exponent) / u) @ weight - np.log(h / x))
 
     low, high = np.full(len(V), 1e-9), np.ones(len(V))
     for _ in range(200):
-        more = least(high) <= limit
+        more = lower_bound(high) <= limit
         if not more.any():
             break
         high = np.where(more, 2 * high, high)
     for _ in range(40):
         middle = (low + high) / 2
-        fits = least(middle) <= limit
+        fits = lower_bound(middle) <= limit
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     return high * largest

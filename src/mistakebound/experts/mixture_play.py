@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mistakebound.aggregation.reference import widened
+from mistakebound.aggregation.reference import with_new_experts
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.experts.advice import (
     Roster,
@@ -96,7 +96,7 @@ class MixturePlay:
     def learn(self, asked: ServedRow, outcome: Any) -> None:
         """Learn from the outcome of a forecast; who has come since then slept."""
         new = self.roster.n - len(asked.row)
-        served = widened(asked.served, new) if new else asked.served
+        served = with_new_experts(asked.served, new) if new else asked.served
         row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
         try:
             truth = floats_of(outcome)

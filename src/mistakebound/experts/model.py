@@ -73,7 +73,7 @@ OWN: dict[str, list[Parameter]] = {
 
 
 def _is_possible(name: str, value: Any) -> bool:
-    return any(each.is_of_its_kind(value) for each in OWN[name]) if name in OWN else SHARED[name](value)
+    return any(each.has_valid_type(value) for each in OWN[name]) if name in OWN else SHARED[name](value)
 
 
 def save(learner: Aggregation | WeightedMajority, path: str | os.PathLike[str]) -> None:

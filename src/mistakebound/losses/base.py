@@ -1,7 +1,7 @@
-"""Base class of the losses: value, derivative with respect to the forecast, domain.
+"""Base class of the losses: value, derivative with respect to the forecast, and domain.
 
-Everything is elementwise, broadcasts and is float64. With several classes the last axis holds them: see
-``vector_value``. A forecast that is NaN belongs to an expert who sleeps; its loss is NaN.
+All functions work elementwise, broadcast, and return float64. With several classes, the last axis is the class: see
+``vector_value``. A forecast of NaN means that the expert is asleep. Its loss is NaN.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ class Loss:
     Attributes
     ----------
     id : str
-        ``loss_named(loss.id)`` is the loss again, unless it is a `Custom` one.
+        ``loss_named(loss.id)`` returns the loss again, unless it is a `Custom` loss.
     name : str
-        For people.
+        Name in reports.
     convex : bool
-        In the forecast.
+        Whether it is convex in the forecast.
     exp_concave : float or None
-        The greatest η for which ``e^{−η ℓ}`` is concave in the forecast while forecasts and outcomes lie in [0, 1].
+        The largest η for which ``e^{−η ℓ}`` is concave in the forecast if forecasts and outcomes lie in [0, 1]. None if
+        there is none.
     """
 
     convex: bool = True
@@ -37,12 +38,12 @@ class Loss:
 
     @property
     def id(self) -> str:
-        """What `loss_named` calls it."""
+        """The name that `loss_named` accepts."""
         raise NotImplementedError
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name in reports."""
         raise NotImplementedError
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
@@ -50,35 +51,38 @@ class Loss:
         raise NotImplementedError
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """Return the derivative with respect to the forecast, elementwise; at a kink a subgradient."""
+        """Return the derivative with respect to the forecast, elementwise. At a kink it is a subgradient."""
         raise NotImplementedError
 
     def vector_value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """Return the loss of forecasts whose last axis holds the classes: the sum over them."""
+        """Return the loss of forecasts with several classes: the sum over the last axis."""
         return np.asarray(self.value(forecast, outcome).sum(axis=-1))
 
     def vector_gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """Return the derivatives of `vector_value`, of the forecast's shape."""
+        """Return the derivatives of `vector_value`, in the shape of the forecast."""
         return np.broadcast_to(self.gradient(forecast, outcome), np.shape(forecast)).copy()
 
     def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
-        """Raise StreamError, with round and expert, unless all lie in the domain of the loss.
+        """Raise StreamError, with round and expert, if a forecast or outcome is not in the domain of the loss.
 
         Parameters
         ----------
         forecasts : array
-            Rounds, rounds × experts, or rounds × experts × classes. NaN (asleep) passes.
+            Rounds, rounds × experts, or rounds × experts × classes. NaN (asleep) is allowed.
         outcomes : array
-            Rounds, or rounds × classes. NaN does not pass.
+            Rounds, or rounds × classes. NaN is not allowed.
         first_round : int
             The number of the first of these rounds.
         """
         f, y = _numbers(forecasts, "forecast", first_round), _numbers(outcomes, "outcome", first_round)
         if not f.ndim or not y.ndim or len(f) != len(y):
-            message = f"forecasts have the shape {f.shape}, outcomes {y.shape}: the first axis of both is the rounds"
+            message = (
+                "forecasts and outcomes must have the same number of rounds (their first axis), "
+                f"got forecasts of shape {f.shape} and outcomes of shape {y.shape}"
+            )
             raise StreamError(message)
         refuse(y, ~np.isfinite(y), "outcome", "it must be finite", first_round)
-        refuse(f, np.isinf(f), "forecast", "it must be finite, or NaN for an expert who sleeps", first_round)
+        refuse(f, np.isinf(f), "forecast", "it must be finite, or NaN for an expert that is asleep", first_round)
 
 
 def floats(values: ArrayLike) -> FloatArray:
@@ -87,7 +91,7 @@ def floats(values: ArrayLike) -> FloatArray:
 
 
 def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
-    """Return the values as floats, or say in which round there is one that is no number."""
+    """Return the values as floats. Raise StreamError with the round of the first value that is not a number."""
     try:
         return floats(values)
     except (TypeError, ValueError) as error:
@@ -96,24 +100,24 @@ def _numbers(values: ArrayLike, what: str, first_round: int) -> FloatArray:
             if not _is_numeric(row):
                 cells = row if what == "forecast" and isinstance(row, (list, tuple, np.ndarray)) else ()
                 place = next((k for k, cell in enumerate(cells) if not _is_numeric(cell)), None)
-                said = () if place is None else (": ", Expert(place), f" says {cells[place]!r}")
+                cell = () if place is None else (": ", Expert(place), f" has {cells[place]!r}")
                 shown = row.tolist() if isinstance(row, np.ndarray) else row
-                message = f"{what} {shown!r} is not made of numbers"
-                raise StreamError(message, *said, round=first_round + number, value=shown) from None
-        message = f"{what}s are not an array of numbers: {error}"
+                message = f"the {what} {shown!r} is not numeric"
+                raise StreamError(message, *cell, round=first_round + number, value=shown) from None
+        message = f"the {what}s are not an array of numbers: {error}"
         raise StreamError(message) from None
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an expert says nothing: None, NaN, or pandas' NA, which does not even say whether it equals itself."""
+    """Return whether a value is missing: None, NaN, or the NA of pandas."""
     try:
         return value is None or (np.ndim(value) == 0 and bool(value != value))  # noqa: PLR0124 - NaN
-    except TypeError:
+    except TypeError:  # the NA of pandas cannot be compared
         return True
 
 
 def asleep(forecasts: Any) -> BoolArray:
-    """Who gave no label: NaN; among objects None and pandas' NA, too."""
+    """Return which forecasts are missing: NaN, and in arrays of objects also None and the NA of pandas."""
     if np.issubdtype(forecasts.dtype, np.floating):
         return np.asarray(np.isnan(forecasts), bool)
     if forecasts.dtype != object:
@@ -131,7 +135,10 @@ def _is_numeric(row: Any) -> bool:
 
 
 def refuse(values: Any, bad: BoolArray, what: str, why: str, first_round: int) -> None:
-    """Raise for the first value that is bad, if there is one."""
+    """Raise StreamError for the first bad value, if there is one.
+
+    ``what`` is "forecast" or "outcome", and ``why`` is the second half of the message.
+    """
     if not bad.any():
         return
     at = np.unravel_index(int(np.argmax(bad)), bad.shape)

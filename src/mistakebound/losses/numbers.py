@@ -1,4 +1,4 @@
-"""Losses of numbers, and every loss by its name."""
+"""Losses for numeric outcomes, and the lookup of a loss by name."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given(Loss):
-    """The forecast is the loss itself, for rules that are told losses and nothing else; outcomes say nothing."""
+    """The forecast is the loss itself. For rules that get losses instead of forecasts; the outcome is ignored."""
 
     id = "given"
     name = "given loss"
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``f``."""
+        """Return ``f``."""
         return floats(forecast) + 0.0 * floats(outcome)
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """1; NaN for who sleeps."""
+        """Return 1, or NaN if the expert is asleep."""
         return 1.0 + 0.0 * self.value(forecast, outcome)
 
 
 @dataclass(frozen=True)
 class Square(Loss):
-    """``(f − y)²``.
+    """The square loss, ``(f − y)²``.
 
     Examples
     --------
@@ -51,17 +51,17 @@ class Square(Loss):
     exp_concave = 0.5
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``(f − y)²``."""
+        """Return ``(f − y)²``."""
         return np.square(_difference(forecast, outcome))
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``2 (f − y)``."""
+        """Return ``2 (f − y)``."""
         return 2 * _difference(forecast, outcome)
 
 
 @dataclass(frozen=True)
 class Absolute(Loss):
-    """``|f − y|``.
+    """The absolute loss, ``|f − y|``.
 
     Examples
     --------
@@ -73,17 +73,17 @@ class Absolute(Loss):
     name = "absolute loss"
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``|f − y|``."""
+        """Return ``|f − y|``."""
         return np.abs(_difference(forecast, outcome))
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``sign(f − y)``, which is 0 where the forecast is exact."""
+        """Return ``sign(f − y)``, which is 0 if the forecast equals the outcome."""
         return np.sign(_difference(forecast, outcome))
 
 
 @dataclass(frozen=True)
 class Percentage(Loss):
-    """``|f − y| / |y|``, as a part of 1.
+    """The percentage loss, ``|f − y| / |y|``, as a fraction: 0.25 means 25 %.
 
     Examples
     --------
@@ -95,29 +95,29 @@ class Percentage(Loss):
     name = "percentage loss"
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``|f − y| / |y|``."""
+        """Return ``|f − y| / |y|``."""
         return np.abs(_difference(forecast, outcome)) / np.abs(floats(outcome))
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``sign(f − y) / |y|``, which is 0 where the forecast is exact."""
+        """Return ``sign(f − y) / |y|``, which is 0 if the forecast equals the outcome."""
         return np.sign(_difference(forecast, outcome)) / np.abs(floats(outcome))
 
     def check(self, forecasts: ArrayLike, outcomes: ArrayLike, *, first_round: int = 0) -> None:
-        """No outcome is 0, nor so small that one cannot divide by it."""
+        """Raise StreamError as `Loss.check` does, and also if an outcome is 0 or too small to divide by."""
         super().check(forecasts, outcomes, first_round=first_round)
         y = floats(outcomes)
         tiny = np.abs(y) < np.finfo(np.float64).tiny
-        refuse(y, tiny, "outcome", "the percentage loss divides by it", first_round)
+        refuse(y, tiny, "outcome", "the percentage loss cannot divide by it", first_round)
 
 
 @dataclass(frozen=True)
 class Pinball(Loss):
-    """``τ (y − f)`` below the outcome, ``(1 − τ)(f − y)`` above: its best constant forecast is the τ-quantile.
+    """The pinball loss: ``τ (y − f)`` if f < y, otherwise ``(1 − τ)(f − y)``. Its best constant is the τ-quantile.
 
     Parameters
     ----------
     tau : float
-        0 < τ < 1; at 1/2 it is half the absolute loss.
+        0 < τ < 1. With τ = 1/2 it is half the absolute loss.
 
     Examples
     --------
@@ -134,21 +134,21 @@ class Pinball(Loss):
 
     @property
     def id(self) -> str:
-        """With its τ."""
+        """The name that `loss_named` accepts, such as ``pinball:0.1``."""
         return f"pinball:{float(self.tau)!r}"
 
     @property
     def name(self) -> str:
-        """With its τ."""
+        """The name in reports, with τ."""
         return f"pinball loss, τ = {self.tau:g}"
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``τ (y − f)`` or ``(1 − τ)(f − y)``, whichever is positive."""
+        """Return ``τ (y − f)`` if f < y, otherwise ``(1 − τ)(f − y)``."""
         d = _difference(forecast, outcome)
         return np.abs(d) * self._slope(d)
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """``−τ`` below the outcome, ``1 − τ`` above, 0 where the forecast is exact."""
+        """Return ``−τ`` if f < y, ``1 − τ`` if f > y, and 0 if f = y."""
         d = _difference(forecast, outcome)
         return np.sign(d) * self._slope(d)
 
@@ -158,16 +158,16 @@ class Pinball(Loss):
 
 @dataclass(frozen=True)
 class Custom(Loss):
-    """A loss of one's own, by two functions of arrays ``(forecast, outcome)``: it and its derivative.
+    """A loss that the caller defines by two functions of arrays ``(forecast, outcome)``.
 
     Parameters
     ----------
     function, gradient_function : callable
-        Elementwise.
+        The loss and its derivative with respect to the forecast. Both must work elementwise.
     convex : bool
-        Whether it is convex in the forecast: the caller's word, which the bounds rest on.
+        Whether it is convex in the forecast. This is not checked, and the bounds assume it.
     exp_concave : float, optional
-        As for `Loss`; also the caller's word.
+        As for `Loss`. This is not checked either.
 
     Examples
     --------
@@ -183,25 +183,25 @@ class Custom(Loss):
     exp_concave: float | None = None
 
     id = "custom"
-    name = "a loss of one's own"
+    name = "custom loss"
 
     def value(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """Return what the function says."""
+        """Return the value of the loss function."""
         return self._shaped(self.function, forecast, outcome)
 
     def gradient(self, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
-        """Return what the other function says."""
+        """Return the value of the gradient function."""
         return self._shaped(self.gradient_function, forecast, outcome)
 
     def _shaped(self, function: Function, forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
         f, y = floats(forecast), floats(outcome)
-        with np.errstate(invalid="ignore"):  # some functions warn when they are shown the NaN of a sleeper
-            said = floats(function(f, y))
-        wanted = np.broadcast_shapes(f.shape, y.shape)
-        if said.shape not in {wanted, ()}:
-            message = f"the loss must work elementwise: it returned the shape {said.shape} where {wanted} was due"
+        with np.errstate(invalid="ignore"):  # some functions warn about the NaN of an expert that is asleep
+            values = floats(function(f, y))
+        expected = np.broadcast_shapes(f.shape, y.shape)
+        if values.shape not in {expected, ()}:
+            message = f"a custom loss must return an array of shape {expected}, got shape {values.shape}"
             raise ValueError(message)
-        return np.where(np.isnan(f), np.nan, np.broadcast_to(said, wanted))
+        return np.where(np.isnan(f), np.nan, np.broadcast_to(values, expected))
 
 
 def _difference(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
@@ -220,21 +220,28 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def loss_named(spec: LossLike) -> Loss:
-    """Return the loss of that name; ``pinball:0.1`` is the one with τ = 0.1. A Loss is itself.
+    """Return the loss with this name, such as ``"square"`` or ``"pinball:0.1"`` (τ = 0.1).
 
     Parameters
     ----------
     spec : str, Loss or pair of functions
-        A pair is a function and its derivative, both of ``(forecast, outcome)``; it is taken to be convex.
+        A Loss is returned unchanged. A pair is a loss function and its derivative, both of ``(forecast, outcome)``; the
+        loss is assumed to be convex.
+
+    Raises
+    ------
+    ValueError
+        If there is no such loss.
 
     Examples
     --------
     >>> loss_named("pinball:0.1")
     Pinball(tau=0.1)
-    >>> loss_named("huber")
+    >>> loss_named("huber")  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     ...
-    ValueError: no loss 'huber'; there are square, absolute, log, zero-one, percentage, pinball, given, pinball:TAU
+    ValueError: there is no loss 'huber';
+        choose square, absolute, log, zero-one, percentage, pinball, given or pinball:TAU
     """
     if isinstance(spec, Loss):
         return spec
@@ -252,10 +259,10 @@ def loss_named(spec: LossLike) -> Loss:
 def _reason(spec: object) -> str:
     if callable(spec):
         return (
-            "a loss of one's own is a pair (loss, gradient), both functions of (forecast, outcome), but got "
-            f"{spec!r}; the square loss would be (lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))"
+            f"a custom loss must be a pair (loss, gradient) of functions of (forecast, outcome), got {spec!r}; for "
+            "example, the square loss is (lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))"
         )
-    return f"no loss {spec!r}; there are {', '.join(LOSSES)}, pinball:TAU"
+    return f"there is no loss {spec!r}; choose {', '.join(LOSSES)} or pinball:TAU"
 
 
 def _tau(text: str) -> float:

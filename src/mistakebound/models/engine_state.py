@@ -92,7 +92,7 @@ def _restore_forecaster(forecaster: Any, numbers: Any, arrays: Mapping[str, AnyA
     owner = forecaster.rule if isinstance(forecaster, Mixture) else forecaster
     held = dict(vars(owner))
     names = [name for name, value in held.items() if _is_number(value)]
-    fixed = getattr(owner, "has_unit", True)
+    fixed = getattr(owner, "fixed_rate", True)
     for name, value in zip(names, schema.fields(numbers, *names, path="engine"), strict=True):
         path, fresh = f"engine.{name}", held[name]
         if type(fresh) is int and name not in FIXED:

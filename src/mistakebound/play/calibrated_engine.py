@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mistakebound.aggregation.reference import Engine, mean_of, regrets
+from mistakebound.aggregation.reference import Engine, regrets, weighted_mean_forecast
 from mistakebound.play.expert_engine import quickest
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Calibrated:
         """The forecast of the best member; the prior's mean before there is one."""
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
-            return mean_of(x, awake, p / p.sum())
+            return weighted_mean_forecast(x, awake, p / p.sum())
         return self.members[self.best[0]][self.best[1]].serve(_row(x, awake))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:

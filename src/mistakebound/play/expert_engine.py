@@ -15,8 +15,8 @@ from mistakebound.aggregation.reference import (
     Engine,
     Mixture,
     Served,
+    infinite_expert_loss,
     infinite_loss,
-    loss_of_expert,
     too_large,
     too_small,
     without_rounding,
@@ -123,7 +123,7 @@ class CompiledEngine:
         if kind == "own loss":
             return infinite_loss(math.inf, k if k < len(row) else None).at_round(number)
         if kind == "loss":
-            return loss_of_expert(k, self._loss_of(row[min(k, len(row) - 1)], y)).at_round(number)
+            return infinite_expert_loss(k, self._loss_of(row[min(k, len(row) - 1)], y)).at_round(number)
         return (too_small(k) if kind == "too small" else too_large(k)).at_round(number)
 
 
@@ -143,7 +143,7 @@ class LossEngine(Engine):
             served = self.forecaster.serve(np.where(awake, row, 0.0), awake)
             h = float(served.forecast)
             noise = float(np.abs(served.x).max()) + abs(h)
-            if 0 < noise + abs(h) < LEAST_LOSS and not self.forecaster.rule.has_unit:
+            if 0 < noise + abs(h) < LEAST_LOSS and not self.forecaster.rule.fixed_rate:
                 return losses[:number], loss_error(row, number, "too small")
             losses[number] = h
             r = without_rounding(h - served.x, awake, noise)

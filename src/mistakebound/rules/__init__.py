@@ -1,4 +1,4 @@
-"""The linear rules of the mistake-bound model, one file each. A rule is imported at its first use."""
+"""The linear rules, one file each. Each rule is imported at its first use."""
 
 from __future__ import annotations
 
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
     else:
         message = f"module 'mistakebound.rules' has no attribute {name!r}"
         raise AttributeError(message)
-    globals()[name] = found  # the next time it is found without asking
+    globals()[name] = found  # later accesses do not call __getattr__
     return found

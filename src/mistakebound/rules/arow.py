@@ -20,12 +20,13 @@ class ArowRule(Rule):
 
     With :math:`v = \sum_i \sigma_i x_i^2`, :math:`\beta = 1/(v + r)` and :math:`\tau = y\beta(1 - y\,w \cdot x)`:
     :math:`w_i \leftarrow w_i + \tau\sigma_i x_i` and :math:`\sigma_i \leftarrow \sigma_i - \beta\sigma_i^2 x_i^2`.
-    The last is computed as σ(v − σx² + r)/(v + r), which never cancels to 0. In float32, variances are at least 1e-30,
-    and weights at most 1e30 in size. Crammer, Kulesza & Dredze 2009, "Adaptive regularization of weight vectors".
+    The new σ is computed as σ(v − σx² + r)/(v + r), which cannot round to 0. In float32, variances are at least 1e-30,
+    and the absolute value of a weight is at most 1e30. Crammer, Kulesza & Dredze 2009, "Adaptive regularization of
+    weight vectors".
 
-    No mistake bound is implemented. The paper's proof is for the full covariance Σ: an update then adds ((u − w)·x)²/r
-    to (u − w)ᵀΣ⁻¹(u − w), a term that the score bounds. With a diagonal Σ the term is at most Σ_i (u_i − w_i)²x_i²/r,
-    which the score does not bound.
+    No mistake bound is implemented, because the paper's proof needs the full covariance matrix Σ. There an update adds
+    ((u − w)·x)²/r to (u − w)ᵀΣ⁻¹(u − w), which the score bounds. With a diagonal Σ it may add as much as
+    Σ_i (u_i − w_i)²x_i²/r, which the score does not bound.
 
     See docs/theory.md, "AROW".
     """
@@ -35,7 +36,7 @@ class ArowRule(Rule):
     start: ClassVar[tuple[float, ...]] = (0.0, 1.0)
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
-        "update_margin": Range(lambda b: b == 0, "0, because AROW has a margin of its own"),
+        "update_margin": Range(lambda b: b == 0, "0, because AROW always updates below a margin of 1"),
         "r": Range(lambda r: SMALLEST <= r <= LARGEST, "between 1e-30 and 1e30"),
     }
 
@@ -45,30 +46,30 @@ class ArowRule(Rule):
         return self.r
 
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """Identity."""
+        """Return z, which is w."""
         return z
 
     def gather(self, state: Sequence[float], x: float, now: Round) -> float:  # noqa: ARG002
-        """σx²: summed up, the variance of the score."""
+        """Return σx². The sum of these terms is the variance of the score."""
         return state[1] * x * x
 
     def step(self, now: Round) -> float:
-        """Return τ; 0 if the margin y(w·x) is at least 1."""
+        """Return τ, or 0 if the margin y(w·x) is at least 1."""
         if now.y * now.score >= 1:
             return 0.0
         return now.y * (1 - now.y * now.score) / (now.gathered + self.r)
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:
-        """Move w by τσx, and shrink σ."""
+        """Return w + τσx and the smaller σ."""
         w, sigma = state
         rest = max(now.gathered - sigma * x * x, 0.0) + self.r
         moved = min(max(w + tau * sigma * x, -LARGEST), LARGEST)
         return moved, max(sigma * (rest / (now.gathered + self.r)), SMALLEST)
 
     def allows(self, state: FloatArray) -> bool:
-        """Whether every variance is above 0 and at most 1."""
+        """Return whether every variance is above 0 and at most 1."""
         return bool(((state[:, 1] >= SMALLEST) & (state[:, 1] <= 1)).all())
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """Return w, as it is."""
+        """Return a copy of the weights."""
         return z.copy()

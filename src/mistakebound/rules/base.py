@@ -1,10 +1,11 @@
 """Base class of the linear rules: the state, the link from state to weights, and when and how the state changes.
 
-A rule keeps S floats per feature, of which the first, z, gives the weight ``w = link(z)``. Once a round ``step``
-returns τ; if it is not 0, ``apply`` changes the state of each non-zero feature. Most rules are mistake-driven: they
-keep z alone, start at 0 and on a mistake do ``z ← z + y·x``; that is S = 1 and τ = y. A rule that needs a second sum
-before its step, such as ‖x‖² or a confidence, declares its terms by ``gather``. A rule is a few lines here;
-``core/rules/rules.hpp`` holds its compiled twin.
+A rule keeps S floats per feature. The first one, z, determines the weight ``w = link(z)``. In each round ``step``
+returns τ. If τ is not 0, ``apply`` changes the state of each non-zero feature of the example.
+
+Most rules are mistake-driven: they keep only z (S = 1), start at z = 0, and add ``y·x`` to z on a mistake (τ = y).
+A rule whose step needs a second sum over the example, such as ‖x‖² or a variance, defines its terms in ``gather``.
+``core/rules/rules.hpp`` has the compiled version of each rule.
 
 See docs/theory.md, "One family: weights are a function of z".
 """
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
 
 LARGEST, SMALLEST = 1e30, 1e-30
-"""Sizes between which a float32 sum learns without loss (core/play/example.hpp has the same limits for values)."""
+"""Limits of the absolute value of a parameter. Numbers within them are safe to multiply and add in float32.
+``core/play/example.hpp`` has the same limits for feature values."""
 
 
 class Round(NamedTuple):
-    """What a rule uses of a round to decide on its update."""
+    """The numbers of one round from which a rule computes its update."""
 
     y: int
     """The label: +1 or −1."""
@@ -33,17 +35,17 @@ class Round(NamedTuple):
     """w·x, before it is divided by the normaliser."""
     normaliser: float = 1.0
     gathered: float = 0.0
-    """Σ gather(state_i, x_i) over the non-zeros; 0 while it is gathered."""
+    """Σ gather(state_i, x_i) over the non-zero features; 0 until the sum is complete."""
 
 
 class Range(NamedTuple):
-    """The range of a parameter, as a test and in words, for learners and for the readers of model files."""
+    """The range of a parameter, as a predicate and in words. Learners and the readers of model files check it."""
 
     includes: Callable[[float], bool]
     numbers: str
-    """The allowed numbers, in words. A model file holds numbers only."""
+    """The allowed numbers, in words. In a model file the value must be such a number."""
     other: str = ""
-    """A word that a learner accepts in place of a number."""
+    """A string that a learner accepts instead of a number."""
 
     @property
     def words(self) -> str:
@@ -56,14 +58,15 @@ RATE = Range(lambda rate: rate > 0, "above 0 (infinity is allowed)", other="best
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A linear rule with the parameters that a learner actually used. Without its own ``step``, it is mistake-driven.
+    """A linear rule with its parameters. A subclass that does not override ``step`` is mistake-driven.
 
     Parameters
     ----------
     update_margin : float
-        b ≥ 0: if positive, also update when ``y·score ≤ b`` (score on normalised weights). 0 is the textbook's rule.
+        b ≥ 0. If b > 0, the rule also updates when ``y·score ≤ b`` (the score of the normalised weights). With b = 0,
+        it updates only on mistakes.
     bias : float
-        Value of a constant feature that is appended to every example; 0 means none.
+        Value of a constant feature that is appended to every example. 0 means no such feature.
     """
 
     update_margin: float = 0.0
@@ -73,30 +76,31 @@ class Rule:
     binary: ClassVar[bool] = False
     """Whether x must lie in {0, 1}ⁿ."""
     normalised: ClassVar[bool] = False
-    """Whether scores are divided by a normaliser. It never changes a prediction."""
+    """Whether scores are divided by a normaliser, which does not change predictions."""
     first_factor: ClassVar[float] = 0.0
+    """The value of ``factor`` before the first update."""
     start: ClassVar[tuple[float, ...]] = (0.0,)
-    """The S floats of a feature that was never part of an update; the first is z."""
+    """The S floats of a feature before its first update. The first is z."""
     learns_from_positives: ClassVar[bool] = True
-    """Whether a mistake on a positive example is learned."""
+    """Whether a mistake on a positive example causes an update."""
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
-        "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or of size 1e-30 to 1e30"),
+        "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or from 1e-30 to 1e30 in absolute value"),
     }
     """The range of each numeric parameter."""
 
     @property
     def parameter(self) -> float:
-        """The one number that the link depends on."""
+        """The number that the link depends on, such as η, α or p."""
         return 0.0
 
     @property
     def threshold(self) -> float:
-        """What the score is compared with."""
+        """The number that the score is compared with."""
         return 0.0
 
     def link(self, z: float, factor: float) -> float:
-        """Weight of a feature whose sum is z, up to a positive factor common to all features."""
+        """Return the weight of a feature with state z, up to a positive factor that all features share."""
         raise NotImplementedError
 
     @property
@@ -105,43 +109,46 @@ class Rule:
         return False
 
     def is_positive(self, score: float) -> bool:
-        """A score exactly at the threshold predicts the positive label, unless ``tie_is_negative``."""
+        """Return whether a score predicts the positive label. A tie is positive unless ``tie_is_negative``."""
         return score > self.threshold if self.tie_is_negative else score >= self.threshold
 
     def gather(self, state: Sequence[float], x: float, now: Round) -> float:  # noqa: ARG002 - few rules need another sum
-        """Term of one non-zero in the second sum that ``step`` needs, such as x² for ‖x‖²."""
+        """Return the term of one non-zero feature in the second sum that ``step`` needs, such as x² for ‖x‖²."""
         return 0.0
 
     def step(self, now: Round) -> float:
-        """Return τ: y on a mistake (or inside the update margin), otherwise 0: no update."""
+        """Return τ: y on a mistake or within the update margin, otherwise 0, which means no update."""
         mistaken = self.is_positive(now.score) != (now.y == 1)
         inside = self.update_margin > 0 and now.y * now.score <= self.update_margin * now.normaliser
         return now.y if mistaken or inside else 0
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
-        """Return the new state of a feature with value x; it is then rounded to float32."""
+        """Return the new state of a feature with value x. The caller rounds it to float32."""
         return (state[0] + tau * x,)
 
     def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
-        """Whether a learner can reach this state (S columns, a row per feature). Model files may be forged."""
+        """Return whether a learner can reach this state (one row of S floats per feature).
+
+        Model files are checked with it, because a file may be forged.
+        """
         return True
 
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
-        """Share of a feature in the total from which the normaliser is made."""
+        """Return the term of a feature in the total from which ``normaliser`` is computed."""
         return 0.0
 
     def normaliser(self, total: float, factor: float) -> float:  # noqa: ARG002
-        """Return what ``link(z)·x`` is divided by to give the score."""
+        """Return the number by which ``link(z)·x`` is divided to give the score."""
         return 1.0
 
     def size(self, z: float) -> float:
-        """Return the size of z by which the largest weight is found."""
+        """Return a number that is largest for the feature with the largest weight."""
         return abs(z)
 
     def factor_for(self, top: float) -> float:  # noqa: ARG002
-        """Return the common factor that makes the weight of the largest z equal to 1."""
+        """Return the common factor that makes the weight of the largest z about 1. ``top`` is the largest `size`."""
         return self.first_factor
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """Normalised weights of all features, computed where nothing overflows."""
+        """Return the normalised weights of all features, computed without overflow."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Elimination: the OR of all variables that no mistake has ruled out."""
+"""Elimination: predict with the OR of all variables that no mistake has removed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class EliminationRule(Rule):
-    """Start with h = OR of all variables; a mistake on a negative example removes every variable that is 1 in it.
+    """Start with h = OR of all variables. A mistake on a negative example removes every variable that is 1 in it.
 
-    In the shape of the one loop: z_i < 0 means removed, the score counts the active variables still in h, and h is true
-    if that is at least 1. A mistake on a positive example changes nothing: no variable ever comes back. (Blum.)
+    z_i < 0 means that variable i is removed. The score is the number of variables of h that are 1, and h is true if the
+    score is at least 1. A mistake on a positive example changes nothing. (Blum 1998.)
 
     See docs/theory.md, "Elimination".
     """
@@ -33,17 +33,17 @@ class EliminationRule(Rule):
 
     @property
     def threshold(self) -> float:
-        """One active variable is enough."""
+        """1: one variable of h that is 1 makes h true."""
         return 1.0
 
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """1 while in h, then 0."""
+        """Return 1 for a variable of h, 0 for a removed one."""
         return 0.0 if z < 0 else 1.0
 
     def step(self, now: Round) -> float:
-        """−1 on a false positive, otherwise 0."""
+        """Return −1 on a false positive, otherwise 0."""
         return -1 if self.is_positive(now.score) and now.y == -1 else 0
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """1 for each variable still in h."""
+        """Return 1 for each variable of h, 0 for each removed one."""
         return np.where(z < 0, 0.0, 1.0)

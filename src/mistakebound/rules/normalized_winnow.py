@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class NormalizedWinnowRule(Rule):
     r"""Predict the sign of :math:`w \cdot x`, :math:`w_i = e^{\eta z_i} / \sum_j e^{\eta z_j}`.
 
-    η = ∞ is its limit: w is uniform over the features whose z is largest, which is halving that eliminates only when
-    the master errs. ``factor`` is the shift of the exponent (at η = ∞: the largest z).
+    η = ∞ means the limit of large η: w is uniform over the features with the largest z. This is Halving that removes
+    experts only after a mistake of the learner. ``factor`` is subtracted from the exponent (at η = ∞ it is the
+    largest z).
 
     See docs/theory.md, "Normalised Winnow".
     """
@@ -34,7 +35,7 @@ class NormalizedWinnowRule(Rule):
         return self.eta
 
     def link(self, z: float, factor: float) -> float:
-        """e^{ηz − shift}."""
+        """Return e^{ηz − factor}."""
         if math.isinf(self.eta):
             return 0.0 if z < factor else 1.0 if z == factor else math.inf
         return exp(self.eta * z - factor)
@@ -48,15 +49,15 @@ class NormalizedWinnowRule(Rule):
         return total
 
     def size(self, z: float) -> float:
-        """Return z: the largest weight is that of the largest z, with its sign."""
+        """Return z, because the largest z has the largest weight."""
         return z
 
     def factor_for(self, top: float) -> float:
-        """Return the shift that makes the largest weight 1."""
+        """Return the factor that makes the largest weight 1."""
         return top if math.isinf(self.eta) else self.eta * top
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """Return the distribution: non-negative, sums to 1."""
+        """Return the weights as a distribution: they are non-negative and sum to 1."""
         if not len(z):
             return z
         w = leaders(z) if math.isinf(self.eta) else np.exp(self.eta * (z - z.max()))
@@ -64,12 +65,12 @@ class NormalizedWinnowRule(Rule):
 
 
 def leaders(z: FloatArray) -> FloatArray:
-    """1 where z is largest, otherwise 0."""
+    """Return 1 where z is largest, otherwise 0."""
     return np.asarray(z == z.max(), np.float64)
 
 
 def exp(x: float) -> float:
-    """e^x, infinite where it overflows, as in C."""
+    """Return e^x, or infinity if it overflows, as in C."""
     try:
         return math.exp(x)
     except OverflowError:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PerceptronRule(Rule):
-    r"""Predict :math:`\operatorname{sign}(z \cdot x)`; on a mistake add y·x (Rosenblatt 1958; Novikoff 1962).
+    r"""Predict the sign of :math:`z \cdot x`. On a mistake, add y·x to z (Rosenblatt 1958; Novikoff 1962).
 
     See docs/theory.md, "The Perceptron".
     """
@@ -21,9 +21,9 @@ class PerceptronRule(Rule):
     id: ClassVar[str] = "perceptron"
 
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """Identity."""
+        """Return z."""
         return z
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """Return z, as it is."""
+        """Return a copy of z."""
         return z.copy()

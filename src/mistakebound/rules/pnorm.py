@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class PNormRule(Rule):
     r"""Predict the sign of :math:`\sum_i \operatorname{sign}(z_i)|z_i|^{p-1} x_i / \|z\|_p^{p-2}`, p ≥ 2.
 
-    Grove, Littlestone and Schuurmans 2001; Gentile 2003. ``factor`` scales z before the power is taken.
+    z is divided by ``factor`` before the power is computed. Grove, Littlestone and Schuurmans 2001; Gentile 2003.
 
     See docs/theory.md, "The p-norm Perceptron".
     """
@@ -37,24 +37,24 @@ class PNormRule(Rule):
         return self.p
 
     def link(self, z: float, factor: float) -> float:
-        """sign(z)·(|z|/factor)^{p−1}."""
+        """Return sign(z)·(|z|/factor)^{p−1}."""
         w = power(abs(z) / factor, self.p - 1)
         return -w if z < 0 else w
 
     def mass(self, w: float, z: float, factor: float) -> float:
-        """(|z|/factor)^p."""
+        """Return (|z|/factor)^p."""
         return abs(w) * (abs(z) / factor)
 
     def normaliser(self, total: float, factor: float) -> float:
-        """‖z‖_p^{p−2}, in the scale of the weights."""
+        """Return ‖z‖_p^{p−2}, in the same scale as the weights."""
         return power(total, (self.p - 2) / self.p) / factor
 
     def factor_for(self, top: float) -> float:
-        """Return the largest |z|."""
+        """Return the largest absolute value of z, or 1 if every z is 0."""
         return top if top > 0 else 1.0
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """∇ ½‖z‖_p² = sign(z)|z|^{p−1} / ‖z‖_p^{p−2}; its q-norm is ‖z‖_p."""
+        """Return ∇ ½‖z‖_p² = sign(z)|z|^{p−1} / ‖z‖_p^{p−2}. Its q-norm is ‖z‖_p."""
         top = float(np.abs(z).max(initial=0.0))
         if top == 0:
             return np.zeros_like(z)
@@ -64,7 +64,7 @@ class PNormRule(Rule):
 
 
 def power(base: float, exponent: float) -> float:
-    """base**exponent, infinite where it overflows, as in C."""
+    """Return base**exponent, or infinity if it overflows, as in C."""
     try:
         return math.pow(base, exponent)
     except OverflowError:

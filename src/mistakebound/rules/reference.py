@@ -1,7 +1,7 @@
-"""The loop over examples in plain Python: the specification that the compiled core must equal, bit for bit.
+"""The loop over examples in plain Python: the specification of the compiled core, which must give the same bits.
 
-Numbers: the state of a feature is S float32, of which the first is z; w = float32(link(z)); scores and other sums over
-an example are float64 sums in one written order (``core/play/sum.hpp``).
+The state of a feature is S float32 numbers, the first of which is z. The weight is ``float32(link(z))``. Scores and
+other sums over an example are float64 sums in a fixed order (see ``ordered_sum`` and ``core/play/sum.hpp``).
 """
 
 from __future__ import annotations
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
     Example = Sequence[tuple[int, float]]
-    """The non-zeros of x as (slot, value), in the order given; a slot that is repeated means the sum."""
+    """The non-zero features of x as pairs (slot, value). The values of a repeated slot are added."""
     State = tuple[float, ...]
     """The S floats of a feature."""
 
 LANES = 8
 SMALLEST_TOTAL, LARGEST_TOTAL, LARGEST_FALL = 1e-30, 1e30, 1e-6
+"""The factor is recomputed when the total leaves the first two limits, or falls below this part of its peak."""
 
 
 def ordered_sum(terms: Iterable[float]) -> float:
-    """Term k goes to lane k mod 8; then s_j = l_j + l_{j+4} and (s_0 + s_2) + (s_1 + s_3).
+    """Return the sum of the terms in the order of additions that the core uses.
+
+    Term k is added to lane k mod 8. Then s_j = lane_j + lane_{j+4}, and the sum is (s_0 + s_2) + (s_1 + s_3).
 
     >>> ordered_sum([1.0, 2.0, 3.0])
     6.0
@@ -45,7 +48,7 @@ def float32(x: float) -> float:
 
 
 def summed(x: Example) -> Example:
-    """One value a slot: where it first came, the sum in the order given; a sum of 0 is as if it were not there.
+    """Return one value per slot: the sum of its values, at the place of the first one. Sums of 0 are left out.
 
     >>> summed([(1, 1.0), (0, 2.0), (1, 0.5), (2, 3.0), (2, -3.0)])
     [(1, 1.5), (0, 2.0)]
@@ -57,13 +60,13 @@ def summed(x: Example) -> Example:
 
 
 class RunningTotal:
-    """A sum from which large terms may be taken away again (Neumaier)."""
+    """A compensated sum (Neumaier): large terms can be subtracted again without loss of precision."""
 
     def __init__(self) -> None:
         self.sum = self.rest = 0.0
 
     def add(self, term: float) -> None:
-        """Add one term and remember what rounding lost."""
+        """Add one term, and keep its rounding error in ``rest``."""
         after = self.sum + term
         self.rest += (self.sum - after) + term if abs(self.sum) >= abs(term) else (term - after) + self.sum
         self.sum = after
@@ -75,7 +78,7 @@ class RunningTotal:
 
 
 class ReferenceGame:
-    """A linear learner in plain Python: slow, and written to be read.
+    """A linear learner in plain Python: slow, but easy to read.
 
     >>> from mistakebound.rules import PerceptronRule
     >>> game = ReferenceGame(PerceptronRule(), slots=2)
@@ -94,37 +97,37 @@ class ReferenceGame:
         self.w: list[float] = []
         self.bias_w = self.peak = 0.0
         self.total = RunningTotal()
-        self._from_scratch()
+        self._recompute_weights()
 
     @property
     def z(self) -> list[float]:
-        """The first float of every slot, which gives its weight."""
+        """The z of every slot: the first float of its state, from which the weight is computed."""
         return [state[0] for state in self.state]
 
     @property
     def bias_z(self) -> float:
-        """That of the constant feature."""
+        """The z of the constant feature."""
         return self.bias_state[0]
 
     def raw_score(self, x: Example) -> float:
-        """w·x, the bias last, before it is divided by the normaliser (which never changes a prediction)."""
+        """Return w·x before division by the normaliser. The term of the bias is the last one."""
         terms = [self.w[i] * v for i, v in summed(x)]
         if self.rule.bias:
             terms.append(self.bias_w * self.rule.bias)
         return ordered_sum(terms)
 
     def score(self, x: Example) -> float:
-        """What a learner reports: on normalised weights, where the rule has a normaliser."""
+        """Return the score that a learner reports: w·x divided by the normaliser."""
         normaliser = self.normaliser
         return self.raw_score(x) / normaliser if normaliser > 0 else 0.0
 
     @property
     def normaliser(self) -> float:
-        """What scores are divided by."""
+        """The number by which scores are divided."""
         return self.rule.normaliser(self.total.value, self.factor)
 
     def round(self, x: Example, y: int) -> bool:
-        """See x, predict, see y, learn. Returns the prediction: whether it was positive."""
+        """Predict the label of x, then learn the label y. Return whether the prediction was positive."""
         raw = self.raw_score(x)
         positive = self.rule.is_positive(raw)
         now = Round(y, raw, self.normaliser)
@@ -142,36 +145,36 @@ class ReferenceGame:
 
     def _learn(self, x: Example, tau: float, now: Round) -> None:
         self.updates += 1
-        added: list[float] = []  # the masses of the new weights
-        taken: list[float] = []  # and of the old ones
+        old_masses: list[float] = []
+        new_masses: list[float] = []
         for i, v in summed(x):
-            taken.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
+            old_masses.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
             self.state[i], self.w[i] = self._moved(self.state[i], v, tau, now)
-            added.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
+            new_masses.append(self.rule.mass(self.w[i], self.state[i][0], self.factor))
         if self.rule.bias:
-            taken.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
+            old_masses.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
             self.bias_state, self.bias_w = self._moved(self.bias_state, self.rule.bias, tau, now)
-            added.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
+            new_masses.append(self.rule.mass(self.bias_w, self.bias_z, self.factor))
         if self.rule.normalised:
-            self.total.add(ordered_sum(added))
-            self.total.add(-ordered_sum(taken))
+            self.total.add(ordered_sum(new_masses))
+            self.total.add(-ordered_sum(old_masses))
             total = self.total.value
             self.peak = max(self.peak, total)
             if not (SMALLEST_TOTAL <= total <= LARGEST_TOTAL and total >= LARGEST_FALL * self.peak):
                 self._rescale()
 
     def _moved(self, state: State, v: float, tau: float, now: Round) -> tuple[State, float]:
-        """Move the state, and take w = link(z)."""
+        """Return the new state of a feature and its new weight."""
         state = tuple(map(float32, self.rule.apply(state, v, tau, now)))
         return state, float32(self.rule.link(state[0], self.factor))
 
     def _rescale(self) -> None:
-        """Choose the common factor anew. It cancels in every score; without it e^{ηz} would overflow."""
+        """Choose a new common factor. It cancels in every score, and prevents overflow, for example of e^{ηz}."""
         in_use = [*self.z, self.bias_z] if self.rule.bias else self.z
         self.factor = self.rule.factor_for(max(map(self.rule.size, in_use)))
-        self._from_scratch()
+        self._recompute_weights()
 
-    def _from_scratch(self) -> None:
+    def _recompute_weights(self) -> None:
         self.w = [float32(self.rule.link(z, self.factor)) for z in self.z]
         self.bias_w = float32(self.rule.link(self.bias_z, self.factor))
         self.total = RunningTotal()

@@ -1,7 +1,7 @@
-"""Every linear rule, declared once. Learners, commands, ``compare``, files and tests read this list.
+"""The declaration of each linear rule. Learners, commands, ``compare``, model files and tests read this list.
 
-Classes are given by name and imported at their first use, because a run needs only one. Which theorems a rule has is
-written in the theorems: each names its rule.
+Classes are named here and imported at their first use, because a run needs only one of them. The theorems of a rule are
+not listed here: each theorem names its rule.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 
 class Declaration(NamedTuple):
-    """What the package needs to know of a rule besides its mathematics."""
+    """The names, options and defaults of one rule."""
 
     id: str
-    """Its name in files, theorems and the core, and on the command line."""
+    """Name of the rule in files, theorems, the core and on the command line."""
     module: str
-    """Module of ``mistakebound.rules`` that has its class, which has the ranges of its parameters."""
+    """Module of ``mistakebound.rules`` that defines the class of the rule."""
     rule: str
-    """Name of that class."""
+    """Name of the class. It declares the ranges of the parameters."""
     learner: str
     """Name of the public class in ``learners.linear``."""
     has_theorem: bool = True
-    """Whether a theorem bounds its mistakes, so that they can be certified."""
+    """Whether a theorem bounds the mistakes of the rule. If not, runs cannot be certified."""
     options: Mapping[str, str] = {}
-    """Its own numeric parameters that are options of commands, each with its help text."""
+    """Help text of each numeric parameter that commands offer as an option and not all rules have."""
     defaults: Mapping[str, float] = {}
-    """Defaults of the command line that differ from the learner's."""
+    """Defaults of the command line that differ from the defaults of the learner."""
     variants: tuple[Mapping[str, float], ...] = ({},)
     """The sets of parameters that ``compare`` runs."""
 
@@ -43,7 +43,7 @@ class Declaration(NamedTuple):
 
 
 MARGIN = 0.0003
-"""Update margin of Balanced Winnow on the command line: on real data it makes fewer mistakes than with 0."""
+"""Update margin of Balanced Winnow on the command line. On real data it gives fewer mistakes than 0."""
 RATE = "Learning rate of the Winnow family."
 
 DECLARATIONS: dict[str, Declaration] = {
@@ -86,7 +86,7 @@ DECLARATIONS: dict[str, Declaration] = {
             "winnow",
             "WinnowRule",
             "Winnow",
-            options={"alpha": "Winnow's factor.", "threshold": "Winnow's threshold."},
+            options={"alpha": "Winnow's factor of a promotion.", "threshold": "Winnow's threshold."},
             variants=({"alpha": 2}, {"alpha": 1.2}),
         ),
         Declaration("elimination", "elimination", "EliminationRule", "Elimination"),
@@ -96,16 +96,16 @@ DECLARATIONS: dict[str, Declaration] = {
             "ArowRule",
             "Arow",
             has_theorem=False,
-            options={"r": "AROW's r: the larger, the smaller its steps."},
+            options={"r": "r of AROW: a larger r makes smaller updates."},
             variants=({}, {"bias": 1}, {"r": 0.1}),
         ),
     )
 }
-OPTIONS: dict[str, str] = {name: words for each in DECLARATIONS.values() for name, words in each.options.items()}
-"""The numeric options of commands that only some rules have, each with its help text."""
+OPTIONS: dict[str, str] = {name: text for each in DECLARATIONS.values() for name, text in each.options.items()}
+"""Help text of each numeric option that only some rules have."""
 
 
 @cache
-def rule_class(id: str) -> type[Rule]:  # noqa: A002 - the word of files and theorems
-    """The class of a rule."""
+def rule_class(id: str) -> type[Rule]:  # noqa: A002 - files and theorems also use the name "id"
+    """Return the class of the rule with this id."""
     return DECLARATIONS[id].load()

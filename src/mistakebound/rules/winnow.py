@@ -1,4 +1,4 @@
-"""Littlestone's Winnow: weights α^z against a positive threshold."""
+"""Littlestone's Winnow: weights α^z, and a positive threshold."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class WinnowRule(Rule):
     r"""Predict 1 if :math:`\sum_{i: x_i=1} \alpha^{z_i} \ge \theta`; a mistake multiplies the active weights by α^±1.
 
-    ``strict`` predicts 1 only if the sum is greater than θ. Littlestone 1988, "Learning quickly when irrelevant
-    attributes abound"; Blum's lecture has α = 2, θ = n.
+    If ``strict``, the rule predicts 1 only if the sum is greater than θ. Littlestone 1988, "Learning quickly when
+    irrelevant attributes abound". Blum's lecture uses α = 2 and θ = n.
 
     See docs/theory.md, "Winnow".
     """
@@ -46,18 +46,18 @@ class WinnowRule(Rule):
         return self.theta
 
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """α^z."""
+        """Return α^z."""
         return math.pow(self.alpha, z)
 
     @property
     def tie_is_negative(self) -> bool:
-        """At the threshold: positive, unless strict."""
+        """Whether a score equal to the threshold predicts the negative label: only if strict."""
         return self.strict
 
     def size(self, z: float) -> float:
-        """Return z: the largest weight is that of the largest z, with its sign."""
+        """Return z, because the largest z has the largest weight."""
         return z
 
     def weights(self, z: FloatArray) -> FloatArray:
-        """α^z, not normalised: the threshold gives them their scale."""
+        """Return α^z. These weights are not normalised, because they are compared with the threshold."""
         return np.power(self.alpha, z)
