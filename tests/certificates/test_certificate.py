@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -119,8 +120,8 @@ def test_strictly_below(monkeypatch: pytest.MonkeyPatch, bound: float, status: s
     assert learner.certify("littlestone").status == status
 
 
-def test_what_a_reviewer_found() -> None:
-    """A threshold below 1, a uniform comparator, an update margin in a panel, a dict for positions."""
+def test_unusual_parameters_and_comparators() -> None:
+    """A threshold below 1, a uniform comparator, an update margin with a panel, a dict for features by position."""
     low = mb.Winnow(threshold=0.5)
     low.run([[1, 0], [0, 1]], [0, 0])
     assert low.certify().status in ("holds", "vacuous", "does not apply")
@@ -147,13 +148,13 @@ def test_json_round_trip() -> None:
 CERTIFIED = [rule for rule, declared in DECLARATIONS.items() if declared.has_theorem]
 
 
-def test_a_rule_has_a_theorem_or_says_that_it_has_none() -> None:
+def test_certify_raises_for_a_rule_without_a_theorem() -> None:
     assert {theorem.rule for theorem in THEOREMS.values()} == set(CERTIFIED)
     for rule in set(RULES) - set(CERTIFIED):
         learner = LEARNERS[rule]()
         learner.run([[1.0, 0.0], [1.0, 1.0]], [0, 1])
         for again in ({}, {"X": [[1.0, 0.0], [1.0, 1.0]], "y": [0, 1]}):
-            with pytest.raises(ValueError, match=f"no mistake bound is known for {rule}"):
+            with pytest.raises(ValueError, match=rule):
                 learner.certify(**again)
         with pytest.raises(ValueError, match="novikoff"):
             learner.certify("novikoff")
@@ -166,17 +167,20 @@ def names_of(X: Any) -> list[dict[str, float]]:
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("rule", CERTIFIED)
-def test_recheck_comes_to_the_same(rule: str, noise: float, named: bool) -> None:
-    """A certificate that travelled through JSON is derived again from its theorem and its comparator alone."""
+def test_recheck_gives_the_same_certificate(rule: str, noise: float, named: bool) -> None:
+    """A certificate read from JSON is computed again from its theorem and its comparator alone."""
     stream = mb.streams.disjunction(12, 2, 300, seed=1)
     X, y = mb.streams.label_noise(stream, noise, seed=3) if noise else stream
     make: Any = LEARNERS[rule]
     bias = {} if rule == "elimination" else {"bias": 1.0}
     learner = make(**bias, **({"theta": 40.0} if rule == "winnow" else {}))
     learner.run(names_of(X) if named else X, y)
-    told = [learner.certify(), *(learner.certify(t.id) for t in THEOREMS.values() if t.rule == rule and t.in_hindsight)]
+    found = [
+        learner.certify(),
+        *(learner.certify(t.id) for t in THEOREMS.values() if t.rule == rule and t.in_hindsight),
+    ]
     assert learner.ledger_.mistakes
-    for each in told:
+    for each in found:
         assert recheck(learner.ledger_, mb.Certificate.from_json(each.to_json())) == each
         weights = each.comparator.get("weights", {})
         assert not named or not bias or "((constant))" in weights or each.status == "does not apply" or weights == {}
@@ -184,16 +188,16 @@ def test_recheck_comes_to_the_same(rule: str, noise: float, named: bool) -> None
 
 def test_recheck_refuses_a_comparator_of_another_stream() -> None:
     learner, _ = separable()
-    told = learner.certify()
+    found = learner.certify()
     for name in ("8", "-1", "x", "9" * 30, "(constant)", "²"):
-        forged = dataclasses.replace(told, comparator={"weights": {name: 1.0}})
-        with pytest.raises(ValueError, match="the comparator has a feature"):
+        forged = dataclasses.replace(found, comparator={"weights": {name: 1.0}})
+        with pytest.raises(ValueError, match=re.escape(repr(name))):
             recheck(learner.ledger_, forged)
-    other = recheck(learner.ledger_, dataclasses.replace(told, comparator={"weights": {"0": 1.0}}))
+    other = recheck(learner.ledger_, dataclasses.replace(found, comparator={"weights": {"0": 1.0}}))
     assert other.status == "does not apply"
 
 
-def test_no_mistakes_at_all() -> None:
+def test_a_run_without_mistakes() -> None:
     learner = mb.Perceptron()
     learner.run([[1.0], [2.0]], [1, 1])
     assert learner.certify().status == "vacuous"  # over no rounds, 0 mistakes of 0 say nothing
@@ -201,12 +205,12 @@ def test_no_mistakes_at_all() -> None:
     assert mb.Perceptron().certify().status == "vacuous"
     given = learner.certify("novikoff", [3.0])
     assert (given.status, given.bound, given.comparator) == ("vacuous", 0, {"weights": {"0": 3.0}})
-    with pytest.raises(ValueError, match="the comparator needs 1 finite weights, got 2"):
+    with pytest.raises(ValueError, match="comparator.*1.*2"):
         learner.certify("novikoff", [1.0, 2.0])
     winnow = mb.Winnow(threshold=2)
     winnow.run([[1, 1]], [1])
     assert winnow.certify("littlestone", [1]).comparator == {"variables": ["1"]}
-    with pytest.raises(ValueError, match="variable 7 is outside"):
+    with pytest.raises(ValueError, match="comparator.*7"):
         winnow.certify("littlestone", [7])
 
 
@@ -226,17 +230,17 @@ def test_named_features() -> None:
     assert perceptron.certify("novikoff", {"word0": 1.0}).status == "does not apply"
 
 
-def test_questions_that_make_no_sense() -> None:
+def test_certify_raises_for_arguments_that_do_not_fit() -> None:
     learner, stream = separable()
-    with pytest.raises(ValueError, match="unknown theorem"):
+    with pytest.raises(ValueError, match="fermat"):
         learner.certify("fermat")
-    with pytest.raises(ValueError, match="speaks of winnow"):
+    with pytest.raises(ValueError, match="littlestone.*winnow.*perceptron"):
         learner.certify("littlestone")
-    with pytest.raises(ValueError, match="say which"):
+    with pytest.raises(ValueError, match="comparator .*theorem"):
         learner.certify(comparator=stream.target)
-    with pytest.raises(ValueError, match="8 finite weights"):
+    with pytest.raises(ValueError, match="comparator.*8"):
         learner.certify("novikoff", [1.0, 2.0])
-    with pytest.raises(ValueError, match="needs a comparator"):
+    with pytest.raises(ValueError, match="comparator"):
         learner.certify("perceptron-panel")
 
 

@@ -90,7 +90,7 @@ def test_a_sequence_that_switches_is_told() -> None:
     ledger = learner.run(*turns())
     found = learner.certify()
     assert found.status == "holds"
-    assert found.sequence == sequences.Turns(
+    assert found.sequence == sequences.SequenceCheck(
         2, pytest.approx(ledger.total_loss), pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120, 2)), 10
     )
     assert "✓ best sequence with 2 switches: regret " in str(found)

@@ -20,7 +20,7 @@ STATUSES = (HOLDS, VACUOUS, DOES_NOT_APPLY, VIOLATED, INCOMPLETE)
 ROUNDING = 1e-9
 """Relative error that float64 arithmetic may leave in a bound."""
 FLOAT32 = 1e-6
-"""Relative error that float32 weights may bring into the number of mistakes: only a larger excess is a bug."""
+"""Relative error of the number of mistakes that float32 weights may cause: only a larger excess is a bug."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Certificate:
     Attributes
     ----------
     scope : str
-        The rounds on which premises were checked and losses summed: ``whole stream``, or ``mistaken rounds`` (then the
-        premises are known to hold on those rounds only).
+        The rounds on which premises were checked and losses summed: ``whole stream``, or ``mistaken rounds``. With the
+        latter, the premises may fail in other rounds.
     hindsight : bool
         Whether the comparator was chosen after the stream was seen.
     status : str
-        ``holds``; ``vacuous`` (true, but useless: the bound is not clearly below the number of rounds, or it
-        is circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a
-        bug of mistakebound); ``incomplete`` (not all examples were kept, so the theorem cannot be checked).
+        ``holds``; ``vacuous`` (the bound is valid but useless: it is not clearly below the number of rounds, or it is
+        circular); ``does not apply`` (a premise fails); ``violated`` (the premises hold and the bound does not: a bug
+        in mistakebound); ``incomplete`` (not all examples were kept, so the theorem cannot be checked).
     bound : float
-        Upper bound on the number of updates, mistakes included; without an update margin the two are equal. At least
-        the number that was counted, unless the status is ``violated``.
+        Upper bound on the number of updates, which include the mistakes; without an update margin the two are equal.
+        It is at least the number that was counted, unless the status is ``violated``.
     comparator : dict
         One fixed rule that the learner is compared with: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``
         and its ``margin``; also its own ``mistakes``, ``norm`` and ``loss`` in the same rounds.
@@ -60,22 +60,22 @@ class Certificate:
     note: str = ""
     """Why the status is ``vacuous``; for a randomized rule, which predictions were drawn."""
     expected: float | None = None
-    """Of a randomized rule: the expected number of mistakes, which is what the bound speaks of."""
+    """For a randomized rule: the expected number of mistakes, which the bound is on."""
 
     def to_json(self) -> str:
-        """JSON text, from which ``from_json`` makes an equal certificate. An infinite bound is null."""
+        """Return JSON text that ``from_json`` reads back. An infinite bound is null."""
         data = asdict(self)
         data |= {"bound": finite(self.bound), "rule": finite(self.rule)}
         return json.dumps(data, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """Read what ``to_json`` wrote. ModelError, a ValueError, if it is something else."""
+        """Read the text that ``to_json`` returned. ModelError, a ValueError, if it is not valid."""
         return cls.from_object(schema.parse(text, "the certificate"))
 
     @classmethod
     def from_object(cls, data: Any) -> Certificate:
-        """Read the JSON object that ``to_json`` wrote, after checking every field of it."""
+        """Read the JSON object of a certificate, after checking every field."""
         _check(data)
         return cls(
             **{
@@ -95,11 +95,11 @@ class Certificate:
         return "\n".join([escaped(first), *(f"    {line}" for line in self.details())])
 
     def details(self) -> list[str]:
-        """What lies behind the first line, a line each: note, comparator, premises."""
+        """Return lines of detail: the note, the comparator and the premises."""
         lines = [self.note] if self.note else []
         known = self.comparator
         if "mistakes" in known and not math.isinf(self.bound):
-            lines.append(self._beside_the_comparator(known["mistakes"]))
+            lines.append(self._compared_with_comparator(known["mistakes"]))
         if {"norm", "loss"} <= set(known) and self.theorem in THEOREMS:
             chosen = "chosen in hindsight" if self.hindsight else "given"
             margin = f", γ = {known['margin']:.6g}" if "margin" in known else ""
@@ -111,7 +111,7 @@ class Certificate:
         return list(map(escaped, lines))
 
     def meaning(self) -> str:
-        """The result in one sentence."""
+        """Return the result in one sentence."""
         bound = rounded_up(self.bound)
         counted = "mistakes" if self.updates == self.mistakes else "updates (mistakes included)"
         count = f"{max(self.updates, self.mistakes):,}"
@@ -122,7 +122,7 @@ class Certificate:
             return escaped(f"{self.theorem} has a premise that fails: {failed}")
         if self.status == INCOMPLETE:
             if self.scope == WHOLE_STREAM:
-                return f"{self.theorem} was not checked: the stream has more examples than fit into memory"
+                return f"{self.theorem} was not checked: the examples of the stream do not fit into memory"
             return (
                 f"{self.theorem} was not checked: not all mistaken examples were kept; "
                 "run again from a file, which can be read a second time"
@@ -132,8 +132,8 @@ class Certificate:
             "please report it"
         )
 
-    def _beside_the_comparator(self, mistakes: int) -> str:
-        """The comparator's mistakes, the learner's and the bound, and of how many rounds."""
+    def _compared_with_comparator(self, mistakes: int) -> str:
+        """Return a sentence that compares the mistakes of the comparator and of the learner with the bound."""
         allowed = rounded_up(self.bound)
         counted = max(self.mistakes, self.updates)
         checked = self.rounds if self.scope == WHOLE_STREAM else counted
@@ -146,7 +146,7 @@ class Certificate:
 
 
 def rounded_up(bound: float) -> str:
-    """A bound in six digits, or as many as its whole part has; never rounded down.
+    """Return a bound with six digits, or as many as its integer part has. It is never rounded down.
 
     >>> rounded_up(44.0), rounded_up(12588.2751), rounded_up(1234567.2)
     ('44', '12,588.3', '1,234,568')
@@ -159,13 +159,13 @@ def rounded_up(bound: float) -> str:
 
 
 def _check(data: Any) -> None:
-    """Refuse what is not the JSON object of a certificate, naming the field."""
+    """Raise ModelError, with the field, if the data is not the JSON object of a certificate."""
     schema.fields(data, *(each.name for each in fields(Certificate)), path="certificate")
     schema.text(data["theorem"], "theorem", [*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())])
-    schema.need(isinstance(data["rule"], dict), "rule should be an object", field="rule")
+    schema.need(isinstance(data["rule"], dict), "rule must be an object", field="rule")
     for name, value in data["rule"].items():
         sound = value is None or type(value) in (str, bool) or schema.number(value, f"rule.{name}") is not None
-        schema.need(sound, f"rule.{name} should be a parameter", field="rule")
+        schema.need(sound, f"rule.{name} must be a number, a text, true, false or null", field="rule")
     schema.text(data["scope"], "scope", (MISTAKEN_ROUNDS, WHOLE_STREAM))
     schema.flag(data["hindsight"], "hindsight")
     for name in ("rounds", "mistakes", "updates"):
@@ -186,9 +186,9 @@ def _check(data: Any) -> None:
 def _check_comparator(known: Any) -> None:
     allowed = ("weights", "variables", "margin", "mistakes", "norm", "loss")
     sound = isinstance(known, dict) and set(known) <= set(allowed)
-    schema.need(sound, f"comparator should have no fields but {', '.join(allowed)}", field="comparator")
+    schema.need(sound, f"comparator must be an object with only the fields {', '.join(allowed)}", field="comparator")
     weights = known.get("weights", {})
-    schema.need(isinstance(weights, dict), "comparator.weights should be an object", field="comparator.weights")
+    schema.need(isinstance(weights, dict), "comparator.weights must be an object", field="comparator.weights")
     schema.numbers(list(weights.values()), "comparator.weights", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT)
     schema.texts(known.get("variables", []), "comparator.variables")
     for name in ("margin", "norm", "loss"):

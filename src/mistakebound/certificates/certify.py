@@ -1,4 +1,4 @@
-"""Compare a learner's mistakes with the bound of a theorem. All of it is recomputed from the recorded rounds."""
+"""Compare a learner's mistakes with the bound of a theorem. Everything is recomputed from the recorded rounds."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
 USELESS = 0.95
-"""A comparator that loses this part of what u = 0 loses is of no use over the mistaken rounds."""
+"""On the mistaken rounds, a comparator is useless if its loss is at least this share of the loss of u = 0."""
 CHANCE = 3.0
-"""A bound with a comparator chosen in hindsight says something if it is below T − CHANCE·√T. On random labels, such a
-search reaches about T − √T."""
+"""With a comparator chosen in hindsight, a bound is useful only below T − CHANCE·√T: on random labels, a search reaches
+about T − √T. See docs/theory.md, "Comparators chosen in hindsight"."""
 
 
 def certify(
@@ -41,17 +41,17 @@ def certify(
     comparator: Any = None,
     margin: float | None = None,
 ) -> Certificate:
-    """Check a theorem on what happened; without a theorem, find the one that gives the smallest bound.
+    """Check a theorem on recorded rounds. Without a theorem, use the one that gives the smallest bound.
 
     Parameters
     ----------
     ledger : Ledger or Evidence
-        The ledger of all rounds of a learner, or of its first run: premises are then checked on the mistaken rounds. Or
+        The ledger of all rounds of a learner, or of its first run. Premises are then checked on the mistaken rounds. Or
         evidence of the whole stream, from ``replay.whole_stream``.
     theorem : str, optional
         An id that ``mistakebound bound`` lists.
     comparator : array, dict or sequence of variables, optional
-        The witness. Found in hindsight over the same rounds if not given.
+        The comparator. By default, a good one is searched for in the same rounds, in hindsight.
     margin : float, optional
         The γ at which an agnostic theorem measures hinge losses.
 
@@ -74,10 +74,10 @@ def certify(
         witness = None if comparator is None else _given(evidence, chosen, comparator, margin)
         return _with_theorem(evidence, chosen, witness, hindsight=comparator is None)
     if comparator is not None:
-        message = "a comparator belongs to a theorem: say which, for example theorem='novikoff'"
+        message = "comparator is only valid with a theorem: pass it, too, for example theorem='novikoff'"
         raise ValueError(message)
     if not DECLARATIONS[rule].has_theorem:
-        message = f"no mistake bound is known for {rule}: its mistakes cannot be certified"
+        message = f"no mistake bound is known for {rule}, so its mistakes cannot be certified"
         raise ValueError(message)
     evidence = _evidence(ledger)
     candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]
@@ -91,7 +91,7 @@ def certify(
     separable = [_with_theorem(evidence, t) for t in candidates if not t.agnostic]
     best = _smallest(separable)
     if best is not None and evidence.scope == MISTAKEN_ROUNDS:
-        return best  # the agnostic theorems say nothing there
+        return best  # an agnostic bound is circular there
     return _smallest([*separable, *agnostic]) or separable[0]
 
 
@@ -100,18 +100,18 @@ def _evidence(ledger: Ledger | Evidence) -> Evidence:
 
 
 def _given(evidence: Evidence, theorem: Theorem, comparator: Any, margin: float | None) -> Witness:
-    """Read a comparator, passed by a caller or stored in a certificate."""
+    """Return the comparator that a caller passed or a certificate stores."""
     if theorem.takes_variables:
         return Witness(variables=evidence.as_variables(comparator), margin=margin)
     return Witness(u=evidence.as_vector(comparator), margin=margin)
 
 
 def _check_margin(margin: Any, comparator: Any) -> None:
-    """Refuse a margin that is not a finite number, or that no comparator goes with."""
+    """Raise ValueError for a margin that is not a finite number, or that was passed without a comparator."""
     if margin is None:
         return
     if comparator is None:
-        message = "a margin belongs to a comparator: pass comparator=..., too"
+        message = "margin is only valid with a comparator: pass it, too"
         raise ValueError(message)
     if isinstance(margin, bool) or not isinstance(margin, (int, float, np.floating)) or not math.isfinite(margin):
         message = f"margin must be a finite number, got {margin!r}"
@@ -119,19 +119,19 @@ def _check_margin(margin: Any, comparator: Any) -> None:
 
 
 def _far_from_separable(agnostic: list[Certificate]) -> bool:
-    """Whether all agnostic comparators err too often for a search for a separating one to be worthwhile."""
+    """Return whether all agnostic comparators err too often to search for a separating one."""
     return all(c.comparator.get("mistakes", 0) > NEARLY * c.rounds for c in agnostic)
 
 
 def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
-    """Check the theorem and the comparator of a certificate anew, on the rounds of what truly happened.
+    """Check the theorem and the comparator of a stored certificate again, on the given rounds.
 
-    ValueError if the certificate's comparator is not one of these rounds.
+    ValueError if the comparator has features that do not occur in these rounds.
     """
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in stored.comparator:
-        message = f"{theorem.id} does not take a comparator with {other}"
+        message = f"the comparator of {theorem.id} must not have {other}"
         raise ValueError(message)
     evidence = _evidence(ledger)
     comparator, witness = _read_back(evidence, stored.comparator), None
@@ -146,11 +146,11 @@ def _smallest(found: list[Certificate]) -> Certificate | None:
 
 def _find(theorem: str, rule: str) -> Theorem:
     if theorem not in THEOREMS:
-        message = f"unknown theorem {theorem!r}: one of {', '.join(THEOREMS)}"
+        message = f"there is no theorem {theorem!r}; there are: {', '.join(THEOREMS)}"
         raise ValueError(message)
     found = THEOREMS[theorem]
     if found.rule != rule:
-        message = f"{theorem} speaks of {found.rule}, but this learner is {rule}"
+        message = f"the theorem {theorem} is about {found.rule}, but this learner is {rule}"
         raise ValueError(message)
     return found
 
@@ -158,13 +158,13 @@ def _find(theorem: str, rule: str) -> Theorem:
 def _with_theorem(
     evidence: Evidence, theorem: Theorem, witness: Witness | None = None, *, hindsight: bool = True, search: bool = True
 ) -> Certificate:
-    """Check one theorem with one comparator: as given, or found by a search."""
+    """Check one theorem with the given comparator, or with one that is searched for."""
     check = Check(evidence, theorem, hindsight)
     premises = list(evidence.premises if theorem.delayed else evidence.premises + evidence.prompt)
     if not evidence.complete:
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
-        # No round to sum over: nothing to search for. But a comparator that was given must be one, and is shown.
+        # There is nothing to search for. But a comparator that was passed is still checked and shown.
         premises.append(Premise("there was no mistake, so nothing is left to bound", True))
         shown = None if witness is None else theorem.scaled(evidence, witness)
         return check.certificate(premises, 0.0, shown=shown)
@@ -173,7 +173,7 @@ def _with_theorem(
         found = [theorem.measure(evidence, witness)]
     elif search and evidence.X.nnz:
         if not theorem.in_hindsight:
-            message = f"{theorem.id} needs a comparator: the experts of the panel"
+            message = f"the theorem {theorem.id} needs a comparator: pass the experts of the panel"
             raise ValueError(message)
         found = theorem.search(evidence)
     if not found:
@@ -195,7 +195,7 @@ def _with_theorem(
 
 @dataclass(frozen=True)
 class Check:
-    """One theorem on one evidence, and whether the comparator is chosen after the stream was seen."""
+    """The check of one theorem on one evidence. ``hindsight`` is whether the comparator was chosen after the stream."""
 
     evidence: Evidence
     theorem: Theorem
@@ -208,7 +208,7 @@ class Check:
         measured: Measured | None = None,
         shown: Witness | None = None,
     ) -> Certificate:
-        """What was found, in a certificate. A comparator that was not measured is only shown."""
+        """Return the certificate. A comparator without measured numbers is passed as ``shown``."""
         evidence, theorem = self.evidence, self.theorem
         witness = shown if measured is None else measured.witness
         comparator = {} if witness is None else _describe(evidence, theorem, witness)
@@ -232,7 +232,7 @@ class Check:
         )
 
     def _status(self, premises: list[Premise], bound: float, measured: Measured | None) -> tuple[str, str]:
-        """Status, and if it is vacuous why."""
+        """Return the status and, if it is ``vacuous``, the reason."""
         evidence, theorem = self.evidence, self.theorem
         if not evidence.complete:
             return INCOMPLETE, ""
@@ -255,7 +255,7 @@ class Check:
         return (VACUOUS if reason else HOLDS), reason
 
     def _too_large(self, bound: float, rounds: int, passes: str = "") -> str:
-        """Return why a true bound says nothing beside the number of rounds, if so."""
+        """Return why a valid bound is too large to be useful; an empty text if it is not."""
         if self.evidence.scope == MISTAKEN_ROUNDS and not len(self.evidence.y):
             return "there was no mistake, so no round was checked"
         limit = rounds - (CHANCE * math.sqrt(rounds) if self.hindsight else 0.0)
@@ -279,7 +279,7 @@ CIRCULAR = (
 
 
 def _reserved(evidence: Evidence) -> dict[int, str]:
-    """What columns without a name are called: the constant feature, and one that stands for all names never learned."""
+    """Return the names of columns that have none: the constant feature, and one for all names that were not learned."""
     taken = set(evidence.names)
     reserved = {evidence.features: "(constant)"} if evidence.rule.bias else {}
     if evidence.named:
@@ -291,6 +291,7 @@ def _reserved(evidence: Evidence) -> dict[int, str]:
 
 
 def _describe(evidence: Evidence, theorem: Theorem, witness: Witness) -> dict[str, Any]:
+    """Return the comparator as a certificate stores it, with the names of its features."""
     reserved = _reserved(evidence)
 
     def name(i: int) -> str:
@@ -307,14 +308,14 @@ def _describe(evidence: Evidence, theorem: Theorem, witness: Witness) -> dict[st
 
 
 def _read_back(evidence: Evidence, described: dict[str, Any]) -> Any:
-    """The comparator that ``_describe`` described, if there was one: a vector, or the places of variables."""
+    """Return the comparator that ``_describe`` described: a vector, the indices of variables, or None."""
     ids = {name: i for i, name in enumerate(evidence.names)} | {name: i for i, name in _reserved(evidence).items()}
 
     def place(name: str) -> int:
         position = -1 if evidence.named or not name.isdecimal() or len(name) >= 20 else int(name)
         found = ids.get(name, position if position < evidence.features else -1)
         if found < 0:
-            message = f"the comparator has a feature {name!r}, which none of these rounds has"
+            message = f"the feature {name!r} of the comparator does not occur in these rounds"
             raise ValueError(message)
         return found
 

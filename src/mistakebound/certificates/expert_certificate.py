@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
-from mistakebound.theorems import EXPERT_THEOREMS, rival
+from mistakebound.theorems import EXPERT_THEOREMS, best_expert
 from mistakebound.theorems.evidence import WHOLE_STREAM
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def certify_experts(ledger: ExpertLedger) -> Certificate:
     bound = theorem.bound(ledger) if applies and ledger.rounds else math.inf
     broken = theorem.counted(ledger) > bound * (1 + ROUNDING)
     useful = VACUOUS if bound >= ledger.rounds else HOLDS
-    against = rival(ledger)
+    against = best_expert(ledger)
     return Certificate(
         theorem=theorem.id,
         rule={"id": ledger.rule, "n": len(ledger.expert_mistakes), "beta": ledger.beta},

@@ -1,4 +1,4 @@
-"""Portable certificates: JSON documents with all that is needed to derive the certificate again from the files."""
+"""Portable certificates: JSON documents from which, with the files, the certificate can be computed again."""
 
 from __future__ import annotations
 
@@ -23,54 +23,54 @@ FIELDS = (
 )
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "updates")
 MOST_PASSES = 10_000
-"""So many passes may be claimed: a replay takes as many."""
+"""The largest number of passes in a certificate, because a replay repeats all of them."""
 FILE_FIELDS = ("file", "bytes", "sha256", "whole")
 TEXT_OPTIONS = ("format", "label", "positive", "table", "zero_based")
-"""How text is parsed, and nothing else: all that a certificate may contain about reading."""
+"""The options of reading that a certificate may contain: those that decide how text is parsed."""
 
 
 def document(certificate: Certificate, **about: Any) -> dict[str, Any]:
-    """A certificate with everything else about its run (``FIELDS``), sealed."""
+    """Return a sealed document: the certificate with the facts about its run, which are the other ``FIELDS``."""
     stream = [{name: each[name] for name in FILE_FIELDS} for each in about["stream"]]
-    own = {"format": FORMAT, **about, "stream": stream, "certificate": json.loads(certificate.to_json())}
-    ordered = {name: own[name] for name in FIELDS if name != "seal"}
+    all_fields = {"format": FORMAT, **about, "stream": stream, "certificate": json.loads(certificate.to_json())}
+    ordered = {name: all_fields[name] for name in FIELDS if name != "seal"}
     return {**ordered, "seal": seal(ordered)}
 
 
 def seal(document: dict[str, Any]) -> str:
-    """SHA-256 over all fields but the seal itself. It detects accidents; the replay detects forgery."""
+    """Return the SHA-256 of all fields except the seal. It detects accidental changes; the replay detects forgery."""
     sealed = {name: value for name, value in document.items() if name != "seal"}
     return hashlib.sha256(json.dumps(sealed, sort_keys=True).encode()).hexdigest()
 
 
 def write(document: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Write a document, whole or not at all."""
+    """Write a document. The file is replaced only when all of it was written."""
     replace(Path(path).resolve(), [json.dumps(document, indent=2, allow_nan=False).encode(), b"\n"])
 
 
 def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]:
-    """Read a document and check every field of it; ModelError names the one that is wrong. A replay checks its truth.
+    """Read a document and check the form of every field. ModelError has the field that is wrong.
 
     Parameters
     ----------
     path : path
         The document.
     learners : collection of str
-        Names of the learners that it may be about.
+        The names that are valid for ``learner``.
     """
     found = parse(Path(path).read_bytes(), "the certificate")
     known = type(found.get("format")) is int and found["format"] == FORMAT
-    what = "this is what Certificate.to_json() writes, which names no files" if "theorem" in found else "it is not one"
-    need(known, f"{what}; verify needs a certificate of format {FORMAT}, which a run writes")
+    plain = "this is the output of Certificate.to_json(), which does not name its files; " if "theorem" in found else ""
+    need(known, f"{plain}verify needs a portable certificate of format {FORMAT}, which a run writes")
     fields(found, *FIELDS)
     schema.text(found["learner"], "learner", learners)
-    need(isinstance(found["parameters"], dict), "parameters should be an object", field="parameters")
+    need(isinstance(found["parameters"], dict), "parameters must be an object", field="parameters")
     _check_reading(found["reading"])
     ended = schema.flag(found["ended"], "ended")
     schema.whole(found["skip_bad"], "skip_bad")
     if ended:
         schema.whole(found["skipped"], "skipped")
-    need(ended or found["skipped"] is None, "skipped should be null for a run that did not end", field="skipped")
+    need(ended or found["skipped"] is None, "skipped must be null for a run that did not end", field="skipped")
     schema.optional(schema.sha256, found["labels"], "labels")
     for name in ("model", "seal"):
         schema.sha256(found[name], name)
@@ -85,15 +85,15 @@ def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]
         schema.whole(found["counts"][name], f"counts.{name}")
     schema.whole(found["passes"], "passes", 1, min(MOST_PASSES, max(1, found["counts"]["rounds"])))
     hindsight = Certificate.from_object(found["certificate"]).hindsight
-    need(hindsight, "hindsight should be true: a run chooses its comparator afterwards", field="hindsight")
+    need(hindsight, "hindsight must be true: a run chooses its comparator afterwards", field="hindsight")
     return found
 
 
 def _check_reading(reading: Any) -> None:
-    """How text is parsed: no key beyond that, so that no file is named but by the user."""
+    """Check the options of parsing text. No other option is allowed: the user alone chooses which files are read."""
     fields(reading, *TEXT_OPTIONS, path="reading")
     schema.text(reading["format"], "reading.format")
     for name in ("label", "positive"):
         schema.optional(schema.text, reading[name], f"reading.{name}")
-    need(isinstance(reading["table"], dict), "reading.table should be an object", field="reading.table")
+    need(isinstance(reading["table"], dict), "reading.table must be an object", field="reading.table")
     schema.flag(reading["zero_based"], "reading.zero_based")

@@ -22,8 +22,8 @@ from mistakebound.certificates.certificate import (
     VIOLATED,
 )
 from mistakebound.theorems import Premise
-from mistakebound.theorems.regret import applied, theorem_of
-from mistakebound.theorems.sequences import Turns, against_sequences
+from mistakebound.theorems.regret import apply_theorem, theorem_of
+from mistakebound.theorems.sequences import SequenceCheck, against_sequences
 
 if TYPE_CHECKING:
     from mistakebound.play.expert_ledger import AggregationLedger
@@ -61,7 +61,7 @@ class RegretCertificate:
     bound: float
     status: str
     premises: tuple[Premise, ...]
-    sequence: Turns | None = None
+    sequence: SequenceCheck | None = None
     """Of Fixed Share: the best *sequence* of experts, which switches, that came nearest to its own bound."""
     note: str = ""
 
@@ -95,7 +95,7 @@ class RegretCertificate:
             bound=math.inf if bound is None else bound,
             status=schema.text(data["status"], "status", STATUSES),
             premises=tuple(map(_premise, schema.items(data["premises"], "premises"))),
-            sequence=schema.optional(_turns, data["sequence"], "sequence"),
+            sequence=schema.optional(_sequence_check, data["sequence"], "sequence"),
             note=schema.text(data["note"], "note"),
         )
 
@@ -126,9 +126,9 @@ def _premise(value: Any) -> Premise:
     return Premise(schema.text(statement, "premises.statement"), holds, schema.text(measured, "premises.measured"))
 
 
-def _turns(value: Any, path: str) -> Turns:
+def _sequence_check(value: Any, path: str) -> SequenceCheck:
     switches, regret, bound, most = schema.fields(value, "switches", "regret", "bound", "most", path=path)
-    return Turns(
+    return SequenceCheck(
         schema.whole(switches, f"{path}.switches"),
         schema.number(regret, f"{path}.regret"),
         schema.number(bound, f"{path}.bound"),
@@ -158,7 +158,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
     else:
         engine, losses, r = ledger.replay()
         spread = np.nanmax(r, axis=1) - np.nanmin(r, axis=1)
-        premises, allowed, added = applied(theorem, ledger, engine, losses)
+        premises, allowed, added = apply_theorem(theorem, ledger, engine, losses)
         regrets = ledger.linear_regrets if ledger.late else engine.sums["regrets"]
         slack = ROUNDING * (np.abs(regrets).max() + float(spread.sum()))
         k = int(np.argmax(regrets if allowed is None else regrets - np.minimum(allowed, 0)))

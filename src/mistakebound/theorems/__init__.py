@@ -1,9 +1,9 @@
-"""One small class per row of THEORY §2, by id."""
+"""Theorems by their ids, a small class each."""
 
 from mistakebound.theorems.base import NEARLY, Theorem
 from mistakebound.theorems.delayed import Delayed, DelayedBalancedWinnow, DelayedPNorm, DelayedWinnow
 from mistakebound.theorems.evidence import Premise, Witness
-from mistakebound.theorems.experts import EXPERT_THEOREMS, rival
+from mistakebound.theorems.experts import EXPERT_THEOREMS, best_expert
 from mistakebound.theorems.normalized_winnow import (
     BalancedWinnow,
     WinnowAgnostic,
@@ -62,5 +62,5 @@ __all__ = [
     "WinnowFixedRate",
     "WinnowPanel",
     "Witness",
-    "rival",
+    "best_expert",
 ]

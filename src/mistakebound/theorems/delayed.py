@@ -1,7 +1,7 @@
-"""Mistake bounds for late outcomes (THEORY §5): the rule updates if the prediction that was returned was wrong.
+"""Mistake bounds for late outcomes: the rule updates if the prediction that was returned was wrong.
 
-The other theorems require that each prediction is made with the current weights. Here it may be older: τ_i is the
-number of updates between prediction i and its outcome, and τ̄ their mean over the rounds that updated.
+The other theorems require that each prediction is made with the current weights. Here the weights may be older: τ_i is
+the number of updates between prediction i and its outcome, and τ̄ is their mean over the rounds that updated.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound import bounds
 from mistakebound.bounds.delayed import winnow_gain_delayed
-from mistakebound.theorems.base import Theorem, least, relative_hinge
+from mistakebound.theorems.base import Theorem, relative_hinge, smallest
 from mistakebound.theorems.evidence import Measured, Premise, Witness
 from mistakebound.theorems.normalized_winnow import WinnowFixedRate
 from mistakebound.theorems.pnorm import dual_norm, pnorm_of
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 class DelayedPNorm(Theorem):
-    """M ≤ (1+2τ̄)(p−1)(X‖u‖_q/γ)², and in the hinge form √(1+2τ̄)·k for k: ``pnorm`` with late outcomes."""
+    """M ≤ (1+2τ̄)(p−1)(X‖u‖_q/γ)². Without separation: the bound of ``pnorm`` with √(1+2τ̄)·k for k.
+
+    See docs/theory.md, "Late outcomes: the p-norm Perceptron".
+    """
 
     id: ClassVar[str] = "delayed-pnorm"
     rule: ClassVar[str] = "pnorm"
@@ -28,40 +31,40 @@ class DelayedPNorm(Theorem):
     delayed: ClassVar[bool] = True
 
     def power(self, parameter: float) -> float:
-        """The p of the norms, from the rule's parameter."""
+        """Return the p of the norms, from the rule's parameter."""
         return parameter
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Greatest margin in the dual norm."""
+        """Return the u of greatest margin in the dual norm."""
         from mistakebound.hindsight.pnorm import max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
         u = max_pnorm_margin(evidence.X, evidence.y, self.power(evidence.parameter))
         return [] if u is None else [self.measure(evidence, Witness(u))]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """‖u‖_q, γ as given or the margin of u, and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 at u's own margin."""
+        """Measure ‖u‖_q and L₁ = Σ max(0, 1 − y u·x/γ). Without a given γ, it is the margin of u, and L₁ is 0."""
         witness = self.scaled(evidence, witness)
         scores = evidence.X @ witness.u
         margins = evidence.y * scores
-        gamma = least(margins) if witness.margin is None else witness.margin
+        gamma = smallest(margins) if witness.margin is None else witness.margin
         loss = relative_hinge(evidence, margins, gamma) if gamma > 0 else 0.0
         norm = dual_norm(witness.u, self.power(evidence.parameter))
         return Measured(witness, scores, evidence.errors(scores), norm, gamma, loss)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """Check that γ > 0: what u loses below it is paid for."""
+        """Check that γ > 0. The bound includes the loss of u below γ."""
         radius = evidence.radius(self.power(evidence.parameter))
         sizes = f"γ = {measured.gamma:.6g}, the largest norm of an example {radius:.6g}"
         return Premise("γ > 0", measured.gamma > 0, sizes), _lateness(evidence)
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """The formula of ``pnorm`` with √(1+2τ̄)·X for X."""
+        """Return the bound of ``pnorm`` with √(1+2τ̄)·X for X."""
         p = self.power(evidence.parameter)
         sizes = (evidence.radius(p), measured.norm, measured.gamma, evidence.mean_delay)
         return bounds.delayed_pnorm(p, *sizes, evidence.rule.update_margin, measured.loss)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """‖z⁺‖² ≤ ‖z‖² + (p−1)‖x‖(‖x‖ + 2‖z−z_seen‖) + 2b, in p-norms, and u·z grows by y(u·x)."""
+        """Check ‖z⁺‖² ≤ ‖z‖² + (p−1)‖x‖(‖x‖ + 2‖z−z_seen‖) + 2b in p-norms, and that u·z grows by y(u·x)."""
         p, u = self.power(step.rule.parameter), witness.u
         before, after, x, gap = (pnorm_of(v, p) for v in (step.z, step.z_next, step.x, step.z - step.z_seen))
         grown = (p - 1) * x * (x + 2 * gap) + 2 * step.rule.update_margin
@@ -72,7 +75,10 @@ class DelayedPNorm(Theorem):
 
 
 class Delayed(DelayedPNorm):
-    """M ≤ (1+2τ̄)(R‖u‖/γ)²: ``novikoff`` with late outcomes. The bound is tight."""
+    """M ≤ (1+2τ̄)(R‖u‖/γ)²: ``novikoff`` with late outcomes. The bound is tight.
+
+    See docs/theory.md, "Late outcomes: the Perceptron".
+    """
 
     id: ClassVar[str] = "delayed"
     rule: ClassVar[str] = "perceptron"
@@ -83,7 +89,7 @@ class Delayed(DelayedPNorm):
         return 2.0
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Maximum L2 margin."""
+        """Return the u of greatest L2 margin."""
         from mistakebound.hindsight.pnorm import max_l2_margin  # noqa: PLC0415
 
         u = max_l2_margin(evidence.X, evidence.y)
@@ -91,25 +97,28 @@ class Delayed(DelayedPNorm):
 
 
 class DelayedWinnow(WinnowFixedRate):
-    """M ≤ (RE(u‖uniform) + ηH)/(ηγ − η²L²(½+τ̄) − ηb): normalised Winnow with late outcomes."""
+    """M ≤ (RE(u‖uniform) + ηH)/(ηγ − η²L²(½+τ̄) − ηb): normalised Winnow with late outcomes.
+
+    See docs/theory.md, "Late outcomes: normalised Winnow".
+    """
 
     id: ClassVar[str] = "delayed-winnow"
     delayed: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Maximum L1/L∞ margin, by linear programming."""
+        """Return the u of greatest margin with ‖u‖₁ = 1, found by linear programming."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=not self.doubled)
         return [] if u is None else [self.measure(evidence, Witness(u))]
 
     def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
-        """γ as given or the margin of u, and C."""
+        """Return γ and C. Without a given γ, it is the margin of u."""
         gamma = own if given is None else given
         return gamma, self.gain(evidence, gamma)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """A distribution, and a margin that is large enough for the rate and the delays."""
+        """Check that ‖u‖₁ = 1 and that γ is large enough for the rate and the delays."""
         gain = measured.gain
         return (
             *self.well_scaled(evidence, measured),
@@ -119,12 +128,12 @@ class DelayedWinnow(WinnowFixedRate):
         )
 
     def gain(self, evidence: Evidence, gamma: float) -> float:
-        """C at this γ."""
+        """Return C at this γ."""
         radius, delay = evidence.largest_value, evidence.mean_delay
         return winnow_gain_delayed(gamma, evidence.parameter, delay, radius, evidence.rule.update_margin)
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """(RE + ηH)/C."""
+        """Return (RE + ηH)/C."""
         return bounds.delayed_winnow(
             measured.norm,
             measured.gamma,
@@ -136,12 +145,15 @@ class DelayedWinnow(WinnowFixedRate):
         )
 
     def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
-        """γ in each round."""
+        """Return γ times the number of rounds."""
         return super().loss_of_zero(evidence, measured) * measured.gamma
 
 
 class DelayedBalancedWinnow(DelayedWinnow):
-    """The same on (x, −x): any u with ‖u‖₁ = 1."""
+    """The bound of ``delayed-winnow`` on the doubled vector (x, −x), for any u with ‖u‖₁ = 1.
+
+    See docs/theory.md, "Late outcomes: balanced Winnow".
+    """
 
     id: ClassVar[str] = "delayed-balanced-winnow"
     rule: ClassVar[str] = "balanced-winnow"

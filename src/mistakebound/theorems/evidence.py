@@ -1,4 +1,4 @@
-"""The evidence that a theorem is checked on: the rounds as arrays and numbers, and a comparator with its measures."""
+"""`Evidence`: the rounds that a theorem is checked on, as arrays and numbers; and a comparator with its measures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 PROMPT = "no outcome came late"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
-"""The two scopes of a certificate: the rounds over which radius, margins and losses are taken."""
+"""The two scopes of a certificate: the rounds over which radius, margins and losses are computed."""
 
 
 @dataclass(frozen=True)
 class Premise:
-    """Something that a theorem asks for, whether it was so, and what was measured."""
+    """A premise of a theorem, whether it holds, and the measured numbers."""
 
     statement: str
     holds: bool
@@ -34,7 +34,7 @@ class Premise:
 
 @dataclass(frozen=True)
 class Step:
-    """One update as the proofs see it: z before and after, the example, its label, all with the constant feature."""
+    """One update: z before and after it, the example and its label. Vectors include the constant feature."""
 
     rule: Rule
     z: FloatArray
@@ -43,7 +43,7 @@ class Step:
     y: int
     mistaken: bool
     first_seen: int
-    """How many of the active features were in no earlier update."""
+    """How many of the non-zero features occur in no earlier update."""
     older: FloatArray | None = None
     """The z that the prediction was made with, if its outcome came late."""
 
@@ -54,7 +54,7 @@ class Step:
 
 
 class Witness(NamedTuple):
-    """The comparator: a vector u, or the variables of a disjunction or panel, and the margin it is used at."""
+    """A comparator: a vector u, or the variables of a disjunction or panel, and the margin to use it at."""
 
     u: FloatArray = np.zeros(0)
     variables: tuple[int, ...] = ()
@@ -63,76 +63,77 @@ class Witness(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """One comparator on these rounds: the numbers that premises, bound and certificate are made of."""
+    """The numbers of one comparator on these rounds, which premises, bound and certificate use."""
 
     witness: Witness
-    """As the theorem measures it, for example with ‖u‖₁ = 1."""
+    """The comparator at the scale of the theorem, for example with ‖u‖₁ = 1."""
     scores: FloatArray
-    """What the comparator says of each row: positive if at least 0."""
+    """Score of each row; the comparator predicts the positive label if it is at least 0."""
     mistakes: int
-    """How many rounds it errs in."""
+    """Number of rounds in which the comparator errs."""
     norm: float
-    """Its size, as the bound measures it."""
+    """Its norm in the bound; see ``Theorem.norm_is``."""
     gamma: float = 1.0
-    """The margin at which it is used."""
+    """The margin γ of the bound."""
     loss: float = 0.0
-    """What it loses over these rounds and the bound pays for; 0 where it must separate them."""
+    """Its loss over these rounds, which the bound includes; 0 if the theorem requires separation."""
     gain: float = 0.0
-    """What each mistake gains on it, in relative entropy, where the proof is of that kind."""
+    """By how much each mistake reduces the relative entropy; only for the proofs of Winnow."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rounds over which a theorem is checked, with the constant feature if there is one.
+    """The rounds on which a theorem is checked, with the constant feature if there is one.
 
-    Either all rounds that a learner has played, or those that changed the weights (or should have). The proofs of the
-    mistake-driven linear rules sum over the latter only, so the bounds that result are tighter and still true. What
-    they are evidence for is another matter: the premises were checked on these rounds alone.
+    These are either all rounds of a learner, or only the mistaken rounds: those that changed the weights, or should
+    have. The proofs of the mistake-driven linear rules sum over the mistaken rounds only, so bounds over them are
+    valid and tighter. But then the premises are checked on those rounds alone. See docs/theory.md, "Scope: the whole
+    stream" and "Scope: the mistaken rounds".
     """
 
     scope: str
     every_round: str
-    """Where premises are checked, in words."""
+    """The rounds on which premises are checked, in words."""
     rule: Rule
     parameter: float
     """The one number that the rule's link depends on: η, p, …"""
     named: bool
     rounds: int
-    """Number of rounds that the learner has played."""
+    """Number of rounds of the learner."""
     mistakes: int
     updates: int
     names: list[str]
-    """Feature names by index; empty for features by position."""
+    """Feature names by index; empty if features have positions."""
     features: int
     """Number of features without the constant one."""
     n: int
     """Number of features, the constant one included."""
     complete: bool
-    """Whether every round is here; otherwise there is no row."""
+    """Whether every round was kept; otherwise ``X`` has no rows."""
     premises: tuple[Premise, ...]
-    """What every theorem asks for: a learner that was fresh, and rounds that are all here and replay to the same."""
+    """The premises of every theorem: a learner that was fresh, and rounds that were all kept and replay exactly."""
     prompt: tuple[Premise, ...]
-    """That no outcome came late, which most theorems ask for; it is mentioned only where it fails."""
+    """The premise that no outcome came late, which most theorems need; empty if it holds."""
     X: csr_matrix
-    """One row per round; repeated features are summed."""
+    """The examples, one row per round; repeated features are summed."""
     y: FloatArray
-    """+1 or −1 a row."""
+    """The label of each row, +1 or −1."""
     largest_value: float
     """L: the largest absolute value of a feature."""
     mistaken: BoolArray
-    """Of mistaken rounds, whether a row was a mistake; the others were updated inside the update margin only."""
+    """For mistaken rounds: whether each row was a mistake; otherwise only the update margin caused the update."""
     delays: IntArray
-    """Of mistaken rounds, the updates between a prediction and its outcome: 0 unless the outcome came late."""
+    """For mistaken rounds: the updates between each prediction and its outcome, 0 unless the outcome came late."""
     late: int
-    """How many predictions had not seen all updates before them."""
+    """Number of predictions whose outcome came after an update that they had not seen."""
     mean_delay: float
     """τ̄: the mean number of updates between a prediction and its outcome, over the rounds that updated."""
     times: FloatArray | float = 1.0
-    """How many rounds each row stands for."""
+    """How many rounds each row stands for: one per pass."""
     radii: dict[float, float] = field(default_factory=dict)
-    """What ``radius`` has computed."""
+    """Results of ``radius``."""
     searched: dict[str, FloatArray | None] = field(default_factory=dict)
-    """Comparators that several theorems ask for, by what they are, once they were searched for."""
+    """Results of searches that several theorems share, by name."""
 
     @classmethod
     def of(cls, ledger: Ledger, stream: Ledger | None = None) -> Evidence:
@@ -143,9 +144,8 @@ class Evidence:
         ledger : Ledger
             The ledger of all rounds of a learner, or of its first run.
         stream : Ledger, optional
-            Of a learner that kept every example of the stream, each once however many passes there were; a second pass
-            over the stream made it, and gave the same mistakes and weights. Otherwise the evidence is of the rounds
-            with a mistake.
+            The ledger of a second pass over the stream, which kept every example once and gave the same mistakes and
+            weights. Without it, the evidence covers the mistaken rounds.
         """
         source, rule, whole = stream or ledger, ledger.rule, stream is not None
         kept, complete, n = source.kept, source.complete, max(ledger.n, source.n)
@@ -190,16 +190,16 @@ class Evidence:
 
     @cached_property
     def positive(self) -> BoolArray:
-        """Whether a row's label was the positive one."""
+        """Whether each row has the positive label."""
         return np.asarray(self.y > 0)
 
     @cached_property
     def most_active(self) -> int:
-        """σ: the largest number of non-zeros in a row."""
+        """σ, the largest number of non-zeros in a row."""
         return int(np.diff(self.X.indptr).max(initial=0))
 
     def radius(self, p: float) -> float:
-        """Return the largest p-norm of a row; computed once."""
+        """Return the largest p-norm of a row. The result is cached."""
         top = self.largest_value
         if top == 0:
             return top
@@ -210,59 +210,59 @@ class Evidence:
         return self.radii[p]
 
     def total(self, values: AnyArray) -> float:
-        """Return the sum of one value a row, over all rounds that the rows stand for."""
+        """Return the sum over all rounds of values that are given per row."""
         return float(np.sum(values * self.times))
 
     def errors(self, scores: FloatArray) -> int:
-        """Return the number of rounds in which the scores, positive if at least 0, have the wrong sign."""
+        """Return the number of rounds in which scores predict the wrong label; a score of at least 0 is positive."""
         return round(self.total((scores >= 0) != self.positive))
 
     def one_pass(self) -> Evidence:
-        """Return the same rounds, each counted once however many passes there were."""
+        """Return the evidence of one pass: each row stands for one round."""
         rows = self.X.shape[0]
         whole = self.scope == WHOLE_STREAM and self.rounds > rows
         return replace(self, rounds=rows, times=1.0) if whole else self
 
     def as_vector(self, comparator: Any) -> FloatArray:
-        """Read a comparator that a user gave: an array, or {name: weight}; the constant feature may be left out."""
+        """Return as a vector the array or {name: weight} that a user passed; the constant feature may be left out."""
         if isinstance(comparator, dict):
             if not self.named:
-                message = "features have positions here: the comparator is an array of weights, not a dict"
+                message = "the features of this learner have positions: the comparator must be an array, got a dict"
                 raise ValueError(message)
             ids = {name: i for i, name in enumerate(self.names)}
             u = np.zeros(self.n)
             for name, weight in comparator.items():
-                if name in ids:  # features of none of these rounds add nothing
+                if name in ids:  # a feature that occurs in none of these rounds adds nothing
                     u[ids[name]] = weight
         else:
             u = np.asarray(comparator, np.float64).ravel()
             if len(u) == self.features:
                 u = np.append(u, np.zeros(self.n - self.features))
         if len(u) != self.n or not np.isfinite(u).all():
-            message = f"the comparator needs {self.n} finite weights, got {len(u)}"
+            message = f"the comparator must have {self.n} finite weights, got {len(u)}"
             raise ValueError(message)
         return u
 
     def as_variables(self, comparator: Any) -> tuple[int, ...]:
-        """Read the variables of a disjunction or a panel that a user gave, as indices or names."""
+        """Return the indices of the variables of a disjunction or panel that a user passed as indices or names."""
         ids = {name: i for i, name in enumerate(self.names)}
         found = []
         try:
             items = [item if isinstance(item, str) else int(item) for item in comparator]
         except TypeError:
-            message = f"the comparator is a list of variables, got {comparator!r}"
+            message = f"the comparator must be a list of variables, got {comparator!r}"
             raise ValueError(message) from None
         for item in items:
             index = ids.get(item, -1) if isinstance(item, str) else item
             if not isinstance(item, str) and not 0 <= index < self.n:
-                message = f"variable {item} is outside 0..{self.n - 1}"
+                message = f"a variable of the comparator must be from 0 to {self.n - 1}, got {item}"
                 raise ValueError(message)
             if index >= 0:
                 found.append(index)
         return tuple(sorted(set(found)))
 
     def steps(self) -> Iterator[Step]:
-        """Every update in turn, z recomputed from the rounds themselves."""
+        """Yield every update in turn, with z recomputed from the rounds."""
         z = np.zeros(self.n)
         seen = np.zeros(self.n, bool)
         past = [z]
@@ -280,7 +280,7 @@ class Evidence:
 
 
 def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:
-    """The examples with the constant feature. Without a copy, for which a stream may be too large, `kept` is sorted."""
+    """Return the examples with the constant feature. Without a copy, which may be too large, ``kept`` is sorted."""
     rows = len(kept.labels)
     x = csr_matrix((kept.value, kept.index, kept.indptr), shape=(rows, features), copy=copy)
     x.sum_duplicates()
@@ -291,13 +291,13 @@ def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix
 
 
 def _times(rounds: int, rows: int) -> FloatArray | float:
-    """How many rounds each row stands for: one a pass; the last pass may have ended early."""
+    """Return how many rounds each row stands for: one per pass. The last pass may have ended early."""
     passes, left = divmod(rounds, max(rows, 1))
     return float(passes) if left == 0 else passes + (np.arange(rows) < left).astype(np.float64)
 
 
 def _replayed(ledger: Ledger, *, whole: bool) -> Premise:
-    if whole:  # a second pass did it, or there would be no such evidence
+    if whole:  # the second pass has checked it; otherwise there is no evidence of the whole stream
         return Premise("learning the stream again gives the same mistakes and weights", True)
     return Premise("the mistaken rounds replay to the same mistakes", replays(ledger))
 

@@ -1,7 +1,7 @@
-"""Mistake bounds with expert advice. Their m runs over all rounds, not over the master's mistakes only.
+"""Mistake bounds of the voting rules over experts. The mistakes m of an expert are counted over all rounds.
 
-With a prior the theorems hold for every expert, ``ln(1/π)`` of its own in the place of ``ln n``: the one whose bound is
-the smallest is the comparator, and it need not be the one with the fewest mistakes.
+With a prior, the theorems hold for every expert with ``ln(1/π)`` of that expert instead of ``ln n``. The comparator is
+the expert with the smallest bound, which need not have the fewest mistakes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ DELTA = 0.05
 
 
 @dataclass(frozen=True)
-class Rival:
-    """The expert whose bound is the smallest."""
+class BestExpert:
+    """The expert with the smallest bound."""
 
     name: str
     m: float
-    """Its mistakes; and while it slept, what the learner expected to lose."""
+    """Its mistakes, plus the expected mistakes of the learner in the rounds in which the expert slept."""
     mistakes: int
     prior: float | None
-    """What it began with; None if all experts began alike."""
+    """Its prior weight; None if all experts have the same."""
 
     def __str__(self) -> str:
         asleep = self.m - self.mistakes
@@ -43,33 +43,36 @@ class Rival:
         return f"expert {self.name}: m = {self.m:.6g}{slept}{share}"
 
 
-def rival(ledger: ExpertLedger) -> Rival | None:
-    """The expert with the least ``m ln(1/β) + ln(1/π)``; None before the first round."""
+def best_expert(ledger: ExpertLedger) -> BestExpert | None:
+    """Return the expert with the smallest ``m ln(1/β) + ln(1/π)``; None before the first round."""
     if not ledger.rounds:
         return None
     alike = bool(np.ptp(ledger.prior) <= 1e-12 * ledger.prior.max())
     costs = ledger.expert_losses if alike else ledger.expert_losses * -math.log(ledger.beta) - np.log(ledger.prior)
     k = int(np.argmin(costs))
     prior = None if alike else float(ledger.prior[k])
-    return Rival(ledger.names[k], float(ledger.expert_losses[k]), int(ledger.expert_mistakes[k]), prior)
+    return BestExpert(ledger.names[k], float(ledger.expert_losses[k]), int(ledger.expert_mistakes[k]), prior)
 
 
-BEGUN = Premise("the learner began with these rounds", False, "those of all its rounds are in its ledger_")
+NOT_ALL_ROUNDS = Premise("the learner began with these rounds", False, "those of all its rounds are in its ledger_")
 
 
 class WeightedMajority:
-    """M ≤ (ln n + m ln(1/β))/ln(2/(1+β)), no premise; β = 1/2: 2.41(m + lg n) (Littlestone and Warmuth 1994)."""
+    """M ≤ (ln n + m ln(1/β))/ln(2/(1+β)), without a premise; for β = 1/2: 2.41(m + lg n).
+
+    Littlestone and Warmuth 1994. See docs/theory.md, "Weighted Majority".
+    """
 
     id: ClassVar[str] = "weighted-majority"
     rule: ClassVar[str] = "weighted-majority"
     randomized: ClassVar[bool] = False
-    """Whether it speaks of expected mistakes."""
+    """Whether the bound is on the expected number of mistakes."""
 
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
-        """None; the expert is named, and its m is measured."""
-        best = rival(ledger)
+        """Check that the ledger has all rounds and no late outcome. The last premise shows the best expert."""
+        best = best_expert(ledger)
         if not ledger.from_start:
-            yield BEGUN
+            yield NOT_ALL_ROUNDS
         if ledger.late:
             yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
@@ -82,37 +85,37 @@ class WeightedMajority:
             )
 
     def bound(self, ledger: ExpertLedger) -> float:
-        """(ln(1/π) + m ln(1/β))/ln(2/(1+β)), the smallest of all experts; ln n without a prior."""
-        best = rival(ledger)
+        """Return (ln(1/π) + m ln(1/β))/ln(2/(1+β)) for the best expert; ln n for ln(1/π) without a prior."""
+        best = best_expert(ledger)
         return math.inf if best is None else self._formula(len(ledger.names), best, ledger.beta)
 
-    def _formula(self, n: int, best: Rival, beta: float) -> float:
+    def _formula(self, n: int, best: BestExpert, beta: float) -> float:
         return bounds.weighted_majority(n, best.m, beta, best.prior)
 
     def counted(self, ledger: ExpertLedger) -> float:
-        """What is bounded: the master's mistakes."""
+        """Return what the theorem bounds: the mistakes of the learner."""
         return float(ledger.mistakes)
 
     def note(self, ledger: ExpertLedger) -> str:  # noqa: ARG002
-        """Nothing more."""
+        """Return a remark for the certificate; empty for most rules."""
         return ""
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:  # noqa: ARG002
-        """W⁺ ≤ W(1+β)/2 on each mistake; ``before`` and ``after`` are the weights on one scale."""
+        """Check W⁺ ≤ W(1+β)/2 on each mistake. ``before`` and ``after`` are the weights at the same scale."""
         return {"W⁺ ≤ W(1+β)/2": float(before.sum()) * (1 + beta) / 2 - float(after.sum())}
 
 
 class Halving(WeightedMajority):
-    """M ≤ ⌊lg n⌋ if one expert never errs."""
+    """M ≤ ⌊lg n⌋ if one expert never errs. See docs/theory.md, "Halving"."""
 
     id: ClassVar[str] = "halving"
     rule: ClassVar[str] = "halving"
 
     def premises(self, ledger: ExpertLedger) -> Iterator[Premise]:
-        """A perfect expert."""
-        best = rival(ledger)
+        """Check that one expert never errs."""
+        best = best_expert(ledger)
         if not ledger.from_start:
-            yield BEGUN
+            yield NOT_ALL_ROUNDS
         if ledger.late:
             yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
@@ -120,33 +123,36 @@ class Halving(WeightedMajority):
         else:
             yield Premise("one expert never errs", best.m == 0, str(best))
 
-    def _formula(self, n: int, best: Rival, beta: float) -> float:  # noqa: ARG002
-        """⌊lg n⌋."""
+    def _formula(self, n: int, best: BestExpert, beta: float) -> float:  # noqa: ARG002
+        """Return ⌊lg n⌋."""
         return bounds.halving(n)
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:  # noqa: ARG002
-        """At least half of the living experts are removed."""
+        """Check that a mistake removes at least half of the remaining experts."""
         return {"half of the living are removed": np.sum(before > 0) / 2 - float(np.sum(after > 0))}
 
 
 class RandomizedWeightedMajority(WeightedMajority):
-    """Σ F_t ≤ (m ln(1/β) + ln n)/(1−β), no premise, for the expected number of mistakes."""
+    """Σ F_t ≤ (m ln(1/β) + ln n)/(1−β) for the expected number of mistakes, without a premise.
+
+    See docs/theory.md, "Randomized Weighted Majority".
+    """
 
     id: ClassVar[str] = "randomized-weighted-majority"
     rule: ClassVar[str] = "randomized-weighted-majority"
 
     randomized: ClassVar[bool] = True
 
-    def _formula(self, n: int, best: Rival, beta: float) -> float:
-        """(m ln(1/β) + ln(1/π))/(1−β)."""
+    def _formula(self, n: int, best: BestExpert, beta: float) -> float:
+        """Return (m ln(1/β) + ln(1/π))/(1−β)."""
         return bounds.randomized_weighted_majority(n, best.m, beta, best.prior)
 
     def counted(self, ledger: ExpertLedger) -> float:
-        """What is bounded: the expected number of mistakes."""
+        """Return what the theorem bounds: the expected number of mistakes."""
         return ledger.expected_mistakes
 
     def note(self, ledger: ExpertLedger) -> str:
-        """What was drawn exceeds what was expected by at most √(T ln(1/δ)/2), with probability 1 − δ (Azuma)."""
+        """Return a bound on the drawn mistakes: with probability 1 − δ, expected + √(T ln(1/δ)/2) (Azuma)."""
         above = math.sqrt(ledger.rounds * math.log(1 / DELTA) / 2)
         return (
             f"{ledger.mistakes} mistakes were drawn; the bound does not speak of these, but with probability "
@@ -154,7 +160,7 @@ class RandomizedWeightedMajority(WeightedMajority):
         )
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:
-        """W⁺ = W(1 − (1−β)F), exactly, in every round; F is the share of weight on the wrong answer."""
+        """Check W⁺ = W(1 − (1−β)F) in every round. F is the share of weight on the wrong label."""
         expected = float(before.sum()) * (1 - (1 - beta) * wrong)
         return {"W⁺ = W(1 − (1−β)F)": -abs(float(after.sum()) - expected)}
 

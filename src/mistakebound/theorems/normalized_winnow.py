@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 class WinnowFixedRate(Theorem):
     """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L (COS 511).
 
-    With an update margin b: C = ηγ − ln(cosh ηL + (b/L) sinh ηL).
+    With an update margin b: C = ηγ − ln(cosh ηL + (b/L) sinh ηL). See docs/theory.md, "Normalised Winnow at a fixed
+    rate".
     """
 
     id: ClassVar[str] = "winnow-fixed-rate"
     rule: ClassVar[str] = "normalized-winnow"
     norm_is: ClassVar[str] = "RE(u‖uniform)"
     doubled: ClassVar[bool] = False
-    """Whether the rule sees (x, −x), so that u may have either sign."""
+    """Whether the rule doubles x to (x, −x). Then u may have either sign."""
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Maximum L1/L∞ margin, by linear programming."""
+        """Return the u of greatest margin with u ≥ 0 and ‖u‖₁ = 1, found by linear programming."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415 - scipy's optimisers load slowly
 
         if "l1" not in evidence.searched:
@@ -44,7 +45,7 @@ class WinnowFixedRate(Theorem):
         return witness._replace(u=unit_l1(witness.u))
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """RE(u‖uniform), over 2n features if doubled; γ, C at this γ, and H = Σ max(0, γ − y u·x)."""
+        """Measure RE(u‖uniform) (over 2n features if doubled), γ, C at this γ, and H = Σ max(0, γ − y u·x)."""
         u = unit_l1(witness.u)
         scores = evidence.X @ u
         margins = evidence.y * scores
@@ -58,7 +59,7 @@ class WinnowFixedRate(Theorem):
         return own, self.gain(evidence, own)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """A distribution that separates with a margin large enough for the rate that was used."""
+        """Check that u is a distribution that separates the labels, with a margin large enough for the rate."""
         gain = measured.gain
         return (
             *self.well_scaled(evidence, measured),
@@ -67,7 +68,7 @@ class WinnowFixedRate(Theorem):
         )
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """RE(u‖uniform)/C."""
+        """Return RE(u‖uniform)/C."""
         rule, radius = evidence.rule, evidence.largest_value
         return bounds.winnow_fixed_rate(
             evidence.n,
@@ -79,7 +80,7 @@ class WinnowFixedRate(Theorem):
         )
 
     def gain(self, evidence: Evidence, gamma: float) -> float:
-        """Return C at this γ, never above the radius (a margin cannot be); −∞ without a margin."""
+        """Return C at this γ, or at the radius if γ is larger, which only rounding allows; −∞ if γ ≤ 0."""
         radius, rule = evidence.largest_value, evidence.rule
         if gamma <= 0:
             return -math.inf
@@ -88,7 +89,7 @@ class WinnowFixedRate(Theorem):
         return winnow_gain_unchecked(min(gamma, radius), evidence.parameter, radius, rule.update_margin)
 
     def well_scaled(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """‖u‖₁ = 1; and steps that float32 weights can make, which is mentioned only where it fails."""
+        """Check that ‖u‖₁ = 1. A step too small for float32 weights adds a premise that fails."""
         u, step = measured.witness.u, evidence.parameter * evidence.largest_value
         holds = abs(float(np.abs(u).sum()) - 1) <= 2 * UNIT and (self.doubled or bool(np.all(u >= 0)))
         unit = Premise("‖u‖₁ = 1" if self.doubled else "u ≥ 0 and ‖u‖₁ = 1", holds)
@@ -97,20 +98,21 @@ class WinnowFixedRate(Theorem):
         return (unit,)
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """RE(u‖w⁺) ≤ RE(u‖w) − C + η·max(0, γ − y u·x)."""
+        """Check RE(u‖w⁺) ≤ RE(u‖w) − C + η·max(0, γ − y u·x)."""
         return entropy_falls(step, witness, doubled=False)
 
 
 class WinnowBestRate(WinnowFixedRate):
     """M ≤ ln n/g(γ/L) ≤ 2L² ln n/γ² if the learner ran with η = (1/2L) ln((L+γ)/(L−γ)) for this γ and L.
 
-    Turned round: the rate η that was used is the best one for γ = L·tanh(ηL), and u must reach that margin.
+    Conversely, the rate η of the learner is the best one for γ = L·tanh(ηL), and u must reach that margin. See
+    docs/theory.md, "Normalised Winnow at the best rate".
     """
 
     id: ClassVar[str] = "winnow-best-rate"
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """A distribution that reaches the margin that the rate was made for."""
+        """Check that u is a distribution with the margin that the rate is best for."""
         wanted = best_margin(evidence)
         reached = measured.gamma >= wanted * (1 - 1e-9)
         return (
@@ -120,18 +122,21 @@ class WinnowBestRate(WinnowFixedRate):
         )
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:  # noqa: ARG002
-        """Ln n/g(γ/L)."""
+        """Return ln n/g(γ/L)."""
         return bounds.winnow_best_rate(evidence.n, best_margin(evidence), evidence.largest_value)
 
 
 class WinnowAgnostic(WinnowFixedRate):
-    """M ≤ (RE(u‖uniform) + ηH)/C for any u ≥ 0, ‖u‖₁ = 1 and any γ with C > 0, H = Σ max(0, γ − y u·x)."""
+    """M ≤ (RE(u‖uniform) + ηH)/C for any u ≥ 0, ‖u‖₁ = 1 and any γ with C > 0, H = Σ max(0, γ − y u·x).
+
+    See docs/theory.md, "Normalised Winnow on any stream".
+    """
 
     id: ClassVar[str] = "winnow-agnostic"
     agnostic: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Minimise the bound, a convex problem for each γ; not over the mistaken rounds, where it would say nothing."""
+        """Return the u and γ of least bound; even weights on the mistaken rounds, where the bound is circular."""
         from mistakebound.hindsight.winnow import agnostic_winnow, even_weights  # noqa: PLC0415
 
         rule, radius = evidence.rule, evidence.largest_value
@@ -153,7 +158,7 @@ class WinnowAgnostic(WinnowFixedRate):
         return [self.measure(evidence, Witness(u, margin=gamma))]
 
     def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
-        """Return γ as given, or the margin of u if the rate allows it, or the largest there is; and C at this γ."""
+        """Return γ, and C at this γ. Without a given γ, it is the margin of u if then C > 0, otherwise L."""
         if given is not None:
             return given, self.gain(evidence, given)
         gain = self.gain(evidence, own)
@@ -162,7 +167,7 @@ class WinnowAgnostic(WinnowFixedRate):
         return evidence.largest_value, self.gain(evidence, evidence.largest_value)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """γ large enough for the rate that was used."""
+        """Check that ‖u‖₁ = 1 and that γ is large enough for the rate."""
         gamma, gain, radius = measured.gamma, measured.gain, evidence.largest_value
         return (
             *self.well_scaled(evidence, measured),
@@ -171,21 +176,22 @@ class WinnowAgnostic(WinnowFixedRate):
         )
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """(RE + ηH)/C."""
+        """Return (RE + ηH)/C."""
         rule, radius = evidence.rule, evidence.largest_value
         return winnow_agnostic_unchecked(
             measured.norm, measured.loss, measured.gamma, evidence.parameter, radius, rule.update_margin
         )
 
     def loss_of_zero(self, evidence: Evidence, measured: Measured) -> float:
-        """γ in each round."""
+        """Return γ times the number of rounds."""
         return super().loss_of_zero(evidence, measured) * measured.gamma
 
 
 class BalancedWinnow(WinnowAgnostic):
-    """The bounds of normalised Winnow for the doubled vector: any u with ‖u‖₁ = 1, ln 2n for ln n.
+    """The bound of ``winnow-agnostic`` for the doubled vector (x, −x): any u with ‖u‖₁ = 1, and ln 2n for ln n.
 
-    The agnostic form is used; where u separates, its hinge losses are zero and it is the separable one.
+    If u separates the labels, its hinge losses are 0 and the bound is that of ``winnow-fixed-rate``. See
+    docs/theory.md, "Balanced Winnow".
     """
 
     id: ClassVar[str] = "balanced-winnow"
@@ -194,28 +200,31 @@ class BalancedWinnow(WinnowAgnostic):
     doubled: ClassVar[bool] = True
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """The agnostic form, and the maximum L1/L∞ margin if it is large enough for the rate."""
+        """Return the u of greatest margin, if that is large enough for the rate, and the u of least agnostic bound."""
         from mistakebound.hindsight.winnow import max_l1_margin  # noqa: PLC0415
 
         agnostic, whole = super().search(evidence), evidence.scope != MISTAKEN_ROUNDS
-        hopeless = evidence.rule.update_margin >= evidence.largest_value  # then C ≤ 0, whatever the margin
+        hopeless = evidence.rule.update_margin >= evidence.largest_value  # then C ≤ 0 at every margin
         if agnostic and (hopeless or (whole and agnostic[0].mistakes > NEARLY * evidence.rounds)):
             return agnostic
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=False)
         if u is None:
             return agnostic
         separating = self.measure(evidence, Witness(u))
-        if separating.loss > 0:  # its own margin is too small for the rate
+        if separating.loss > 0:  # its margin is too small for the rate
             return agnostic
         return [separating, *agnostic] if whole else [separating]
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """The same on (x, −x)."""
+        """Check the lemma of ``winnow-fixed-rate`` on (x, −x)."""
         return entropy_falls(step, witness, doubled=True)
 
 
 class WinnowPanel(WinnowBestRate):
-    """M ≤ 2k² ln n if the majority of k (odd) of n ±1 experts is right and η is the best rate for γ = 1/k."""
+    """M ≤ 2k² ln n if the majority of k (odd) of n ±1 experts is right and η is the best rate for γ = 1/k.
+
+    See docs/theory.md, "Normalised Winnow and a majority of k experts".
+    """
 
     id: ClassVar[str] = "winnow-panel"
     norm_is: ClassVar[str] = "k"
@@ -223,55 +232,55 @@ class WinnowPanel(WinnowBestRate):
     in_hindsight: ClassVar[bool] = False
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
-        """Return the k experts as they are."""
+        """Return the k experts unchanged: they have no scale."""
         return witness
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """The sum of what the experts say, and k."""
+        """Measure the sum of the panel's advice in each round, and k."""
         return measured_panel(evidence, witness)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """±1 advice, an odd panel that is always right, and the rate for its margin."""
+        """Check the premises on the panel, and that η is the best rate for its margin."""
         used, k = evidence.parameter, max(len(measured.witness.variables), 1)
         best = math.isclose(used, bounds.winnow_rate(1 / k), rel_tol=1e-6)
         panel = panel_premises(evidence, measured)
         return *panel, Premise("η is the best rate for γ = 1/k", best, f"η = {used:g}")
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """2k² ln n."""
+        """Return 2k² ln n."""
         return bounds.winnow_panel(evidence.n, len(measured.witness.variables))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """RE falls, with u uniform over the panel."""
+        """Check the lemma of ``winnow-fixed-rate`` with u uniform over the panel."""
         u = indicator(witness.variables, len(step.z))
         return super().lemma(step, Witness(u / u.sum(), margin=1 / u.sum()))
 
 
 LEAST_STEP = 1e-5
-"""A step of ηL below it changes a float32 weight by so little that it is not the rule's own any more."""
+"""A smaller step ηL is lost in the rounding of float32 weights, so the learner would not follow the rule."""
 UNIT = 1e-12
-"""How far from 1 rounding may leave a sum of weights."""
+"""Largest difference from 1 that rounding may leave in a sum of weights."""
 
 
 def unit_l1(u: FloatArray) -> FloatArray:
-    """u/‖u‖₁; u itself where its norm is 1 up to rounding."""
+    """Return u/‖u‖₁; u itself if its norm is 1 up to rounding. ValueError if u is zero."""
     top = float(np.abs(u).max(initial=0.0))
     if top == 0:
-        message = "the comparator is zero"
+        message = "the comparator must have a weight that is not 0"
         raise ValueError(message)
-    scaled = u / top  # otherwise the sum of very small weights is not exact
+    scaled = u / top  # the sum of very small weights would not be exact
     norm = float(np.abs(scaled).sum()) * top
     return u if abs(norm - 1) <= UNIT else scaled / float(np.abs(scaled).sum())
 
 
 def best_margin(evidence: Evidence) -> float:
-    """Return the γ that the rate is best for."""
+    """Return the γ for which the rate of the learner is best."""
     radius = evidence.largest_value
     return radius * math.tanh(evidence.parameter * radius)
 
 
 def relative_entropy(u: FloatArray, n: int) -> float:
-    """RE(u‖uniform over n) of a non-negative u that sums to 1.
+    """Return RE(u‖uniform over n) of a non-negative u that sums to 1.
 
     It is the sum of ``(t ln t − t + 1)/n`` with ``t = un``. No term is negative, so nothing cancels near uniform u.
     """
@@ -282,7 +291,7 @@ def relative_entropy(u: FloatArray, n: int) -> float:
 
 
 def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:
-    """Logarithm of the normalised weights; at η = ∞ uniform over the leaders."""
+    """Return the logarithm of the normalised weights. At η = ∞ they are uniform over the largest z."""
     score = np.concatenate([z, -z]) if doubled else z
     if math.isinf(eta):
         lead = score == score.max()
@@ -293,7 +302,7 @@ def log_weights(z: FloatArray, eta: float, *, doubled: bool) -> FloatArray:
 
 
 def entropy_falls(step: Step, witness: Witness, *, doubled: bool) -> dict[str, float]:
-    """RE(u‖w) − RE(u‖w⁺) ≥ C − η·max(0, γ − y u·x); RE differs by u·(ln w⁺ − ln w) only."""
+    """Check RE(u‖w) − RE(u‖w⁺) ≥ C − η·max(0, γ − y u·x). The left side is u·(ln w⁺ − ln w)."""
     u, eta = witness.u, step.rule.parameter
     radius = float(np.abs(step.x).max())
     reached = step.y * float(u @ step.x)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
-from mistakebound.theorems.base import NEARLY, Theorem, least, relative_hinge
+from mistakebound.theorems.base import NEARLY, Theorem, relative_hinge, smallest
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, Measured, Premise, Witness
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class PNorm(Theorem):
     """M ≤ (p−1)(X‖u‖_q/γ)² if y(u·x) ≥ γ > 0, ‖x‖_p ≤ X, 1/p + 1/q = 1 (Grove, Littlestone and Schuurmans 2001).
 
     Without separation: ((k + √(k²+4L₁))/2)² with k = √(p−1)·X‖u‖_q/γ and L₁ = Σ max(0, 1 − y u·x/γ) (Gentile 2003).
+    See docs/theory.md, "The p-norm Perceptron".
     """
 
     id: ClassVar[str] = "pnorm"
@@ -27,7 +28,10 @@ class PNorm(Theorem):
     norm_is: ClassVar[str] = "‖u‖_q"
 
     def search(self, evidence: Evidence) -> list[Measured]:
-        """Greatest margin in the dual norm, and the agnostic form. Mistaken rounds: the former, if there is one."""
+        """Return the u of greatest margin in the dual norm, and the u of least agnostic bound.
+
+        On the mistaken rounds, a u that separates is returned alone.
+        """
         from mistakebound.hindsight.pnorm import agnostic_pnorm, max_pnorm_margin  # noqa: PLC0415 - it loads slowly
 
         p, whole = evidence.parameter, evidence.scope != MISTAKEN_ROUNDS
@@ -45,29 +49,29 @@ class PNorm(Theorem):
         return [separating, agnostic] if whole else [separating]
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """‖u‖_q and L₁ = Σ max(0, 1 − y u·x/γ), which is 0 for a u that separates and is measured at its own margin."""
+        """Measure ‖u‖_q and L₁ = Σ max(0, 1 − y u·x/γ). L₁ is 0 for a u that separates and has no given γ."""
         witness = self.scaled(evidence, witness)
         scores = evidence.X @ witness.u
         margins = evidence.y * scores
-        own = least(margins)
+        own = smallest(margins)
         gamma = witness.margin if witness.margin is not None else own if 0 < own < np.inf else 1.0
         loss, norm = relative_hinge(evidence, margins, gamma), dual_norm(witness.u, evidence.parameter)
         return Measured(witness, scores, evidence.errors(scores), norm, gamma, loss)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
-        """Check nothing but that γ > 0: what u loses is paid for."""
+        """Check that γ > 0. There is no other premise, because the bound includes the loss of u."""
         measures = f"γ = {measured.gamma:.6g}, X = {evidence.radius(evidence.parameter):.6g}"
         return (Premise("γ > 0", measured.gamma > 0, measures),)
 
     def bound(self, evidence: Evidence, measured: Measured) -> float:
-        """Smaller of the separable form at u's own margin and the agnostic form at γ."""
+        """Return the smaller of the separable bound at the margin of u and the agnostic bound at γ."""
         p, b = evidence.parameter, evidence.rule.update_margin
-        radius, own = evidence.radius(p), least(evidence.y * measured.scores)
+        radius, own = evidence.radius(p), smallest(evidence.y * measured.scores)
         agnostic = bounds.pnorm(p, radius, measured.norm, measured.gamma, b, measured.loss)
         return min(agnostic, bounds.pnorm(p, radius, measured.norm, own, b)) if own > 0 else agnostic
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and u·z grows by y(u·x)."""
+        """Check ‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and that u·z grows by y(u·x)."""
         p, u = step.rule.parameter, witness.u
         before, after, x = (pnorm_of(v, p) ** 2 for v in (step.z, step.z_next, step.x))
         return {
@@ -77,11 +81,11 @@ class PNorm(Theorem):
 
 
 def pnorm_of(v: FloatArray, p: float) -> float:
-    """‖v‖_p, scaled so that no power overflows."""
+    """Return ‖v‖_p. It is computed from scaled values, because a power could overflow."""
     top = float(np.abs(v).max(initial=0.0))
     return top * float(np.sum((np.abs(v) / top) ** p)) ** (1 / p) if top > 0 else 0.0
 
 
 def dual_norm(u: FloatArray, p: float) -> float:
-    """‖u‖_q with 1/p + 1/q = 1."""
+    """Return ‖u‖_q with 1/p + 1/q = 1."""
     return pnorm_of(u, p / (p - 1))

@@ -1,4 +1,4 @@
-"""Premises of the regret theorems of THEORY §4. The rules compute the bounds, from sums that they keep."""
+"""Premises of the regret theorems. The rules compute the bounds from sums that they keep."""
 
 from __future__ import annotations
 
@@ -17,35 +17,39 @@ if TYPE_CHECKING:
     from mistakebound.play.expert_ledger import AggregationLedger
 
 AGREES = 1e-6
-"""Relative difference of a replay in float64 that is only rounding."""
+"""Relative difference of a replay in float64 that rounding can explain."""
 
 
 def theorem_of(ledger: AggregationLedger) -> str:
-    """The id of THEORY §4 that speaks of a rule with these parameters."""
+    """Return the id of the theorem on a rule with these parameters."""
     entry = BY_ID.get(ledger.rule)
-    if entry is None or not entry.variants:  # a rule of the caller's own, or one on forecasts instead of regrets
+    if entry is None or not entry.variants:  # a rule defined by the caller, or one that mixes forecasts directly
         return ledger.rule
     return entry.variant(ledger.parameters, gradient=ledger.gradient).theorem
 
 
 class Applied(NamedTuple):
-    """What a theorem asks for and allows, measured on a replay."""
+    """The premises and the bound of a theorem, measured on a replay."""
 
     premises: tuple[Premise, ...]
     allowed: FloatArray | None
-    """What it allows each expert's regret to be; None if there is no bound."""
+    """The bound on the regret against each expert; None if there is no bound."""
     added: float
-    """Of Fixed Share: what its bound has beyond the theorem's, which asks for a loss that is exp-concave at η."""
+    """For Fixed Share: what is added to the bound because the loss is not exp-concave at η."""
 
 
-def applied(theorem: str, ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Applied:
-    """What a theorem asks for, and what it allows, by a replay of all rounds."""
+def apply_theorem(theorem: str, ledger: AggregationLedger, engine: Engine, losses: Sequence[float]) -> Applied:
+    """Check the premises of a theorem on a replay of all rounds, and return them with the bound.
+
+    ``engine`` has replayed the rounds, and ``losses`` are its losses.
+    """
     allowed, added = engine.bound(), 0.0
     premises = []
-    if not ledger.late:  # a replay knows each outcome before the next forecast: it would have said something else
-        told, total = float(np.sum(losses)), float(np.sum(ledger.losses))
-        same = abs(told - total) <= AGREES * (abs(told) + 1e-300)
-        premises.append(Premise("a replay by the specification loses as much", same, f"{told:.9g}, told {total:.9g}"))
+    if not ledger.late:  # a replay learns each outcome before the next forecast, so late ones change its forecasts
+        replayed, recorded = float(np.sum(losses)), float(np.sum(ledger.losses))
+        same = abs(replayed - recorded) <= AGREES * (abs(replayed) + 1e-300)
+        sums = f"replay {replayed:.9g}, ledger {recorded:.9g}"
+        premises.append(Premise("a replay by the specification has the same loss", same, sums))
     premises.append(Premise("no outcome came late", ledger.late == 0, f"{ledger.late} did"))
     premises.append(Premise("the loss is convex", ledger.loss.convex, ledger.loss.name))
     if allowed is None:
@@ -66,12 +70,12 @@ def applied(theorem: str, ledger: AggregationLedger, engine: Engine, losses: Seq
 
 
 def exp_concave(ledger: AggregationLedger) -> Premise:
-    """The loss at the rate that was used, where forecasts and outcomes lay."""
+    """Return the premise that the loss is exp-concave at the rate of the rule, where it was measured."""
     eta = ledger.parameters["eta"]
     A, y = ledger.kept.rounds()
     low, high = float(min(np.nanmin(A), y.min())), float(max(np.nanmax(A), y.max()))
     best = ledger.loss.exp_concave or 0.0
-    if ledger.loss.id == "square":  # e^{−η‖f−y‖²} is concave in f while 2η‖f−y‖² ≤ 1; the experts are the extremes
+    if ledger.loss.id == "square":  # e^{−η‖f−y‖²} is concave in f where 2η‖f−y‖² ≤ 1, which is largest at an expert
         errors = (A - y[:, None]) ** 2
         best = 0.5 / max(float(np.nanmax(errors if A.ndim == 2 else errors.sum(axis=2))), 1e-300)
     elif low < 0 or high > 1:

@@ -1,4 +1,4 @@
-"""Play the kept rounds of a ledger again, with a fresh learner."""
+"""Replay the kept rounds of a ledger with a fresh learner."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def replays(ledger: Ledger) -> bool:
-    """Play the kept rounds alone with a fresh learner: each must be a mistake again where it was one, and update.
+    """Return whether the kept rounds alone give a fresh learner the same mistakes and updates.
 
-    Rounds without an update change nothing, so a true ledger replays exactly.
+    Rounds without an update do not change the weights, so a true ledger replays exactly.
     """
     kept = ledger.kept
     engine = LearnerEngine(ledger.rule, None if ledger.named else ledger.n, 0, Reduction())
@@ -40,10 +40,10 @@ def replays(ledger: Ledger) -> bool:
 
 
 def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:
-    """Whether each kept round is a mistake again, if its prediction is made as many updates earlier as it was."""
+    """Return whether each kept round is a mistake, if each prediction is made as early as the ledger records."""
     kept = ledger.kept
     moves = (kept.labels < 0) | ledger.rule.learns_from_positives
-    asked_at = np.cumsum(moves) - moves - ledger.delays  # so many updates had each prediction seen
+    asked_at = np.cumsum(moves) - moves - ledger.delays  # updates before each prediction
     waiting = deque(np.argsort(asked_at, kind="stable").tolist())
     served: dict[int, Any] = {}
     wrong: list[bool] = []
@@ -52,7 +52,7 @@ def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:
             place = waiting.popleft()
             served[place] = engine.serve(_example(kept, place) if ledger.named else _row(kept, place, ledger.n))
         if t not in served:
-            break  # a delay that cannot be
+            break  # the recorded delay is not possible
         engine.tell(served[t], int(kept.labels[t]))
         wrong.append(served.pop(t).positive != (kept.labels[t] > 0))
     return wrong

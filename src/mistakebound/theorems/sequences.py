@@ -1,8 +1,9 @@
-"""Fixed Share against sequences of experts: the theorem `fixed-share` of THEORY §4, for every number of switches.
+"""Fixed Share against sequences of experts, for every number of switches. See docs/theory.md, "Fixed Share".
 
-A path that begins with expert i and switches k times keeps at least ``π_i (α/n)^k (1−α)^{T−1−k}`` of the prior over
-paths. So its regret is at most ``(ln(1/π_i) + k ln(n/α) + (T−1−k) ln(1/(1−α)))/η``, and what the loss adds that is not
-exp-concave at η. A sleeper loses what the learner loses; who has not come yet cannot be followed.
+A sequence that begins with expert i and switches k times has a prior weight of at least ``π_i (α/n)^k (1−α)^{T−1−k}``.
+So the regret against it is at most ``(ln(1/π_i) + k ln(n/α) + (T−1−k) ln(1/(1−α)))/η``, plus what is added for a loss
+that is not exp-concave at η. A sleeping expert has the loss of the learner. A sequence cannot use an expert before the
+expert has come.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.exponential import FixedShare
 
 SWITCHES, FEW_ROUNDS = 10, 64
-"""The most switches that are looked at; in so few rounds, all that there can be."""
+"""The largest number of switches that is checked; up to 64 rounds, every number is."""
 STEPS = 10_000_000
-"""The most rounds × experts × switches that are worth the time."""
+"""The largest rounds × experts × switches that is searched."""
 
 
 @dataclass(frozen=True)
-class Turns:
-    """The best sequence of experts with so many switches, beside what the theorem allows."""
+class SequenceCheck:
+    """The best sequence of experts with this many switches, and the bound on the regret against it."""
 
     switches: int
     regret: float
     bound: float
     most: int
-    """Sequences with 1 to this many switches were checked; this is the one that comes nearest to its bound."""
+    """Sequences with 1 to this many switches were checked; this one has the regret nearest to its bound."""
 
     def __str__(self) -> str:
         beside = f"regret {self.regret:.6g}, bound {self.bound:.6g}"
@@ -43,19 +44,23 @@ class Turns:
         return f"best sequence with {times}: {beside}{f'; nearest of 1 to {self.most}' if self.most > 1 else ''}"
 
 
-def against_sequences(rule: FixedShare, r: FloatArray, added: float, slack: float) -> tuple[Turns | None, bool, str]:
-    """Check every number of switches; tell the hardest, whether any bound is broken, and why if none was looked at.
+def against_sequences(
+    rule: FixedShare, r: FloatArray, added: float, slack: float
+) -> tuple[SequenceCheck | None, bool, str]:
+    """Check the bound for every number of switches.
+
+    Return the sequence nearest to its bound, whether a bound is violated, and the reason if nothing was checked.
 
     Parameters
     ----------
     rule : FixedShare
-        As it stands after all rounds.
+        The rule after all rounds.
     r : array
-        Regrets, rounds × experts; 0 asleep, NaN before an expert came.
+        Regrets, rounds × experts; 0 while an expert sleeps, NaN before it has come.
     added : float
-        What is lost because the loss is not exp-concave.
+        What is added to the bound because the loss is not exp-concave.
     slack : float
-        Of rounding.
+        Rounding error to allow.
     """
     rounds, n = len(r), rule.n
     if rounds < 2 or n < 2:
@@ -68,8 +73,8 @@ def against_sequences(rule: FixedShare, r: FloatArray, added: float, slack: floa
         return None, False, f"no sequence with switches was checked: {size} are above {STEPS:,}"
     head_start = rule.log_prior[: r.shape[1]] / rule.eta
     table = -r
-    table[0] -= head_start  # then one search is over sequences that begin with anybody
-    # Of sequences with at most k switches: who stays may be said to switch to itself, for it gets a share too.
+    table[0] -= head_start  # then one search covers every first expert, each with its prior
+    # The bound for at most k switches: staying can count as a switch to the same expert, which has a share, too.
     allowed = np.array([_allowed(rule, rounds, k, 1.0) + added for k in range(most + 1)])
     reached = -np.asarray(best_switching(table, most).totals)
     broken = bool(np.any(reached > allowed + slack))
@@ -79,7 +84,7 @@ def against_sequences(rule: FixedShare, r: FloatArray, added: float, slack: floa
     switches = int(np.count_nonzero(np.diff(sequence)))
     regret = float(r[np.arange(rounds), sequence].sum())
     prior = float(np.exp(rule.log_prior[sequence[0]]))
-    return Turns(switches, regret, _allowed(rule, rounds, switches, prior) + added, most), broken, ""
+    return SequenceCheck(switches, regret, _allowed(rule, rounds, switches, prior) + added, most), broken, ""
 
 
 def _allowed(rule: FixedShare, rounds: int, switches: int, prior: float) -> float:
