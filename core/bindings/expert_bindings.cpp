@@ -114,7 +114,7 @@ class MajorityGame {
     must(said.shape(1) == majority_.experts(), "advice needs one column an expert");
     std::vector<double> lean(outcome.size()), total(outcome.size());
     std::size_t played = 0;
-    lock_.away([&] { played = majority_.run(said.data(), outcome.data(), outcome.size(), lean.data(), total.data()); });
+    lock_.without_gil([&] { played = majority_.run(said.data(), outcome.data(), outcome.size(), lean.data(), total.data()); });
     lean.resize(played);
     total.resize(played);
     return nb::make_tuple(to_numpy(std::move(lean)), to_numpy(std::move(total)));
@@ -225,7 +225,7 @@ class MixtureGame {
     std::vector<double> forecasts(y.size()), losses(y.size());
     experts::Complaint bad;
     std::size_t played = 0;
-    lock_.away([&] { played = mixture_.run(x.data(), y.data(), y.size(), forecasts.data(), losses.data(), bad); });
+    lock_.without_gil([&] { played = mixture_.run(x.data(), y.data(), y.size(), forecasts.data(), losses.data(), bad); });
     forecasts.resize(played);
     losses.resize(played);
     return nb::make_tuple(to_numpy(std::move(forecasts)), to_numpy(std::move(losses)), fault(played, bad));
@@ -236,7 +236,7 @@ class MixtureGame {
     std::vector<double> losses(given.shape(0));
     experts::Complaint bad;
     std::size_t played = 0;
-    lock_.away([&] { played = mixture_.run_losses(given.data(), losses.size(), losses.data(), bad); });
+    lock_.without_gil([&] { played = mixture_.run_losses(given.data(), losses.size(), losses.data(), bad); });
     losses.resize(played);
     return nb::make_tuple(to_numpy(std::move(losses)), fault(played, bad));
   }
