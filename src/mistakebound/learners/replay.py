@@ -130,7 +130,7 @@ class Replica(Learner):
             return False
         (z, bias_z), (other_z, other_bias_z) = mine.core.z(), other.core.z()
         return (
-            mine.counts == other.counts
+            mine.core.counts() == other.core.counts()
             and bias_z == other_bias_z
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
             and mine.core.names() == other.core.names()

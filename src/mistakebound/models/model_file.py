@@ -225,7 +225,7 @@ def _revive(said: dict[str, Any], tensors: dict[str, AnyArray], kinds: Mapping[s
     if life is not None:
         engine = _revive_life(kinds[name], life, tensors)
         try:
-            learner._begin(engine)
+            learner._restore(engine)
         except ValueError as error:  # classes that are not two different labels
             raise ModelError(str(error)) from None
     if columns is not None:
