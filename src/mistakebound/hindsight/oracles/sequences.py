@@ -109,7 +109,7 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
         last = int(D[at].argmin())
         sequence = _trace(came_from, began, (at, last, int(since[at, last])))
     totals = np.concatenate([totals, np.full(int(switches) + 1 - levels, total)])
-    name = f"best sequence of experts with at most {switches} switches"
+    name = f"best sequence of experts with at most {'1 switch' if switches == 1 else f'{switches} switches'}"
     return Oracle(name, total, total / rounds, rounds, sequence=sequence, totals=totals)
 
 
