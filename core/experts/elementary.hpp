@@ -113,9 +113,8 @@ MISTAKEBOUND_INLINE V from_row(const double* row, std::size_t k, std::size_t n, 
 template <class V = Four, class Kind>
 MISTAKEBOUND_INLINE auto real(std::size_t k, std::size_t n, Kind) {
   if constexpr (Kind::whole) return ~decltype(V{} < V{}){};
-  Numbers<V> is;
-  for (std::size_t j = 0; j < lanes_of<V>; ++j) is.at[j] = k + j < n ? 1 : 0;
-  return load<V>(is.at) > 0.0;
+  constexpr double lane[]{0, 1, 2, 3, 4, 5, 6, 7};
+  return load<V>(lane) < static_cast<double>(n - k);
 }
 
 }  // namespace mistakebound::experts::MISTAKEBOUND_LEVEL

@@ -36,7 +36,7 @@ struct Settle {
       const Eight loss = from_row<Eight>(losses + t * n, k, n, 0, kind);
       const Eight r = Kind::whole ? h[t] - loss : where(real<Eight>(k, n, kind), h[t] - loss);
       R += r;
-      V += r * r;
+      V = fuses() ? fused(r, r, V) : V + r * r;
       lost += loss;
     }
     store(R_of + k, R);
@@ -45,25 +45,29 @@ struct Settle {
   }
 };
 
-// Asks for the rounds after these, in the order of memory and into the second cache: they fill the first, and row by row the
-// processor waits. What is larger than that cache is left to the processor's own prefetching. A wrong address does no harm.
+// Asks for losses before they are needed, because the processor waits at the beginning of each row: for the rounds after
+// these in the order of memory, into the second cache; or, if they do not fit into it, for experts soon to come in each row.
+// A wrong address does no harm.
 struct Ahead {
   std::uintptr_t first;
-  std::size_t bytes;  // for each expert
+  std::size_t line, step;  // bytes from one line to the next, and from one expert
 
-  Ahead(const double* losses, std::size_t rounds, std::size_t n)
-      : first(reinterpret_cast<std::uintptr_t>(losses + rounds * n)),
-        bytes(rounds > 1 && rounds * n <= 65536 ? rounds * sizeof(double) : 0) {}
+  Ahead(const double* losses, std::size_t rounds, std::size_t n) {
+    const bool fit = rounds * n <= 65536;
+    first = reinterpret_cast<std::uintptr_t>(losses + (fit ? rounds * n : 256));
+    line = fit ? 64 : n * sizeof(double);
+    step = (fit ? rounds : 1) * sizeof(double);
+  }
   template <std::size_t rounds>
   MISTAKEBOUND_INLINE void fetch(std::size_t k) const {
     if constexpr (rounds > 1)
 #pragma GCC unroll 4
-      for (std::size_t line = 0; line < rounds; ++line)
-        __builtin_prefetch(reinterpret_cast<const void*>(first + k * bytes + line * 64), 0, 2);
+      for (std::size_t t = 0; t < rounds; ++t)
+        __builtin_prefetch(reinterpret_cast<const void*>(first + k * step + t * line), 0, 2);
   }
 };
 
-// Whole groups of experts for as long as all ηℓ are little; returns where it stopped. A NaN is not seen here: the sum of losses
+// Groups of experts for as long as all ηℓ are little; returns where it stopped. A NaN is not seen here: the sum of losses
 // will be one.
 template <std::size_t rounds, bool settles>
 std::size_t play_little(const Book& book, const double* losses, const Played& before, HedgeLanes<rounds>& lanes) {
@@ -74,25 +78,31 @@ std::size_t play_little(const Book& book, const double* losses, const Played& be
   const Settle<rounds> settle(book, before);
   const Ahead ahead(losses, rounds, n);
   Eight total[rounds]{}, lost[rounds]{};
-  std::size_t k = 0;
-  for (; k + 8 <= n; k += 8) {
-    Eight largest{};
+  const auto play = [&](std::size_t k, auto kind) __attribute__((always_inline)) {
+    Eight x[rounds];
 #pragma GCC unroll 4
-    for (std::size_t t = 0; t < rounds; ++t) largest = most_size(load<Eight>(losses + t * n + k), largest);
+    for (std::size_t t = 0; t < rounds; ++t) x[t] = from_row<Eight>(losses + t * n, k, n, 0, kind);
+    Eight largest = size(x[0]);
+#pragma GCC unroll 4
+    for (std::size_t t = 1; t < rounds; ++t) largest = most_size(x[t], largest);
     if (!within(largest, little.largest)) [[unlikely]]
-      break;
+      return false;
     ahead.fetch<rounds>(k);
     Eight w = load<Eight>(w_of + k);
 #pragma GCC unroll 4
     for (std::size_t t = 0; t < rounds; ++t) {
-      const Eight x = load<Eight>(losses + t * n + k), wx = w * x;
+      const Eight wx = w * x[t];
       total[t] += w;
       lost[t] += wx;
-      w = fused(wx, little.slope(x), w);
+      w = fused(wx, little.slope(x[t]), w);
     }
     store(next + k, w);
-    if constexpr (settles) settle(k, Whole{});
-  }
+    if constexpr (settles) settle(k, kind);
+    return true;
+  };
+  std::size_t k = 0;
+  while (k + 8 <= n && play(k, Whole{})) k += 8;
+  if (k < n && k + 8 > n && play(k, Part{})) k = n;
   for (std::size_t t = 0; t < rounds; ++t) lanes.total[t] = total[t], lanes.loss[t] = lost[t];
   return k;
 }

@@ -142,7 +142,7 @@ class Mixture {
     return p;
   }
   std::vector<double> column(Column which) const {
-    std::vector<double> values(column_[which].begin(), column_[which].begin() + static_cast<std::ptrdiff_t>(book_.n));
+    std::vector<double> values(column_[which], column_[which] + book_.n);
     if (which == own) for (double& each : values) each += own_of_all_;
     if (which == awake) for (double& each : values) each += awake_of_all_;
     return values;
@@ -160,7 +160,7 @@ class Mixture {
   State state() const {
     State now;
     now.prior.assign(book_.prior, book_.prior + book_.n);
-    for (std::size_t c = 0; c < columns; ++c) now.column[c].assign(column_[c].begin(), column_[c].begin() + static_cast<std::ptrdiff_t>(book_.n));
+    for (std::size_t c = 0; c < columns; ++c) now.column[c].assign(column_[c], column_[c] + book_.n);
     now.column[w].assign(book_.w, book_.w + book_.n);
     now.scalar = {book_.eta, book_.alpha, book_.gaps, book_.widest, book_.largest, own_of_all_, awake_of_all_};
     now.rounds = book_.rounds, now.since = since_, now.stale = stale_;
@@ -168,10 +168,8 @@ class Mixture {
   }
   void restore(const State& state) {  // of the right sizes
     book_.n = 0;
-    for (auto& column : column_) column.clear();
-    next_.clear();
     make_room(state.prior);
-    for (std::size_t c = 0; c < columns; ++c) std::copy(state.column[c].begin(), state.column[c].end(), column_[c].begin());
+    for (std::size_t c = 0; c < columns; ++c) std::copy(state.column[c].begin(), state.column[c].end(), column_[c]);
     const auto& s = state.scalar;
     book_.eta = s[0], book_.alpha = s[1], book_.gaps = s[2], book_.widest = s[3], book_.largest = s[4];
     own_of_all_ = s[5], awake_of_all_ = s[6];
@@ -190,10 +188,8 @@ class Mixture {
   double most_forecast() const { return task_.loss == LossId::log ? 1 : std::numeric_limits<double>::max(); }
 
   void make_room(const std::vector<double>& prior) {
-    const std::size_t n = prior.size(), width = (n + 3) / 4 * 4, room = (n + 7) / 8 * 8;
-    if (book_.w == next_.data() && book_.n > 0) column_[w].swap(next_);
-    for (auto& column : column_) column.resize(room);
-    for (auto* scratch : {&next_, &r_, &theirs_}) scratch->resize(room);
+    const std::size_t n = prior.size(), width = (n + 3) / 4 * 4;
+    make_columns(n);
     log_prior_.assign(width, -std::numeric_limits<double>::infinity());
     prior_.assign(width, 0);
     relative_.assign(width, 0);
@@ -201,11 +197,23 @@ class Mixture {
     for (std::size_t k = 0; k < n; ++k) log_prior_[k] = std::log(prior[k]), prior_[k] = prior[k], relative_[k] = prior[k] / most;
     book_.n = n, book_.width = width;
     book_.log_prior = log_prior_.data(), book_.prior = prior_.data(), book_.relative = relative_.data();
-    book_.w = column_[w].data(), book_.next = next_.data(), book_.R = column_[R].data(), book_.V = column_[V].data();
-    book_.loss = column_[loss].data(), book_.r = r_.data(), book_.theirs = theirs_.data(), book_.X = column_[X].data();
-    book_.rate = column_[rate].data(), book_.S = column_[S].data();
-    book_.b = column_[b].data();
     book_.log_n = std::log(static_cast<double>(std::max<std::size_t>(n, 2)));
+  }
+  // Columns of n experts, with what was in them. Where a column is longer than a page, each begins at another place in its
+  // page: a processor takes a load for one of a number that was just stored, if both have the same place in their pages.
+  void make_columns(std::size_t n) {
+    constexpr std::size_t page = 512, scratch = 3;
+    const std::size_t room = (n + 7) / 8 * 8, stride = room < page ? room : (room + page - 1) / page * page + 104;
+    Numbers memory(stride * (columns + scratch));
+    double* free = memory.data();
+    const auto place = [&] { return std::exchange(free, free + stride); };
+    book_.next = place();  // beside w, which it takes turns with
+    if (book_.n > 0) column_[w] = book_.w;
+    for (double*& column : column_) column = std::copy_n(column, book_.n, place()) - book_.n;
+    book_.r = place(), book_.theirs = place();
+    book_.w = column_[w], book_.R = column_[R], book_.V = column_[V], book_.loss = column_[loss], book_.X = column_[X];
+    book_.rate = column_[rate], book_.S = column_[S], book_.b = column_[b];
+    memory_.swap(memory);
   }
   // The rounds in which all were awake are counted once, until it matters who was.
   void tell_apart() {
@@ -364,8 +372,9 @@ class Mixture {
   const Level* level_;
   Book book_{};
   Played played_{};  // empty between calls
-  std::array<Numbers, columns> column_;
-  Numbers next_, r_, theirs_, log_prior_, prior_, relative_, some_, some_prior_;
+  std::array<double*, columns> column_{};
+  Numbers memory_;  // of all columns
+  Numbers log_prior_, prior_, relative_, some_, some_prior_;
   double own_of_all_ = 0, awake_of_all_ = 0;
   std::size_t since_ = 0, awake_ = 0;
   bool stale_ = true;

@@ -10,6 +10,7 @@ import pytest
 from files import call, data
 
 import mistakebound as mb
+from mistakebound.experts.comparison.advice import NO_OUTCOME
 
 
 def rows(count: int = 400, seed: int = 0) -> list[tuple[str, float, float, int]]:
@@ -149,10 +150,10 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("text", "more", "words"),
     [
         ("a,rain\n0.5,1\n0.5,2\n", [], "x.csv:3: column 'rain': '2' is neither 0 nor 1"),
-        ("a,rain\n0.5,1\n0.5,\n", [], "x.csv:3: column 'rain': there is no outcome"),
-        ("a,rain\n0.5,wet\n0.5,\n", ["--positive", "wet"], "x.csv:3: column 'rain': there is no outcome"),
+        ("a,rain\n0.5,1\n0.5,\n", [], "x.csv:3: column 'rain': the outcome"),
+        ("a,rain\n0.5,wet\n0.5,\n", ["--positive", "wet"], "x.csv:3: column 'rain': the outcome"),
         ("a,rain\n0.5,wet\n", [], "x.csv:2: column 'rain': 'wet' is neither 0 nor 1; --positive tells which"),
-        ("a,rain\n0.5,wet\n", ["--positive", "dry"], "'dry' is never the outcome: column 'rain' has wet"),
+        ("a,rain\n0.5,wet\n", ["--positive", "dry"], "column 'rain' has wet"),
         ("a,rain\n0.5,1\n1.5,1\n", ["--forecasters", "a"], "x.csv:3: forecaster 'a' said 1.5, which is no probability"),
         ("a,rain\n0.5,1\n1.5,1\n", [], "no column but 'rain' holds probabilities; a: "),
         ("a,b,rain\n50,20,1\n0,100,0\n", [], "x.csv:2 says 20, no probability; if these are percentages, divide"),
@@ -161,11 +162,11 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             ["--forecasters", "a"],
             "which is no probability; if these are percentages, divide",
         ),
-        ("a,rain\n0.5,1\nmaybe,1\n", ["--forecasters", "a"], "x.csv:3: column 'a': 'maybe' is no number"),
+        ("a,rain\n0.5,1\nmaybe,1\n", ["--forecasters", "a"], "x.csv:3: column 'a': 'maybe' is not a number"),
         ("a,rain\n0.5,1\n", ["--forecasters", "b"], "no column 'b'"),
         ("a,b,rain\n0.5,,1\n,0.5,0\n", [], "there is no round in which every forecaster gave a forecast"),
         ("a,rain\n0.5,1\n0.5\n", [], "x.csv:3:4: 1 fields, but 2 columns"),
-        ("a;rain\n0,5;1\n1;0\n", [], "x.csv:2: column 'a': '0,5' has a decimal comma, and numbers are read with a"),
+        ("a;rain\n0,5;1\n1;0\n", [], "x.csv:2: column 'a': '0,5' has a decimal comma"),
         ("", [], "x.csv: there are no rows"),
         ("1 2:1\n", [], "this is svmlight, which has no columns"),
     ],
@@ -194,9 +195,9 @@ def test_rows_without_an_outcome_may_be_skipped(tmp_path: Path) -> None:
     path.write_text("a,rain\n0.5,1\n0.7,\n0.25,0\n")
     whole = tmp_path / "y.csv"
     whole.write_text("a,rain\n0.5,1\n0.25,0\n")
-    assert "or --skip-bad 1 does so" in call("forecasters", path, "--outcome", "rain", fails=1)
+    assert "--skip-bad 1" in call("forecasters", path, "--outcome", "rain", fails=1)
     shown = call("forecasters", path, "--outcome", "rain", "--skip-bad", 1)
-    assert shown.startswith(f"skipped: {path}:3: column 'rain': there is no outcome\n")
+    assert shown.startswith(f"skipped: {path}:3: column 'rain': {NO_OUTCOME}\n")
     assert shown.endswith(call("forecasters", whole, "--outcome", "rain"))
 
 

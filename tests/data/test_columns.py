@@ -136,7 +136,7 @@ def test_a_column_that_is_not_of_numbers(tmp_path: Path) -> None:
     path.write_text("p,rain\n0.5,1\n,0\nmaybe,0\n1_0,1\n")
     frame = read_columns(path)
     assert frame.words == {"p": ["0.5", "", "maybe", "1_0"]}
-    with pytest.raises(StreamError, match=r"x\.csv:4: column 'p': 'maybe' is no number"):
+    with pytest.raises(StreamError, match=r"x\.csv:4: column 'p': 'maybe' is not a number"):
         frame.column("p")
     assert frame.column("rain").tolist() == [1, 0, 0, 1]
 
@@ -149,10 +149,10 @@ def test_names_with_an_equals_sign(tmp_path: Path) -> None:
     assert frame.numbers["p=1"].tolist() == [0.5, 1]
     assert frame.words == {"q": ["a=b", "c"]}
     path.write_text("a,a=b,n\nb,,1\nc,1,2\n")
-    with pytest.raises(ValueError, match="'a=b' may be a column or a word of one"):
+    with pytest.raises(ValueError, match="'a=b' could be a column"):
         read_columns(path)
     path.write_text('{"a=b": 0.5}\n')
-    with pytest.raises(ValueError, match="'a=b' may be a column or a word of one"):
+    with pytest.raises(ValueError, match="'a=b' could be a column"):
         read_columns(path)
     path.write_text('{"a": "b=c"}\n')
     assert read_columns(path).words == {"a": ["b=c"]}
@@ -229,5 +229,5 @@ def test_rows_that_are_left_out_leave_places_and_columns_in_step(tmp_path: Path)
     assert frame.rows == 5
     gone = frame.without([0, 1, 2], "no good", 3)
     assert [gone.where(row) for row in range(gone.rows)] == [f"{two}:2", f"{two}:3"]
-    with pytest.raises(StreamError, match="one.csv:3: no good; leave the row out, or skip_bad=4 does so"):
+    with pytest.raises(StreamError, match="one.csv:3: no good.*skip_bad=4"):
         rest.without([0, 2], "no good", 3)

@@ -10,8 +10,8 @@ import pytest
 from mistakebound._core import parse_table
 from mistakebound.data.columns import read_columns
 from mistakebound.data.tables import separator_of
-from mistakebound.experts.comparison.advice import Wanted, advice_of, distinct
-from mistakebound.experts.comparison.class_columns import grouped
+from mistakebound.experts.comparison.advice import ColumnChoice, advice_of
+from mistakebound.experts.comparison.class_columns import distinct, grouped
 from mistakebound.hindsight.oracles import best_linear
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ def test_many_columns_are_read_and_found_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no column 'colum'") as error:
         frame.name("colum")
     assert len(str(error.value)) < 1000
-    ignored = Wanted(ignore=(",".join(NAMES[: WIDE // 2]),))
+    ignored = ColumnChoice(ignore=(",".join(NAMES[: WIDE // 2]),))
     advice = advice_of(frame, NAMES[-1], ignored)
     assert advice.names == NAMES[WIDE // 2 : -1]
-    chosen = advice_of(frame, NAMES[-1], Wanted(experts=NAMES[:-1]))
-    assert np.array_equal(chosen.said, np.ones((1, WIDE - 1)))
+    chosen = advice_of(frame, NAMES[-1], ColumnChoice(experts=NAMES[:-1]))
+    assert np.array_equal(chosen.forecasts, np.ones((1, WIDE - 1)))
 
 
 def test_names_and_classes_of_many_columns() -> None:

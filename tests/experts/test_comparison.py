@@ -105,69 +105,69 @@ def test_records_hold_what_happened() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "given", "fields", "words"),
+    ("table", "given", "fields", "parts"),
     [
         (
             {"a": [1.0, 2.0], "y": [1.0, None]},
             {},
             {"kind": "no outcome", "line": 2, "feature": "y"},
-            "row 2: column 'y': there is no outcome; ahead=True forecasts the last rows",
+            ["row 2: ", "'y'", "ahead=True"],
         ),
         (
             {"a": [1.0, 2.0, 3.0], "y": [1.0, None, 2.0]},
             {},
             {"kind": "bad row", "line": 2},
-            "or skip_bad=1 does so",
+            ["row 2: ", "'y'", "skip_bad=1"],
         ),
         (
             {"a": ["1", "2", "?"], "y": [1.0, 2.0, 3.0]},
             {},
             {"kind": "word", "line": 3, "feature": "a", "value": "?"},
-            "leave the column out: ignore='a'",
+            ["ignore='a'"],
         ),
-        ({"a": [1.0], "y": [1.0]}, {"experts": ["b"]}, {"kind": "unknown column", "feature": "b"}, "no column 'b'"),
-        ({"a": [1.0], "z": [1.0]}, {}, {"kind": "unknown column", "feature": "y"}, "no column 'y'"),
+        ({"a": [1.0], "y": [1.0]}, {"experts": ["b"]}, {"kind": "unknown column", "feature": "b"}, ["no column 'b'"]),
+        ({"a": [1.0], "z": [1.0]}, {}, {"kind": "unknown column", "feature": "y"}, ["no column 'y'"]),
         (
             {"a": [1.0], "y": [2.0]},
             {"eta": 1},
             {"kind": "unknown parameter", "option": "eta", "value": 1},
-            "eta is not a parameter of ml-poly",
+            ["eta", "ml-poly"],
         ),
         (
             {"a": [1.0], "y": [2.0]},
             {"rules": "hedge", "eta": -1},
             {"kind": "out of range"},
-            "eta must be a positive number, got -1",
+            ["eta must be", "got -1"],
         ),
         (
             {"a": [1.0], "y": [2.0]},
             {"rules": "best"},
             {"kind": "unknown rule", "value": "best"},
-            "there is no rule 'best'",
+            ["no rule 'best'"],
         ),
         (
             {"a": [0.5, 1.5], "y": [1.0, 0.0]},
             {"loss": "log"},
             {"kind": "bad round", "line": 2},
-            "row 2: the forecast of expert 'a' is 1.5; for the log loss it must lie between 0 and 1: loss='square'",
+            ["row 2: ", "expert 'a'", "1.5", "log loss", "loss='square'"],
         ),
         (
             {"a": [0.5, 0.5], "y": ["sun", "rain"]},
             {},
             {"kind": "no expert", "feature": "y"},
-            "say classes=['rain', 'sun']; for those of one, positive='sun'",
+            ["classes=['rain', 'sun']", "positive='sun'"],
         ),
-        ({"a": [1.0, 2.0], "y": [1.0]}, {}, {"kind": "different lengths"}, "columns have different lengths: 1, 2"),
-        ({"a": [1.0, {}], "y": [1.0, 2.0]}, {}, {"kind": "word", "line": 2, "feature": "a"}, "neither"),
+        ({"a": [1.0, 2.0], "y": [1.0]}, {}, {"kind": "different lengths"}, ["length", "1, 2"]),
+        ({"a": [1.0, {}], "y": [1.0, 2.0]}, {}, {"kind": "word", "line": 2, "feature": "a"}, ["number"]),
     ],
 )
 def test_errors_have_fields_and_name_parameters_of_python(
-    table: dict[str, Any], given: dict[str, Any], fields: dict[str, Any], words: str
+    table: dict[str, Any], given: dict[str, Any], fields: dict[str, Any], parts: list[str]
 ) -> None:
     with pytest.raises(InputError) as error:
         mb.experts.compare(table, "y", **given)
     assert {name: getattr(error.value, name) for name in fields} == fields
-    assert words in str(error.value)
+    assert [part for part in parts if part not in str(error.value)] == []
     assert "--" not in str(error.value)
     misuse = fields["kind"] in ("unknown parameter", "out of range", "unknown rule")
     assert isinstance(error.value, OptionError if misuse else mb.StreamError)

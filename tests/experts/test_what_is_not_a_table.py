@@ -1,4 +1,4 @@
-"""What is passed in place of a table: the error names what to pass."""
+"""Something that is not a table is passed: the error names what to pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import mistakebound as mb
 
 @pytest.mark.parametrize("table", [np.eye(2), mb.Source("a.csv"), [[0.5, 0.7]], [], 3])
 def test_what_is_not_a_table(table: Any) -> None:
-    wanted = rf"a table is a path, a list of paths, a DataFrame or a dict of columns, got {type(table).__name__}$"
+    wanted = rf"path.*DataFrame.*dict.* got {type(table).__name__}$"
     with pytest.raises(TypeError, match=wanted):
         mb.experts.compare(table, "load")
     with pytest.raises(TypeError, match=wanted):

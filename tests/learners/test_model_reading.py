@@ -590,7 +590,7 @@ def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> Non
     for header, count in ((True, 2), (False, 3)):
         assert len(learner.predict(mb.Source(new, table={"header": header}))) == count
     told = call("predict", tmp_path / "m.mb", new)  # here a warning would be an error
-    assert told.count("looks like names of columns") == 1
+    assert told.count("line 1 looks like a header") == 1
     assert "--header" in told
     told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
     assert "UserWarning" not in told

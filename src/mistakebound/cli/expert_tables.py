@@ -11,7 +11,7 @@ import numpy as np
 from mistakebound._support.text import escaped, many
 from mistakebound.cli.output import as_flag
 from mistakebound.errors import message_text
-from mistakebound.experts.comparison.records import words_of
+from mistakebound.experts.comparison.records import message_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def in_words(found: Comparison, top: int, *, certify: bool) -> str:
     lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
     if certify:
         lines += ["", *(line for each in found.mixes for line in str(each.certificate).split("\n"))]
-    coming = range(advice.rounds, len(advice.said))
+    coming = range(advice.rounds, len(advice.forecasts))
     if coming:
         lines += ["", f"yet to come, by {best.rule}:"]
         lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
@@ -89,7 +89,7 @@ def of_rules(found: Comparison) -> list[str]:
             )
     if any(each.certificate is None for each in rules):
         lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
-    return lines + [f"not played: {each.rule}: {words_of(each.error, as_flag)}" for each in found.refused]
+    return lines + [f"not played: {each.rule}: {message_of(each.error, as_flag)}" for each in found.refused]
 
 
 def what_regrets_are(found: Comparison) -> list[str]:

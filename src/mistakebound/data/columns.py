@@ -31,20 +31,20 @@ MOST_NAMES = 50
 
 @dataclass
 class Frame:
-    """Columns of the same length, and where each row stands in its file.
+    """The columns of a table, with the file and line of each row.
 
     Attributes
     ----------
     names : list of str
-        Of all columns, in their order in the files, whether they were wanted or not.
+        Names of all columns, in the order of the files, including columns that were not read.
     numbers : dict
-        Of each column of numbers, float64: NaN where a field was empty.
+        Columns of numbers as float64 arrays, by name. NaN is an empty field.
     words : dict
-        Of each other column, a list of str: "" where a field was empty. A number among words is written anew.
+        All other columns as lists of str, by name. "" is an empty field; a number among words is formatted again.
     rows : int
-        How many there are.
+        Number of rows.
     skipped : list of BadLine
-        The bad lines that were left out.
+        The bad lines that were skipped.
     """
 
     names: list[str] = field(default_factory=list)
@@ -56,54 +56,57 @@ class Frame:
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def where(self, row: int) -> str:
-        """File and line of a row, which counts from 0."""
+        """Return the file and line of a row, as text; ``row`` counts from 0."""
         file, line, _, in_rows = self.place(row)
         return location(file, line, in_rows=in_rows).removesuffix(": ")
 
     def place(self, row: int) -> tuple[str, int, None, bool]:
-        """File, line, no column, and whether lines are rows of a file of columns: the place of a bad line."""
+        """Return file, line, None for the column, and whether the line is a row of a columnar file, as in `BadLine`."""
         here = self.places[bisect_right(self.places, row, key=lambda each: each.first) - 1]
         return here.file, int(here.lines[row - here.first]), None, here.in_rows
 
     def error_at(self, row: int, *words: MessagePart, **fields: Any) -> StreamError:
-        """What is wrong with a row, with its file and line."""
+        """Return a StreamError about a row, with its file and line."""
         file, line, _, in_rows = self.place(row)
         return StreamError(*words, file=file, line=line, in_rows=in_rows, **fields)
 
     def name(self, column: str) -> str:
-        """The name of the column that is meant: by its name, or else by its number, which counts from 1."""
+        """Return the name of a column that is given by its name or by its number, which counts from 1."""
         return column if self.has(column) else named(column, self.names)
 
     def has(self, column: str) -> bool:
         """Whether a column has this name."""
-        if len(self._known) != len(self.names):  # names are unique and only ever added
+        if len(self._known) != len(self.names):  # names are unique and never removed
             self._known = frozenset(self.names)
         return column in self._known
 
     def column(self, name: str, *remedy: str | Option) -> FloatArray:
-        """A column that must be one of numbers; if it is not, the error names the first line that has a word.
+        """Return a column of numbers; if it contains a word, raise StreamError with the first line that has one.
 
-        ``remedy`` is what the error advises.
+        ``remedy`` is added to the message.
         """
         name = self.name(name)
         if name in self.words:
             row, word = next((row, word) for row, word in enumerate(self.words[name]) if not is_number(word))
-            message = f"column {name!r}: {word!r} is no number"
+            message = f"column {name!r}: {word!r} is not a number"
             raise self.error_at(row, message, *remedy, kind="word", feature=name, value=word)
         return self.numbers[name]
 
     def texts(self, name: str) -> list[str]:
-        """A column as words, "" where a field was empty."""
+        """Return a column as text, "" where a field is empty."""
         words = self.words.get(name)
         if words is not None:
             return words
         return ["" if value != value else f"{value:.17g}" for value in self.numbers[name].tolist()]  # noqa: PLR0124 - NaN
 
     def without(self, rows: list[int], why: str, most: int) -> Frame:
-        """The same without bad rows, which are listed as skipped; ``most`` may be, and any more are refused."""
+        """Return the frame without these bad rows, which are added to ``skipped``.
+
+        Raises StreamError if more than ``most`` lines would be skipped altogether.
+        """
         needed = len(self.skipped) + len(rows)
         if needed > most:
-            remedy = ("; leave the row out, or ", setting("skip_bad", needed), " does so")
+            remedy = ("; remove the row, or set ", setting("skip_bad", needed), " to skip it")
             raise self.error_at(rows[0], why, *remedy, kind="bad row")
         kept = np.ones(self.rows, bool)
         kept[rows] = False
@@ -125,22 +128,25 @@ class Frame:
         )
 
     def refuse_decimal_commas(self, names: Iterable[str], *otherwise: str | Option) -> None:
-        """Refuse a column that is one of numbers but for commas: read as words, it would be another game in silence."""
+        """Raise StreamError for a column of numbers with decimal commas, which would otherwise be read as text.
+
+        ``otherwise`` is added to the message: what to do instead of writing the numbers with a point.
+        """
         for name in names:
             words = self.words.get(name, [])
             with_comma = [row for row, word in enumerate(words) if DECIMAL_COMMA.fullmatch(word)]
             if with_comma and len(with_comma) + sum(map(is_number, words)) == len(words):
                 word = words[with_comma[0]]
-                told = (
-                    f"column {name!r}: {word!r} has a decimal comma, and numbers are read with a point: write "
-                    f"{word.replace(',', '.')} (if no comma separates columns, sed 's/,/./g' does it), or "
+                message = (
+                    f"column {name!r}: {word!r} has a decimal comma, but numbers must have a decimal point: write "
+                    f"{word.replace(',', '.')} (if commas do not separate columns, use sed 's/,/./g'), or "
                 )
-                raise self.error_at(with_comma[0], told, *otherwise, kind="decimal comma", feature=name, value=word)
+                raise self.error_at(with_comma[0], message, *otherwise, kind="decimal comma", feature=name, value=word)
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the rows from ``first`` on stand."""
+    """File and lines of consecutive rows of a `Frame`; ``first`` is the number of the first of them."""
 
     first: int
     file: str
@@ -149,7 +155,7 @@ class Places:
 
 
 def named(column: str, names: Sequence[str]) -> str:
-    """The name of the column that is meant: by its name, or else by its number, which counts from 1.
+    """Return the name of a column that is given by its name or by its number, which counts from 1.
 
     >>> named("2", ["Alice", "Bob"]), named("Alice", ["Alice", "Bob"])
     ('Bob', 'Alice')
@@ -168,23 +174,23 @@ def read_columns(
     wanted: Iterable[str] | None = None,
     **reading: Any,
 ) -> Frame:
-    r"""Read tables (CSV, TSV), JSON lines, Parquet or Arrow, plain or packed, told by their content, as columns.
+    r"""Read the columns of tables (CSV, TSV), JSON lines, Parquet or Arrow files. The format is detected.
 
     Parameters
     ----------
     files : path or iterable of paths
-        Read one after another; ``-`` is standard input.
+        Read one after another, compressed or not; ``-`` is standard input.
     wanted : iterable of str, optional
-        Names, or numbers from 1; without it, all columns.
+        Names of columns, or their numbers from 1. The default is all columns.
     **reading
-        What ``Source`` takes: ``format``, ``table`` (``separator``, ``header``, ``ignore``), ``skip_bad``, ``threads``.
+        Options of ``Source``: ``format``, ``table`` (``separator``, ``header``, ``ignore``), ``skip_bad``, ``threads``.
 
     Raises
     ------
     StreamError
-        For a bad line, which it names by file, line and column.
+        If a line is bad; with its file, line and column.
     ValueError
-        For a column that is not there, and for a file without columns.
+        If a column does not exist, or if a file has no columns.
 
     Examples
     --------
@@ -227,18 +233,19 @@ def row_lines(part: Part) -> IntArray:
 def columns_with(
     table: Any, outcome: str, *, separator: str | None = None, header: bool | None = None, skip_bad: int = 0
 ) -> Frame:
-    """Columns of files or of a table in memory, among which must be one.
+    """Return the columns of files, or of a table in memory. The column ``outcome`` must be one of them.
 
-    A table of words alone does not show that its first line has names. If the outcome is among them, it has.
+    If all columns hold text, a header cannot be detected. The first line is then read as a header if it contains
+    ``outcome``.
 
     Parameters
     ----------
     table : path, sequence of paths, DataFrame or dict of columns
-        What to read.
+        The table to read.
     outcome : str
         The name of a column, or its number, which counts from 1.
     separator, header, skip_bad
-        How files are read: as for `Source`.
+        Options for reading files, as in `Source`.
     """
     if hasattr(table, "columns") or isinstance(table, Mapping):
         from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module
@@ -257,12 +264,12 @@ def columns_with(
         headed = read_columns(files, skip_bad=skip_bad, table={**options, "header": True})
         if outcome in headed.names:
             return headed
-    told = f"{outcome!r} is no column, as far as is seen; if the first line has the names of columns, say "
-    raise StreamError(told, setting("header", True), kind="unknown column", feature=outcome)
+    message = f"there is no column {outcome!r}, because no header was detected; if the first line is a header, set "
+    raise StreamError(message, setting("header", True), kind="unknown column", feature=outcome)
 
 
 def paths_of(table: Any) -> list[str | PathLike[str]]:
-    """The files of a table that is not in memory; TypeError if it is neither a path nor several.
+    """Return the paths of a table's files; raise TypeError if ``table`` is neither a path nor several.
 
     >>> paths_of("a.csv"), paths_of(("a.csv", "b.csv"))
     (['a.csv'], ['a.csv', 'b.csv'])
@@ -270,13 +277,13 @@ def paths_of(table: Any) -> list[str | PathLike[str]]:
     paths = [table] if isinstance(table, (str, PathLike)) else list(table) if isinstance(table, Iterable) else []
     if paths and all(isinstance(each, (str, PathLike)) for each in paths):
         return paths
-    what = "a path, a list of paths, a DataFrame or a dict of columns"
-    message = f"a table is {what}, got {type(table).__name__}"
+    expected = "a path, a list of paths, a DataFrame or a dict of columns"
+    message = f"a table must be {expected}, got {type(table).__name__}"
     raise TypeError(message)
 
 
 class _Cells:
-    """What was read so far of each column: numbers in pieces with their rows, and words by row."""
+    """The cells read so far, by column: numbers as pairs of arrays (rows, values), words by row."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -284,54 +291,54 @@ class _Cells:
         self._pieces: dict[str, list[tuple[IntArray, FloatArray]]] = {}
 
     def add(self, part: Part, columns: list[str], first: int) -> None:
-        """Sort the features of some rows into columns: ``name`` is a number, ``name=word`` a word."""
+        """Add the rows of a part; feature ``name`` is a number of that column, ``name=word`` a word of it."""
         known = frozenset(columns)
-        self._meet(columns)
+        self._add_columns(columns)
         ends = part.chunk.indptr[: part.rows + 1]
         rows = np.repeat(np.arange(first, first + part.rows), np.diff(ends))
         features, places = part.chunk.different_names()
         places, values = places[: ends[-1]], part.chunk.value[: ends[-1]]
         surely_numbers = {*places[values != 1].tolist()} if not columns else set()
-        meant = [parted(each.decode(), known, number in surely_numbers) for number, each in enumerate(features)]
-        self._meet([name for name, _ in meant])
-        is_word = np.array([word is not None for _, word in meant], bool)[places]
+        split = [column_and_word(each.decode(), known, n in surely_numbers) for n, each in enumerate(features)]
+        self._add_columns([name for name, _ in split])
+        is_word = np.array([word is not None for _, word in split], bool)[places]
         for place, row in zip(places[is_word].tolist(), rows[is_word].tolist(), strict=True):
-            name, word = meant[place]
+            name, word = split[place]
             self.words.setdefault(name, {})[row] = word or ""
-        # Cells by column in one sort: a search of all cells for each column would be quadratic in a wide table.
+        # Cells are sorted by column once: searching all cells for each column would be quadratic in a wide table.
         order = np.argsort(places, kind="stable")
-        begins = np.searchsorted(places[order], np.arange(len(meant) + 1))
-        for place in [number for number, (_, word) in enumerate(meant) if word is None]:
+        begins = np.searchsorted(places[order], np.arange(len(split) + 1))
+        for place in [number for number, (_, word) in enumerate(split) if word is None]:
             cells = order[begins[place] : begins[place + 1]]
-            self._pieces[meant[place][0]].append((rows[cells], values[cells]))
+            self._pieces[split[place][0]].append((rows[cells], values[cells]))
 
-    def _meet(self, names: list[str]) -> None:
+    def _add_columns(self, names: list[str]) -> None:
         for name in names:
             if name not in self._pieces:
                 self._pieces[name] = []
                 self.names.append(name)
 
     def as_numbers(self, name: str, rows: int) -> FloatArray:
-        """The column with NaN where no number stands."""
+        """Return the column as numbers, NaN where there is none."""
         column = np.full(rows, np.nan)
         for places, values in self._pieces[name]:
             column[places] = values
         return column
 
     def as_words(self, name: str, rows: int) -> list[str]:
-        """The column with "" where nothing stands."""
+        """Return the column as text, "" where a field is empty."""
         column = ["" if np.isnan(value) else f"{value:.17g}" for value in self.as_numbers(name, rows).tolist()]
         for row, word in self.words[name].items():
             column[row] = word
         return column
 
 
-def parted(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[str, str | None]:  # noqa: FBT001
-    """Column and word of a feature ``column=word``; of one that is a number, its name and None.
+def column_and_word(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[str, str | None]:  # noqa: FBT001
+    """Return column and word of a feature ``column=word``, or the column and None if its value is a number.
 
-    The keys of JSON lines are not known ahead, so a key must not have a = in it.
+    The keys of JSON lines are not known in advance, so a key must not contain "=".
 
-    >>> [parted(feature, frozenset({"day", "rain"}), False) for feature in ("day=Mon", "rain")]
+    >>> [column_and_word(feature, frozenset({"day", "rain"}), False) for feature in ("day=Mon", "rain")]
     [('day', 'Mon'), ('rain', None)]
     """
     if "=" not in feature:
@@ -345,6 +352,6 @@ def parted(feature: str, columns: frozenset[str], surely_number: bool) -> tuple[
     if not columns:
         ways = [] if surely_number else ways[:1]
     if len(ways) != 1:
-        message = f"{feature!r} may be a column or a word of one: call the columns so that no name has a = in it"
+        message = f"{feature!r} could be a column, or a column and a word: rename the columns whose names contain '='"
         raise ValueError(message)
     return ways[0]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def columns_in_memory(table: Mapping[Any, Any] | Any) -> Frame:
-    """Columns of a dict, or of anything that has ``columns`` and can be indexed by them.
+    """Return the columns of a dict, or of an object that has ``columns`` and can be indexed by them.
 
-    A column that holds a text or a truth value is one of words; None, NaN and NA are empty fields.
+    A column that contains a text or a truth value is a column of words. None, NaN and NA are empty fields.
 
     >>> frame = columns_in_memory({"day": ["Mon", None], "Alice": [0.5, None], "rain": [0, 1]})
     >>> frame.words, {name: values.tolist() for name, values in frame.numbers.items()}, frame.where(1)
@@ -33,11 +33,11 @@ def columns_in_memory(table: Mapping[Any, Any] | Any) -> Frame:
         cells = [None if _is_missing(cell) else cell for cell in _cells(table[key])]
         lengths.add(len(cells))
         if any(isinstance(cell, (str, bool, np.bool_)) for cell in cells):
-            frame.words[name] = ["" if cell is None else _written(cell) for cell in cells]
+            frame.words[name] = ["" if cell is None else _text(cell) for cell in cells]
         else:
             frame.numbers[name] = _numbers(cells, name)
     if len(lengths) > 1:
-        message = f"columns have different lengths: {', '.join(map(str, sorted(lengths)))}"
+        message = f"all columns must have the same length, got {', '.join(map(str, sorted(lengths)))}"
         raise StreamError(message, kind="different lengths")
     frame.rows = lengths.pop() if lengths else 0
     frame.places.append(Places(0, "", True, np.arange(1, frame.rows + 1)))
@@ -57,7 +57,7 @@ def _numbers(cells: list[Any], name: str) -> Any:
         raise StreamError(message, kind="word", feature=name, value=cell, line=at + 1, in_rows=True) from None
 
 
-def _written(cell: Any) -> str:
+def _text(cell: Any) -> str:
     return f"{cell:.17g}" if isinstance(cell, float) else str(cell)
 
 

@@ -17,54 +17,61 @@ if TYPE_CHECKING:
 
 SEPARATORS = "\t,; "
 BY_HEADER = Option("header", 'table={"header": True}', value=True)
-UNEXPECTED = (
-    "line 1 looks like names of columns, but the model learned from tables without: it is taken for an example; "
-    "if it is none, say "
+UNEXPECTED_HEADER = (
+    "line 1 looks like a header, but the model learned from tables without a header, so line 1 is read as an example; "
+    "if it is a header, set "
 )
 
 
 class Layout(NamedTuple):
-    """What separates the columns of a table, and whether it begins with their names."""
+    """The separator of the columns of a table, and whether its first line has their names."""
 
     separator: str
     header: bool
 
 
-# ---------------------------------------------------------------------- columns, by the options or as a model's
+# ---------------------------------------------------------------------- columns, from the options or from a model
 
 
 def table_reader(start: bytes, settings: Settings, notes: Notes, **more: Any) -> tuple[Reader, Layout]:
-    """The reader of a table of text that begins so, and its layout; ``more`` overrides the layout."""
+    """Return a reader for the text table that begins with ``start``, and its layout; ``more`` overrides the layout."""
     if not settings.inherits_columns:
-        return table_of(start, {**roles_of(settings, []), **more})
+        return table_of(start, {**passed_roles(settings), **more})
     how = settings.how
     layout = _known_layout(start, settings, notes)._replace(**more)
-    names = own = _names(start, layout, settings)
-    if numbered_names(how.columns):
-        names = [f"c{number}" for number in range(1, len(own) + 1)]
+    names = file_names = _names(start, layout, settings)
+    if numbered_names(how.columns):  # the model has no names, so those in the file are ignored
+        names = [f"c{number}" for number in range(1, len(file_names) + 1)]
     try:
         options = {**roles_of(settings, names), **layout._asdict()}
     except MissingColumnsError as error:
         if layout.header:
-            error.first_line = first_line(how, own, layout.separator)
+            error.first_line = first_line(how, file_names, layout.separator)
         raise
-    header = layout.separator.join(names).encode() + b"\n"  # names in the file are ignored: the model has none
-    return Reader.table(start if names == own else header, **options), layout
+    header = layout.separator.join(names).encode() + b"\n"
+    return Reader.table(start if names == file_names else header, **options), layout
+
+
+def passed_roles(settings: Settings) -> dict[str, Any]:
+    """Return options for ``Reader.table`` from the options that were passed for these files."""
+    zeros = {"zeros": True} if settings.all_columns else {}
+    return {"label": settings.how.label or "", **settings.how.table, **zeros}
 
 
 def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
-    """Options for ``Reader.table``; separator and header only if they were passed for these files."""
-    how = settings.how
-    zeros = {"zeros": True} if settings.all_columns else {}
+    """Return options for ``Reader.table`` and a table with these columns; separator and header only if passed."""
     if not settings.inherits_columns:
-        return {"label": how.label or "", **how.table, **zeros}
-    options = matched(how, names, label_may_be_missing=settings.label_optional)
+        return passed_roles(settings)
+    options = matched(settings.how, names, label_may_be_missing=settings.label_optional)
     given = settings.given.table
     return {name: value for name, value in options.items() if name not in Layout._fields or name in given}
 
 
 def _names(start: bytes, layout: Layout, settings: Settings) -> list[str]:
-    """Names of the columns; if line 1 cannot be a header and has none of the model's names, the error says so."""
+    """Return the names of the columns.
+
+    If line 1 cannot be a header and has none of the model's names, the MissingColumnsError has the expected line.
+    """
     try:
         return names_of(start, layout)
     except ValueError:
@@ -78,14 +85,14 @@ def _names(start: bytes, layout: Layout, settings: Settings) -> list[str]:
 
 
 def _known_layout(start: bytes, settings: Settings, notes: Notes) -> Layout:
-    """The layout of the model's own tables: the first rows of this one must not decide how it is read."""
+    """Return the layout of the tables that the model learned from; the first rows of this table do not change it."""
     how, given = settings.how, settings.given.table
     found = Layout(*sniff_table(start))
     separator = how.table.get("separator", found.separator)
     wanted = required(how)
     if how.columns or "header" in how.table:
         if found.header and not how.has_header and "header" not in given:
-            notes.remark("header read as example", UNEXPECTED, BY_HEADER)
+            notes.remark("header read as example", UNEXPECTED_HEADER, BY_HEADER)
         found = found._replace(header=how.has_header)
     elif not found.header:  # an older model, or one of JSON lines
         with suppress(ValueError):
@@ -97,24 +104,24 @@ def _known_layout(start: bytes, settings: Settings, notes: Notes) -> Layout:
 
 
 def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> dict[str, Any]:
-    """Roles of the columns of a table that has these, for a model with those of ``how``.
+    """Return the roles of the columns ``names`` of a table, for a model that was trained with the columns of ``how``.
 
-    The label is left out if it may be missing and is, and so are columns to be ignored that are not there.
+    A label that may be missing, and columns to be ignored, are left out if the table does not have them.
 
     Raises
     ------
     MissingColumnsError
-        For columns that the model learned from, or a label that is needed.
+        If the table lacks a column that the model learned from, or the label, if that is required.
     InputError
-        For a table without a header that has too many columns: they cannot be matched with the model's.
+        If a table without a header has more columns than the model: they cannot be matched by name.
     """
     there = {*names, *map(str, range(1, len(names) + 1))} if numbered_names(names) else {*names}
     ignore = [name for name in how.table.get("ignore", ()) if name in there]
     label = how.label if how.label in there else ""
     if numbered_names(how.columns) and len(names) > len(how.columns):
         message = (
-            f"the table has {len(names)} columns, but the model was trained on tables of {len(how.columns)} columns "
-            "without a header, so columns cannot be matched by name"
+            f"the table has {len(names)} columns, but the model was trained on tables with {len(how.columns)} columns "
+            "and no header, so columns cannot be matched by name"
         )
         raise InputError(message)
     missing = [name for name in required(how) if name not in there]
@@ -126,20 +133,20 @@ def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> di
 
 
 def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
-    """The error for a table with the columns ``names``, of which some are missing for a model with those of ``how``."""
+    """Return the error for a table with the columns ``names`` that lacks columns which the model ``how`` needs."""
     error = MissingColumnsError(missing, names)
     error.label, error.label_is_read = how.label, label_is_read
     if numbered_names(how.columns) and numbered_names(names):
         error.counted = len(how.columns)
-        label = place(how.label or "", how.columns)
+        label = column_name(how.label or "", how.columns)
         number = how.columns.index(label) + 1 if label in how.columns else 0
-        # Where the label was the last column, the columns before it keep their numbers without it.
+        # If the label was the last column, the other columns keep their numbers without it.
         error.label_number = number if number <= len(names) or how.label in missing else 0
     return error
 
 
 def first_line(how: Reading, cells: list[str], separator: str) -> str:
-    """The header that a model with the columns of ``how`` expects above these cells, if they hold none of its names.
+    """Return the header that the model ``how`` expects above these cells; empty if they contain one of its names.
 
     >>> from mistakebound.data.options import Reading
     >>> how = Reading(label="kind", columns=["text", "kind"])
@@ -155,18 +162,19 @@ def first_line(how: Reading, cells: list[str], separator: str) -> str:
 
 
 def required(how: Reading) -> list[str]:
-    """The columns that a table must have for a model with those of ``how``: all that it learned from."""
+    """Return the columns that a table must have for the model ``how``: all that it learned from."""
     pairs = [column for pair in how.table.get("interact", ()) for column in pair]
     roles = [*how.table.get("text", ()), *how.table.get("categorical", ()), *pairs]
-    without = {place(each, how.columns) for each in (how.label, *how.table.get("ignore", ())) if each is not None}
-    wanted = dict.fromkeys([*how.columns, *(place(each, how.columns) for each in roles)])
+    not_learned = [each for each in (how.label, *how.table.get("ignore", ())) if each is not None]
+    without = {column_name(each, how.columns) for each in not_learned}
+    wanted = dict.fromkeys([*how.columns, *(column_name(each, how.columns) for each in roles)])
     return [name for name in wanted if name not in without]
 
 
-def place(column: str, columns: list[str]) -> str:
-    """The name of a column that may be called by number, in tables without a header.
+def column_name(column: str, columns: list[str]) -> str:
+    """Return the name of a column; in tables without a header, ``column`` may be its number.
 
-    >>> place("2", ["c1", "c2"]), place("kind", ["kind"])
+    >>> column_name("2", ["c1", "c2"]), column_name("kind", ["kind"])
     ('c2', 'kind')
     """
     return f"c{int(column)}" if column.isdigit() and column not in columns and numbered_names(columns) else column
@@ -176,14 +184,14 @@ def place(column: str, columns: list[str]) -> str:
 
 
 def table_of(start: bytes, options: dict[str, Any]) -> tuple[Reader, Layout]:
-    """The reader of a table that begins with ``start``, and its layout: as passed in ``options``, or detected."""
+    """Return a reader for the table that begins with ``start``, and its layout: from ``options``, or detected."""
     found = Layout(*sniff_table(start))._replace(**{name: options[name] for name in Layout._fields if name in options})
     try:
         return Reader.table(start, **{**options, **found._asdict()}), found
     except ValueError as error:
         if "header" in options:
             raise
-        try:  # if the columns in the options have their names in the first line, it is a header
+        try:  # if the first line has the columns that the options name, it is a header
             found = found._replace(header=True)
             return Reader.table(start, **{**options, **found._asdict()}), found
         except ValueError as other:
@@ -195,7 +203,7 @@ def table_of(start: bytes, options: dict[str, Any]) -> tuple[Reader, Layout]:
 
 
 def _or_named(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
-    """The names in line 1, if it could be a header of words and some of the columns that were passed are not there."""
+    """Return a hint with the names in line 1, if line 1 could be a header and columns in the options are missing."""
     names = first_cells(start, layout.separator)
     numbers = [str(number) for number in range(1, len(names) + 1)]
     known = {*numbers, *(f"c{number}" for number in numbers), ""}
@@ -210,21 +218,21 @@ def _or_named(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[st
 
 
 def is_number(word: str) -> bool:
-    """Whether a word of a column of words is no word at all: missing, or a number written anew."""
+    """Whether a cell of a column of text is empty or a number."""
     try:
         float(word or 0)
     except ValueError:
         return False
-    return "_" not in word  # Python's numbers may have it, those of tables may not
+    return "_" not in word  # Python accepts 1_000, but the readers of tables do not
 
 
 def names_of(start: bytes, layout: Layout) -> list[str]:
-    """Names of the columns of a table of this layout."""
+    """Return the names of the columns of a table with this layout."""
     return Reader.table(start, **layout._asdict()).columns
 
 
 def separator_of(start: bytes, usual: str, wanted: list[str]) -> str:
-    r"""What separates the columns of a table that has a header: the usual, unless these names are there with another.
+    r"""Return the separator of a table with a header: ``usual``, unless only another one finds the names ``wanted``.
 
     >>> separator_of(b"a;b\n", ",", ["a", "b"]), separator_of(b"a;b\n", ",", ["a", "c"])
     (';', ',')
@@ -238,18 +246,18 @@ def separator_of(start: bytes, usual: str, wanted: list[str]) -> str:
 
 
 def header_of(names: Iterable[str]) -> bytes:
-    """A first line with these names, separated by commas."""
+    """Return a header with these names, quoted and separated by commas."""
     return b",".join(quoted(name) for name in names) + b"\n"
 
 
 def line_of(names: Iterable[str], separator: str) -> str:
-    """A first line with these names, in quotes only where they need them."""
+    """Return a header with these names, quoted only where necessary."""
     special = {separator, '"'}
     return separator.join(quoted(name).decode() if special.intersection(name) else name for name in names)
 
 
 def first_cells(start: bytes, separator: str) -> list[str]:
-    """The fields of the first line that is not empty, whether or not they could be names of columns."""
+    """Return the cells of the first line that is not empty, whether or not they could be names of columns."""
     import csv  # noqa: PLC0415 - seldom needed
 
     line = start.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
@@ -257,12 +265,12 @@ def first_cells(start: bytes, separator: str) -> list[str]:
 
 
 def quoted(text: str) -> bytes:
-    """A field of a table, in quotes."""
+    """Return a cell of a table in quotes."""
     return b'"' + text.encode().replace(b'"', b'""') + b'"'
 
 
 def require_columns(known: list[str], names: list[str]) -> None:
-    """Refuse a table whose columns are not those of the one before it."""
+    """Raise InputError if a table does not have the columns of the table before it."""
     if names != known:
-        message = f"its columns are {', '.join(names[:20])}, but those before {', '.join(known[:20])}"
+        message = f"its columns are {', '.join(names[:20])}, but the files before it have {', '.join(known[:20])}"
         raise InputError(message, kind="other columns")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mistakebound.certificates import portable
-from mistakebound.models.model_file import describe_parameters, fingerprint
+from mistakebound.models.model_file import fingerprint
+from mistakebound.models.parameters import describe_parameters
 from mistakebound.runs.resume import files_read, text_options
 
 if TYPE_CHECKING:

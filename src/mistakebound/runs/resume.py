@@ -13,7 +13,7 @@ from mistakebound.data.parts import START, Place
 from mistakebound.data.reader import ReadReport
 from mistakebound.data.source import Source
 from mistakebound.errors import ResumeError
-from mistakebound.models.model_file import describe_parameters
+from mistakebound.models.parameters import describe_parameters
 from mistakebound.runs.file_hash import hashes
 from mistakebound.runs.progress import FileRead, size_of
 

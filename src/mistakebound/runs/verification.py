@@ -19,7 +19,8 @@ from mistakebound.data.blocks import opened
 from mistakebound.data.source import Source
 from mistakebound.errors import CertificateError, ModelError, Option, OptionError
 from mistakebound.learners.linear import KINDS, load
-from mistakebound.models.model_file import construct, fingerprint
+from mistakebound.models.model_file import fingerprint
+from mistakebound.models.parameters import construct
 from mistakebound.runs.file_hash import hashes
 from mistakebound.runs.progress import size_of
 

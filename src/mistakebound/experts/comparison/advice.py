@@ -1,4 +1,4 @@
-"""Read a table as advice and outcomes, one round per row."""
+"""Read a table as advice and outcomes, one round per row; choose the columns that are experts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.class_columns import (
     ExpertColumns,
-    by_classes,
-    by_labels,
+    class_columns,
     distinct,
-    labelled,
-    places,
+    few_of,
+    label_codes,
+    label_columns,
+    likely_experts,
     require_numbers,
-    some,
 )
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 NUMBERS, LABELS, CLASSES = "numbers", "labels", "classes"
 TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
-NO_OUTCOME = "there is no outcome"
+NO_OUTCOME = "the outcome is missing"
 ALL_TAKEN = (
-    *("every column of numbers is taken for an expert: ", setting("experts", ["A", "B"]), " chooses, "),
-    *(setting("ignore", ["A", "B"]), " leaves out"),
+    *("every column of numbers is read as an expert; ", setting("experts", ["A", "B"]), " selects experts, "),
+    *(setting("ignore", ["A", "B"]), " leaves columns out"),
 )
 ANOTHER_OUTCOME = ("choose another ", setting("outcome"))
 LEFT_OUT = ("leave the column out: ", setting("ignore"))
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which columns are experts (none: those that fit), and how outcomes are read."""
+class ColumnChoice:
+    """Which columns are experts (empty: all that fit), and how outcomes are read: the parameters of `compare`."""
 
     experts: Sequence[str] = ()
     ignore: Sequence[str] = ()
@@ -56,76 +56,87 @@ class Advice:
 
     Attributes
     ----------
+    frame : Frame
+        The table.
+    outcome : str
+        The column of the outcomes.
     kind : str
-        ``numbers`` to be mixed, ``labels`` to be followed, or ``classes``: a probability for each.
+        ``numbers``, which are mixed; ``labels``, which are followed; or ``classes``: a probability for each class.
     names : list of str
-        Of the experts.
-    said : array
-        Rounds × experts (× classes); NaN is asleep. Labels are places in ``labels``.
+        Names of the experts.
+    forecasts : array
+        Rounds × experts (× classes); NaN while an expert is asleep. A label is its index in ``labels``.
     outcomes : array
-        Rounds (× classes); fewer than the rows of ``said`` if the last outcomes are not known yet.
+        Rounds (× classes); fewer rounds than in ``forecasts`` if the last outcomes are not known yet.
     labels : list of str
         The labels that occur, sorted; or the classes.
     notes : list of tuples
-        What was not used, and why: parts of a sentence, as of an `InputError`.
-    rounds, known, awake
-        Number of rounds with an outcome, the advice in them, and which experts gave a forecast in them.
+        What was not used, and why: the words of a message, as in `InputError`.
+    rounds : int
+        Number of rounds with an outcome.
+    past_forecasts : array
+        The forecasts of these rounds.
+    awake : array
+        Rounds × experts: who gave a forecast in these rounds.
     """
 
     frame: Frame
     outcome: str
     kind: str
     names: list[str]
-    said: FloatArray
+    forecasts: FloatArray
     outcomes: FloatArray
     labels: list[str]
     notes: list[tuple[str | Option, ...]]
     rounds: int = field(init=False)
-    known: FloatArray = field(init=False)
+    past_forecasts: FloatArray = field(init=False)
     awake: BoolArray = field(init=False)
 
     def __post_init__(self) -> None:
         rounds = len(self.outcomes)
-        known = self.said[:rounds]
-        awake = np.asarray(~np.isnan(known if known.ndim == 2 else known[:, :, 0]))
-        for name, value in (("rounds", rounds), ("known", known), ("awake", awake)):
-            object.__setattr__(self, name, value)  # derived once, of a frozen record
+        past = self.forecasts[:rounds]
+        awake = np.asarray(~np.isnan(past if past.ndim == 2 else past[:, :, 0]))
+        for name, value in (("rounds", rounds), ("past_forecasts", past), ("awake", awake)):
+            object.__setattr__(self, name, value)  # the record is frozen
 
     @property
     def only_zeros_and_ones(self) -> bool:
-        """Whether numbers may be labels as well."""
-        both = np.concatenate([self.said.ravel(), self.outcomes.ravel()])
+        """Whether the advice is numbers that could be labels, too."""
+        both = np.concatenate([self.forecasts.ravel(), self.outcomes.ravel()])
         return self.kind == NUMBERS and bool(np.all((both == 0) | (both == 1) | np.isnan(both)))
 
     def as_labels(self, rule: str) -> Advice:
-        """Whole numbers as labels, for a rule that follows experts."""
+        """Return the advice with integers as labels, for a rule that follows labels."""
         if self.kind == LABELS:
             return self
         mixer = setting("rules", "ml-poly")
         if self.kind == CLASSES:
-            told = f"{rule} follows labels, and these are probabilities: "
-            raise StreamError(told, mixer, " mixes them", kind="probabilities, not labels")
-        broken = ~np.isnan(self.said) & (self.said % 1 != 0)
+            message = f"{rule} follows labels, but these are probabilities: "
+            raise StreamError(message, mixer, " mixes probabilities", kind="probabilities, not labels")
+        broken = ~np.isnan(self.forecasts) & (self.forecasts % 1 != 0)
         if broken.any():
             row, expert = (int(place[0]) for place in np.nonzero(broken))
-            name, value = self.names[expert], float(self.said[row, expert])
-            told = f"{rule} follows labels, and {name!r} said {value:g}: "
-            raise self.frame.error_at(row, told, mixer, " mixes numbers", kind="not a label", feature=name, value=value)
-        values = np.unique(np.concatenate([self.said[~np.isnan(self.said)], self.outcomes]))
-        said = np.where(np.isnan(self.said), np.nan, np.searchsorted(values, self.said))
-        told_at = np.searchsorted(values, self.outcomes).astype(np.float64)
-        return replace(self, kind=LABELS, said=said, outcomes=told_at, labels=[f"{each:.17g}" for each in values])
+            name, value = self.names[expert], float(self.forecasts[row, expert])
+            message = f"{rule} follows labels, but the forecast of {name!r} is {value:g}: "
+            raise self.frame.error_at(
+                row, message, mixer, " mixes numbers", kind="not a label", feature=name, value=value
+            )
+        values = np.unique(np.concatenate([self.forecasts[~np.isnan(self.forecasts)], self.outcomes]))
+        forecasts = np.where(np.isnan(self.forecasts), np.nan, np.searchsorted(values, self.forecasts))
+        outcomes = np.searchsorted(values, self.outcomes).astype(np.float64)
+        labels = [f"{each:.17g}" for each in values]
+        return replace(self, kind=LABELS, forecasts=forecasts, outcomes=outcomes, labels=labels)
 
-    def table(self, begin: int, end: int) -> Named:
-        """Some rounds of advice, with the names of the experts."""
-        return Named(self.names, self.said[begin:end])
+    def table(self, begin: int, end: int) -> NamedTable:
+        """Return the advice of some rounds, with the names of the experts."""
+        return NamedTable(self.names, self.forecasts[begin:end])
 
     def row(self, number: int) -> dict[str, Any]:
-        """One round of advice."""
-        return dict(zip(self.names, self.said[number], strict=True))
+        """Return the advice of one round."""
+        return dict(zip(self.names, self.forecasts[number], strict=True))
 
-    def placed(self, error: ValueError, *remedy: str | Option) -> ValueError:
-        """An error of a round with the place of its row in the table, and the names of experts and classes."""
+    def with_file_and_line(self, error: ValueError, *remedy: str | Option) -> ValueError:
+        """Return an error of a round with the file and line of its row, and the names of experts and classes."""
         number = getattr(error, "round", None)
         if number is None or not isinstance(error, StreamError):
             return error
@@ -133,75 +144,75 @@ class Advice:
         return self.frame.error_at(number, *words, *remedy, kind="bad round", value=error.value)
 
 
-class Named:
+class NamedTable:
     """The part of a DataFrame's interface that learners use, also for rounds × experts × classes."""
 
     def __init__(self, columns: list[str], values: FloatArray) -> None:
         self.columns, self.values = columns, values
 
     def to_numpy(self) -> FloatArray:
-        """The values."""
+        """Return the values."""
         return self.values
 
     def to_dict(self, _: str) -> list[dict[str, Any]]:
-        """A dict a round."""
+        """Return a dict for each round."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.values.tolist()]
 
 
-def advice_of(frame: Frame, outcome: str, wanted: Wanted) -> Advice:
+def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     """Read the experts and the outcomes from the columns of a table."""
     outcome = frame.name(outcome)
-    ignored = {frame.name(each) for given in wanted.ignore for each in columns_in(given, frame)}
+    ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
     others = [name for name in frame.names if name != outcome and name not in ignored]
-    experts = list(wanted.experts)
-    if experts and not wanted.classes:
-        experts = chosen(frame, outcome, experts)
-    used = others if wanted.classes or not experts else experts
+    experts = list(choice.experts)
+    if experts and not choice.classes:
+        experts = expert_names(frame, outcome, experts)
+    used = others if choice.classes or not experts else experts
     frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
     frame.refuse_decimal_commas(used, *LEFT_OUT)
     texts = frame.texts(outcome)
-    rounds, bad = rounds_with_outcomes(frame, outcome, texts, wanted)
+    rounds, bad = rounds_with_outcomes(frame, outcome, texts, choice)
     if bad:
         why = f"column {outcome!r}: {NO_OUTCOME}"
-        return advice_of(frame.without(bad, why, wanted.skip_bad), outcome, wanted)
-    if wanted.classes:
-        classes = distinct(wanted.classes)
-        # Outcomes come first: if a class was forgotten, it is no use to say that the others do not sum to 1.
-        told: FloatArray | None = one_hot(frame, outcome, texts[:rounds], classes)
-        kind, said = CLASSES, by_classes(frame, others, experts, classes)
+        return advice_of(frame.without(bad, why, choice.skip_bad), outcome, choice)
+    if choice.classes:
+        classes = distinct(choice.classes)
+        # Outcomes are checked first: if a class was forgotten, "the others do not sum to 1" would not help.
+        values: FloatArray | None = one_hot(frame, outcome, texts[:rounds], classes)
+        kind, columns = CLASSES, class_columns(frame, others, experts, classes)
     else:
-        told = truth_of(frame, outcome, texts, wanted.positive, experts or others)
-        kind, said = (
-            (LABELS, by_labels(frame, outcome, others, experts))
-            if told is None
-            else (NUMBERS, by_numbers(frame, outcome, others, experts))
+        values = outcome_numbers(frame, outcome, texts, choice.positive, experts or others)
+        kind, columns = (
+            (LABELS, label_columns(frame, outcome, others, experts))
+            if values is None
+            else (NUMBERS, number_columns(frame, outcome, others, experts))
         )
-    outcomes = places(texts[:rounds], said.labels) if told is None else told[:rounds]
-    notes: list[tuple[str | Option, ...]] = [(note,) for note in said.notes]
+    outcomes = label_codes(texts[:rounds], columns.labels) if values is None else values[:rounds]
+    notes: list[tuple[str | Option, ...]] = [(note,) for note in columns.notes]
     if kind == NUMBERS and not experts and not ignored:
         notes.append(ALL_TAKEN)
     if ignored:
         notes.append((f"ignored: {', '.join(name for name in frame.names if name in ignored)}",))
-    asleep = np.isnan(said.table[:rounds]).reshape(rounds, -1).all(axis=1)
+    asleep = np.isnan(columns.table[:rounds]).reshape(rounds, -1).all(axis=1)
     if asleep.any():
-        why = "every expert is asleep (an expert who always speaks would help)"
-        return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, wanted.skip_bad), outcome, wanted)
-    return Advice(frame, outcome, kind, said.names, said.table, outcomes, said.labels, notes)
+        why = "every expert is asleep (add an expert that always gives a forecast)"
+        return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, choice.skip_bad), outcome, choice)
+    return Advice(frame, outcome, kind, columns.names, columns.table, outcomes, columns.labels, notes)
 
 
-def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
-    """Columns of numbers."""
+def number_columns(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
+    """Return the experts whose columns hold numbers: those in ``experts``, or all of the others that do."""
     notes: list[str] = []
     names = list(experts)
     if not experts:
         words, of_numbers = divided(others, lambda name: name in frame.words)
         for name in words:
-            refuse_a_slip(frame, name)
+            refuse_mostly_numbers(frame, name)
         empty, names = divided(of_numbers, lambda name: bool(np.isnan(frame.numbers[name]).all()))
-        notes += [f"words, not experts: {', '.join(words)}"] if words else []
-        notes += [f"empty, not experts: {', '.join(empty)}"] if empty else []
+        notes += [f"not experts, because they hold words: {', '.join(words)}"] if words else []
+        notes += [f"not experts, because they are empty: {', '.join(empty)}"] if empty else []
         if not names:
-            message = f"no column but {outcome!r} holds numbers; there are: {', '.join(frame.names)}"
+            message = f"no column except {outcome!r} holds numbers; the columns are: {', '.join(frame.names)}"
             raise StreamError(message, kind="no expert", feature=outcome)
     else:
         require_numbers(frame, names)
@@ -209,74 +220,77 @@ def by_numbers(frame: Frame, outcome: str, others: list[str], experts: Sequence[
 
 
 def divided(names: Sequence[str], is_first: Callable[[str], bool]) -> tuple[list[str], list[str]]:
-    """The names of one kind and the others, in their order."""
-    kind = {name: is_first(name) for name in names}
-    return [name for name in names if kind[name]], [name for name in names if not kind[name]]
+    """Return the names for which ``is_first`` is true, and the others, both in their order."""
+    first = {name: is_first(name) for name in names}
+    return [name for name in names if first[name]], [name for name in names if not first[name]]
 
 
-def refuse_a_slip(frame: Frame, name: str) -> None:
-    """A column of numbers but for a few words is an expert with a slip, and not to be left out in silence."""
-    said = [word for word in frame.words[name] if word]
-    if 2 * sum(map(is_number, said)) > len(said):
+def refuse_mostly_numbers(frame: Frame, name: str) -> None:
+    """Raise StreamError for a column of text that is mostly numbers: a typing error must not drop an expert."""
+    words = [word for word in frame.words[name] if word]
+    if 2 * sum(map(is_number, words)) > len(words):
         require_numbers(frame, [name])
 
 
-def columns_in(given: str, frame: Frame) -> list[str]:
-    """Names between commas, unless it is one that has a comma itself."""
+def names_between_commas(given: str, frame: Frame) -> list[str]:
+    """Split names at commas, unless the whole text is the name of a column."""
     return [given] if frame.has(given) else [each.strip() for each in given.split(",")]
 
 
-def chosen(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
-    """The columns that were named as experts."""
+def expert_names(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:
+    """Return the names of the columns that were passed as experts; the outcome cannot be one of them."""
     names = [frame.name(each) for each in experts]
     if outcome in names:
-        message = f"column {outcome!r} is the outcome, and no expert"
+        message = f"column {outcome!r} is the outcome, so it cannot be an expert"
         raise StreamError(message, kind="the outcome is no expert", feature=outcome)
     return distinct(names)
 
 
-def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], wanted: Wanted) -> tuple[int, list[int]]:
-    """How many rows have an outcome, and those that lack it but for the last ones, if they are to be forecast."""
+def rounds_with_outcomes(frame: Frame, name: str, texts: list[str], choice: ColumnChoice) -> tuple[int, list[int]]:
+    """Return the number of rounds to learn, and the bad rows before its end that lack an outcome."""
     missing = [row for row, text in enumerate(texts) if not text]
     if len(missing) == len(texts):
-        message = f"column {name!r} has no outcome at all"
+        message = f"column {name!r} has no outcome in any row"
         raise StreamError(message, kind="no outcome", feature=name)
     last = max(row for row, text in enumerate(texts) if text)
     before = [row for row in missing if row < last]
-    if before or wanted.ahead or wanted.skip_bad or not missing:
-        return last + 1, before if wanted.ahead else missing
-    told = f"column {name!r}: {NO_OUTCOME}; "
-    remedy = (setting("ahead", True), " forecasts the last rows, whose outcome is to come")
-    raise frame.error_at(missing[0], told, *remedy, kind="no outcome", feature=name)
+    if before or choice.ahead or choice.skip_bad or not missing:
+        return last + 1, before if choice.ahead else missing
+    message = f"column {name!r}: {NO_OUTCOME}; set "
+    remedy = (setting("ahead", True), " to forecast the last rows, whose outcomes are not known yet")
+    raise frame.error_at(missing[0], message, *remedy, kind="no outcome", feature=name)
 
 
-def truth_of(
+def outcome_numbers(
     frame: Frame, name: str, texts: list[str], positive: str | None, experts: Sequence[str]
 ) -> FloatArray | None:
-    """Outcomes as numbers; None if they are words, and true or false are words if the experts say so."""
+    """Return the outcomes as numbers, or None if they are words.
+
+    true and false are numbers, unless columns of experts hold these words.
+    """
     if positive is not None:
         return is_positive(name, texts, positive)
     if name in frame.numbers:
         return frame.numbers[name]
-    if all(not text or text.lower() in TRUTH for text in texts) and not labelled(frame, texts, experts):
+    if all(not text or text.lower() in TRUTH for text in texts) and not likely_experts(frame, texts, experts):
         return np.array([TRUTH.get(text.lower(), np.nan) for text in texts])
     return None
 
 
 def is_positive(name: str, texts: list[str], positive: str) -> FloatArray:
-    """1 where the outcome is the positive one, 0 elsewhere."""
+    """Return 1 where the outcome is ``positive``, 0 elsewhere."""
     if positive not in texts:
-        message = f"{positive!r} is never the outcome: column {name!r} has {', '.join(some(texts))}"
+        message = f"{positive!r} is not an outcome: column {name!r} has {', '.join(few_of(texts))}"
         raise StreamError(message, kind="no such outcome", feature=name, value=positive)
     return np.array([float(text == positive) for text in texts])
 
 
 def one_hot(frame: Frame, name: str, texts: list[str], classes: Sequence[str]) -> FloatArray:
-    """1 for the class that came true, 0 for the others."""
+    """Return rounds × classes: 1 for the class that is the outcome, 0 for the others."""
     for row, text in enumerate(texts):
         if text not in classes:
             lacking = dict.fromkeys(each for each in texts if each not in classes)
-            told = f"column {name!r}: the outcome {text!r} is none of {', '.join(classes)}; say "
-            remedy = (setting("classes", [*classes, *some(list(lacking))]), ", if it is no slip")
-            raise frame.error_at(row, told, *remedy, kind="no such class", feature=name, value=text)
+            message = f"column {name!r}: the outcome {text!r} is not one of {', '.join(classes)}; set "
+            remedy = (setting("classes", [*classes, *few_of(list(lacking))]), " if it is a class")
+            raise frame.error_at(row, message, *remedy, kind="no such class", feature=name, value=text)
     return np.array([[float(text == each) for each in classes] for text in texts])

@@ -11,19 +11,19 @@ from mistakebound._support.json_numbers import json_of
 from mistakebound.aggregation.registry import FOLLOWING
 from mistakebound.data.columns import Frame, columns_with
 from mistakebound.errors import StreamError, setting
-from mistakebound.experts.comparison.advice import CLASSES, LABELS, Wanted, advice_of
-from mistakebound.experts.comparison.compared import (
-    Refused,
-    in_hindsight,
+from mistakebound.experts.comparison.advice import CLASSES, LABELS, ColumnChoice, advice_of
+from mistakebound.experts.comparison.records import as_object, write_predictions
+from mistakebound.experts.comparison.results import (
+    RefusedRule,
+    best_in_hindsight,
+    check_parameters,
+    check_rule,
     learner_for,
-    mix_of,
     plain_losses,
-    refuse_misfits,
-    refuse_parameters,
     regrets_to_each,
     rules_for,
+    run_rule,
 )
-from mistakebound.experts.comparison.records import as_object, write_predictions
 from mistakebound.hindsight.oracles import checked_forecasts
 from mistakebound.losses import Square, ZeroOne, loss_named
 
@@ -34,50 +34,50 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
-    from mistakebound.experts.comparison.compared import Hindsight, Mix
+    from mistakebound.experts.comparison.results import Hindsight, RuleResult
     from mistakebound.losses import Loss, LossLike
 
 REMEDIES: dict[str, tuple[str | Option, ...]] = {
     "log": (": ", setting("loss", "square"), " takes any number"),
     "percentage": (": try ", setting("loss", "absolute")),
 }
-"""What to do about numbers that a loss is not defined for."""
+"""Added to the error about a number for which the loss is not defined."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `compare` found.
+    """The result of `compare`.
 
     Attributes
     ----------
     advice : Advice
         The forecasts of the experts, and the outcomes.
     loss : Loss
-        The loss that is summed; for labels, the number of mistakes.
+        The loss that is summed; for labels, the zero-one loss, which counts mistakes.
     expert_losses : array
         Rounds × experts; NaN while an expert was asleep.
     expert_rounds, expert_means : array
-        In how many rounds each expert was awake, and its mean loss in them; infinite if it never was.
-    mixes : list of Mix
+        Number of rounds in which each expert was awake, and its mean loss in them; infinite if it was never awake.
+    mixes : list of RuleResult
         The result of each rule, smallest loss first.
-    refused : list of Refused
-        The rules that could not be played, and why.
+    refused : list of RefusedRule
+        The rules that could not be run, and why.
     hindsight : list of Hindsight
-        What would have been best: the expert (first), combinations, a sequence.
+        The best choices in hindsight: expert (first), combinations, sequence.
     plain : array
         Losses of the unweighted average; for labels, of the unweighted majority.
     plain_regret : float or None
         Regret of ``plain`` to the best expert.
     some_slept : bool
-        Whether experts were awake in different rounds, so that their means cannot be compared.
+        Whether experts were awake in different rounds; then their mean losses cannot be compared.
     of_labels : bool
-        Whether the advice is labels, so that mistakes are counted.
+        Whether the advice is labels; then mistakes are counted.
     measure : str
         The name of the loss, for tables.
     rooted : bool
-        Whether the root of the mean loss is shown: for the square loss of numbers it has their unit.
+        Whether the root of the mean loss is shown: for the square loss of numbers, because it has their unit.
     parameters : dict
-        Parameters of the rules, as they were passed.
+        Parameters of the rules that were passed.
     """
 
     advice: Advice
@@ -85,8 +85,8 @@ class Comparison:
     expert_losses: FloatArray
     expert_rounds: FloatArray
     expert_means: FloatArray
-    mixes: list[Mix]
-    refused: list[Refused]
+    mixes: list[RuleResult]
+    refused: list[RefusedRule]
     hindsight: list[Hindsight]
     plain: FloatArray
     plain_regret: float | None
@@ -104,12 +104,12 @@ class Comparison:
         )
 
     @property
-    def best(self) -> Mix:
-        """The rule with the least losses."""
+    def best(self) -> RuleResult:
+        """The result of the rule with the smallest loss."""
         return self.mixes[0]
 
     def to_json(self, written: Callable[[Option], str] = str) -> str:
-        """The JSON text that the command prints; ``written`` formats the options that notes name."""
+        """Return the JSON text that the command prints; ``written`` formats the options that notes name."""
         return json_of(as_object(self, written))
 
     def write_predictions(self, file: TextIO) -> None:
@@ -117,8 +117,8 @@ class Comparison:
         write_predictions(self, file)
 
     def plot(self) -> Any:
-        """A matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
-        from mistakebound.experts.comparison.pictures import figure  # noqa: PLC0415 - seldom drawn
+        """Return a matplotlib figure: weights of the best rule, and the regret of each rule to the best expert."""
+        from mistakebound.experts.comparison.pictures import figure  # noqa: PLC0415 - rarely needed
 
         return figure(self)
 
@@ -142,7 +142,7 @@ def compare(
     progress: Callable[[str, int, int, int], None] | None = None,
     **parameters: Any,
 ) -> Comparison:
-    """Run rules on the advice of the experts of a table, and compare their losses with each expert and with theory.
+    """Run rules on the experts of a table, and compare their losses with those of the experts and with bounds.
 
     Each forecast is made before its outcome is read. An empty field means that the expert is asleep in that round.
 
@@ -151,15 +151,15 @@ def compare(
     table : path, sequence of paths, DataFrame or dict of columns
         A column for each expert, a row for each round. Files are tables, JSON lines, Parquet or Arrow.
     outcome : str
-        The column that holds what happened: numbers or words.
+        The column of the outcomes: numbers or words.
     experts, ignore : sequence of str
         Columns that are experts, and columns to leave out. By default every column that fits is an expert.
     classes : sequence of str
         The possible outcomes, if experts give a probability for each of them, in columns such as ``Alice_H``.
     positive : str, optional
-        The outcome that the probabilities are for, against all others.
+        The outcome whose probability the experts give.
     ahead : bool
-        Forecast the last rows, whose outcome is still empty.
+        Forecast the last rows, whose outcomes are still empty.
     rules : str or sequence of str
         Ids of rules, or ``"all"``. The default is ``"ml-poly"``; for labels ``"weighted-majority"``.
     loss : str or Loss, optional
@@ -167,22 +167,22 @@ def compare(
     switches : int
         Number of switches of the best sequence of experts; 0 computes no sequence.
     certify : bool
-        Derive certificates also for more than 20,000 rounds.
+        Derive certificates even for more than 20,000 rounds.
     separator, header, skip_bad
-        How files are read: as for `Source`.
+        Options for reading files, as in `Source`.
     progress : callable, optional
-        Called before each step with what it is, its number from 0, the number of steps, and how many numbers the
-        advice has.
+        Called before each step with its name, its number from 0, the number of steps, and the number of forecasts.
     **parameters
-        Of the rules: ``gradient``, ``eta``, ``alpha``, ``beta``, ``rates``, ``penalty``, ``seed``, ... A rule ignores
-        parameters that it does not have; a parameter that no rule has raises OptionError.
+        Parameters of the rules: ``gradient``, ``eta``, ``alpha``, ``beta``, ``rates``, ``penalty``, ``seed``, ... A
+        rule ignores parameters that it does not have; a parameter that no rule has raises OptionError.
 
     Raises
     ------
     StreamError
-        With ``kind``, the ``file`` and ``line`` of the row, the column as ``feature``, and its ``value``.
+        If the table cannot be read as experts and outcomes; with ``kind``, the ``file`` and ``line`` of the row, the
+        column as ``feature``, and its ``value``.
     OptionError
-        For a parameter that does not fit.
+        If a rule, a loss or a parameter does not fit.
 
     Examples
     --------
@@ -197,36 +197,36 @@ def compare(
     frame = table
     if not isinstance(table, Frame):
         frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
-    wanted = Wanted(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad)
-    advice = advice_of(frame, outcome, wanted)
-    chosen = None if loss is None else loss_named(loss)
-    named = rules_for(advice, _listed(rules), chosen)
-    if named[0] in FOLLOWING:
-        advice = advice.as_labels(named[0])
+    choice = ColumnChoice(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad)
+    advice = advice_of(frame, outcome, choice)
+    passed_loss = None if loss is None else loss_named(loss)
+    ids = rules_for(advice, _listed(rules), passed_loss)
+    if ids[0] in FOLLOWING:
+        advice = advice.as_labels(ids[0])
     of_labels = advice.kind == LABELS
-    used = ZeroOne() if of_labels else chosen or Square()
+    used = ZeroOne() if of_labels else passed_loss or Square()
     try:
-        checked = checked_forecasts(advice.known, advice.outcomes, used)
+        checked = checked_forecasts(advice.past_forecasts, advice.outcomes, used)
     except StreamError as error:
-        raise advice.placed(error, *REMEDIES.get(used.id, ())) from None
-    refuse_parameters(named, parameters)
-    mixes: list[Mix] = []
-    refused: list[Refused] = []
-    for number, rule in enumerate(named):
+        raise advice.with_file_and_line(error, *REMEDIES.get(used.id, ())) from None
+    check_parameters(ids, parameters)
+    mixes: list[RuleResult] = []
+    refused: list[RefusedRule] = []
+    for number, rule in enumerate(ids):
         if progress:
-            progress(rule, number, len(named) + 1, advice.said.size)
+            progress(rule, number, len(ids) + 1, advice.forecasts.size)
         try:
-            refuse_misfits(rule, advice, used, parameters)
-            mixes.append(mix_of(rule, learner_for(rule, advice, used, parameters), advice, certify=certify))
+            check_rule(rule, advice, used, parameters)
+            mixes.append(run_rule(rule, learner_for(rule, advice, used, parameters), advice, certify=certify))
         except ValueError as error:
-            refused.append(Refused(rule, error))
+            refused.append(RefusedRule(rule, error))
     if not mixes:
         raise refused[0].error
     if progress:
-        progress("the best in hindsight", len(named), len(named) + 1, advice.said.size)
+        progress("the best in hindsight", len(ids), len(ids) + 1, advice.forecasts.size)
     mixes.sort(key=lambda each: each.mean)
     plain, squares = plain_losses(advice, used), used.id == "square"
-    hindsight = in_hindsight(advice, checked, switches, mixes[0].losses)
+    hindsight = best_in_hindsight(advice, checked, switches, mixes[0].losses)
     rounds = advice.awake.sum(axis=0)
     totals = np.where(advice.awake, checked.losses, 0.0).sum(axis=0)
     means = np.asarray(np.where(rounds > 0, totals / np.maximum(rounds, 1), np.inf))
@@ -254,7 +254,7 @@ def compare(
 
 
 def regret_to(best: Hindsight, losses: FloatArray, expert_losses: FloatArray, advice: Advice) -> float | None:
-    """The regret to the best in hindsight; if some experts slept, the largest regret to an expert."""
+    """Return the regret to a best choice in hindsight; for the best expert, if some slept, the largest regret."""
     if best.kind == "expert" and not advice.awake.all():
         return float(regrets_to_each(advice.awake, expert_losses, losses).max())
     return None if best.oracle is None else float(losses[best.counted].sum()) - best.oracle.total

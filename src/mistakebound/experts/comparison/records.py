@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from mistakebound.errors import Option
     from mistakebound.experts.comparison.advice import Advice
     from mistakebound.experts.comparison.compare import Comparison
-    from mistakebound.experts.comparison.compared import Hindsight, Mix
+    from mistakebound.experts.comparison.results import Hindsight, RuleResult
 
 
 def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, Any]:
-    """Experts in the order of the table, rules by their losses."""
+    """Return the comparison as an object for JSON: experts in the order of the table, rules sorted by loss."""
     advice = found.advice
     each_expert = zip(advice.names, found.expert_rounds.tolist(), found.expert_means.tolist(), strict=True)
     return {
@@ -32,72 +32,72 @@ def as_object(found: Comparison, written: Callable[[Option], str]) -> dict[str, 
         "labels": advice.labels,
         "experts": [{"name": name, "rounds": awake, "mean_loss": mean} for name, awake, mean in each_expert],
         "rules": [rule_as_object(each, found) for each in found.mixes],
-        "not_played": [{"rule": each.rule, "reason": words_of(each.error, written)} for each in found.refused],
+        "not_played": [{"rule": each.rule, "reason": message_of(each.error, written)} for each in found.refused],
         "plain": {"mean_loss": float(found.plain.mean())},
         "hindsight": [hindsight_as_object(each, advice) for each in found.hindsight],
-        "ahead": [found.best.predictions[t] for t in range(advice.rounds, len(advice.said))],
+        "ahead": [found.best.predictions[t] for t in range(advice.rounds, len(advice.forecasts))],
         "notes": [message_text(note, written) for note in advice.notes],
         "skipped": [str(each) for each in advice.frame.skipped],
     }
 
 
-def words_of(error: ValueError, written: Callable[[Option], str]) -> str:
-    """What an error says."""
+def message_of(error: ValueError, written: Callable[[Option], str]) -> str:
+    """Return the message of an error, with its options formatted by ``written``."""
     return error.text(written) if isinstance(error, InputError) else str(error)
 
 
-def rule_as_object(mix: Mix, found: Comparison) -> dict[str, Any]:
-    """One rule: its losses, its weights in the end, its regrets and its certificate."""
+def rule_as_object(result: RuleResult, found: Comparison) -> dict[str, Any]:
+    """Return the result of one rule: losses, final weights, regrets and certificate."""
     names = found.advice.names
     return {
-        "rule": mix.rule,
-        "mean_loss": mix.mean,
-        "drawn_mistakes": mix.drawn,
-        "total_loss": mix.total,
-        "rmse": math.sqrt(mix.mean) if found.rooted else None,
-        "regrets": mix.regrets,
-        "against": mix.against,
-        "expert_regrets": dict(zip(names, mix.expert_regrets.tolist(), strict=True)),
-        "linear_regret": mix.linear_regret,
-        "bound": mix.bound,
-        "status": mix.status,
-        "seconds": mix.seconds,
-        "weights": dict(zip(names, mix.weights.tolist(), strict=True)),
-        "certificate": None if mix.certificate is None else json.loads(mix.certificate.to_json()),
+        "rule": result.rule,
+        "mean_loss": result.mean,
+        "drawn_mistakes": result.drawn,
+        "total_loss": result.total,
+        "rmse": math.sqrt(result.mean) if found.rooted else None,
+        "regrets": result.regrets,
+        "against": result.against,
+        "expert_regrets": dict(zip(names, result.expert_regrets.tolist(), strict=True)),
+        "linear_regret": result.linear_regret,
+        "bound": result.bound,
+        "status": result.status,
+        "seconds": result.seconds,
+        "weights": dict(zip(names, result.weights.tolist(), strict=True)),
+        "certificate": None if result.certificate is None else json.loads(result.certificate.to_json()),
     }
 
 
-def hindsight_as_object(known: Hindsight, advice: Advice) -> dict[str, Any]:
-    """What would have been best; of a sequence, where each expert's turn begins."""
-    oracle = known.oracle
+def hindsight_as_object(best: Hindsight, advice: Advice) -> dict[str, Any]:
+    """Return a best choice in hindsight; for a sequence, with the first round of each expert's turn."""
+    oracle = best.oracle
     if oracle is None:
-        return {"kind": known.kind, "name": known.name, "reason": known.reason}
+        return {"kind": best.kind, "name": best.name, "reason": best.reason}
     more: dict[str, Any] = {}
     if oracle.weights is not None:
         more["weights"] = dict(zip(advice.names, oracle.weights.tolist(), strict=True))
     if oracle.sequence is not None:
         turns = np.flatnonzero(np.diff(oracle.sequence, prepend=-1)).tolist()
         more["turns"] = [{"round": t, "expert": advice.names[oracle.sequence[t]]} for t in turns]
-    told = {"total_loss": oracle.total, "mean_loss": oracle.mean, "rounds": oracle.rounds, "gap": oracle.gap}
-    return {"kind": known.kind, "name": known.name, **told, **more}
+    losses = {"total_loss": oracle.total, "mean_loss": oracle.mean, "rounds": oracle.rounds, "gap": oracle.gap}
+    return {"kind": best.kind, "name": best.name, **losses, **more}
 
 
 def write_predictions(found: Comparison, file: TextIO) -> None:
-    """The outcome and a column for each rule (and class): what `forecasters` and `experts` read again."""
-    advice, classes = found.advice, found.advice.labels if found.advice.said.ndim == 3 else [""]
+    """Write a table of the outcome and a column for each rule (and class); `forecasters` and `experts` can read it."""
+    advice, classes = found.advice, found.advice.labels if found.advice.forecasts.ndim == 3 else [""]
     writer = csv.writer(file, lineterminator="\n")
     rules = [each.rule + (f"_{label}" if label else "") for each in found.mixes for label in classes]
     writer.writerow([advice.outcome, *rules])
-    outcomes = outcomes_as_written(advice)
-    for t in range(len(advice.said)):
-        made = (each.predictions[t] for each in found.mixes)
-        cells = [cell for each in made for cell in (each if isinstance(each, list) else [each] * len(classes))]
+    outcomes = outcome_cells(advice)
+    for t in range(len(advice.forecasts)):
+        predictions = (each.predictions[t] for each in found.mixes)
+        cells = [cell for each in predictions for cell in (each if isinstance(each, list) else [each] * len(classes))]
         writer.writerow([outcomes[t] if t < len(outcomes) else "", *cells])
 
 
-def outcomes_as_written(advice: Advice) -> list[Any]:
-    """Words or numbers, as in the table."""
-    if advice.said.ndim == 3:
+def outcome_cells(advice: Advice) -> list[Any]:
+    """Return the outcomes as words or numbers, as in the table that was read."""
+    if advice.forecasts.ndim == 3:
         return [advice.labels[int(np.argmax(row))] for row in advice.outcomes]
     if advice.labels:
         return [advice.labels[int(code)] for code in advice.outcomes]

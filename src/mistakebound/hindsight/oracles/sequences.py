@@ -63,6 +63,8 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
     ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Of the best it takes one with the fewest switches; of moments to
     switch that are equally good, the earliest. Time rounds × experts × switches, memory rounds × switches.
 
+    See docs/theory.md, "The best combination and the best sequence".
+
     Parameters
     ----------
     losses : array
@@ -109,7 +111,7 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
         last = int(D[at].argmin())
         sequence = _trace(came_from, began, (at, last, int(since[at, last])))
     totals = np.concatenate([totals, np.full(int(switches) + 1 - levels, total)])
-    name = f"best sequence of experts with at most {switches} switches"
+    name = f"best sequence of experts with at most {'1 switch' if switches == 1 else f'{switches} switches'}"
     return Oracle(name, total, total / rounds, rounds, sequence=sequence, totals=totals)
 
 
