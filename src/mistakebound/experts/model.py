@@ -16,7 +16,7 @@ import numpy as np
 from mistakebound import experts
 from mistakebound._support import schema
 from mistakebound._support.atomic_file import replace
-from mistakebound._support.schema import need
+from mistakebound._support.schema import LABEL_TYPES, need
 from mistakebound.aggregation.registry import EXPERT_RULES
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
@@ -29,7 +29,7 @@ from mistakebound.experts.votes import Draws, together
 from mistakebound.losses import Custom, Loss, loss_named
 from mistakebound.models import engine_state
 from mistakebound.models.container import DTYPES, pack, unpack
-from mistakebound.models.model_file import LABEL_TYPES, decode, encode
+from mistakebound.models.parameters import decode, encode
 from mistakebound.play.tickets import Tickets
 
 if TYPE_CHECKING:
