@@ -182,8 +182,8 @@ def test_vw_by_hand() -> None:
     [
         ("spam | a", 1, "label must be a number, got 'spam'"),
         ("1 x | a", 3, "importance weight must be a number"),
-        ("1 -2 | a", 3, "not negative"),
-        ("1 2 3 4 | a", 7, "at most a label"),
+        ("1 -2 | a", 3, "importance weight must be at least 0"),
+        ("1 2 3 4 | a", 7, "before the bar"),
         ("1 2 3", 6, "no bar"),
         ("1 | a:x", 7, "'a' is not a number"),
         ("1 | a:inf", 7, "'a' is not finite"),
@@ -323,7 +323,7 @@ def test_a_file_that_is_cut_short_while_it_is_read(
     with pytest.raises(ValueError, match=rf"^{stream_file}: .*shorter"):
         list(parts)
     reader = Reader("svmlight")
-    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="cut short"):
+    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="shorter"):
         reader.read(raw.fileno(), 299, 2, False)
     with pytest.raises(OSError, match="Bad file descriptor"):
         reader.read(-1, 0, 2, False)
