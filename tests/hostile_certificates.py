@@ -104,7 +104,7 @@ def sign(made: dict[str, Any]) -> bytes:
 def align(said: dict[str, Any], text: str) -> None:
     """Bring a certificate in line with its comparator, as somebody with this software could."""
     from mistakebound.learners.linear import KINDS
-    from mistakebound.models.model_file import construct
+    from mistakebound.models.parameters import construct
 
     Path("align.svm").write_text(text)
     try:

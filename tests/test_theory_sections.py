@@ -107,10 +107,34 @@ def test_cited_sections_exist() -> None:
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
+DOCUMENTED = [
+    *((f"bounds.{name}", name, formula.__doc__) for name, formula in mb.bounds.BOUNDS.items()),
+    *((f"theorem {name}", name, type(theorem).__doc__) for name, theorem in THEOREMS.items()),
+    *((f"theorem {theorem.id}", theorem.id, type(theorem).__doc__) for theorem in EXPERT_THEOREMS.values()),
+    *((f"rule {name}", name, declared.load().__doc__) for name, declared in DECLARATIONS.items()),
+    *((f"rule {name}", variant.theorem, variant.rule.__doc__) for name, variant in VARIANTS.items()),
+]
+"""What must cite its section: its name, the id of the section, and the docstring."""
+WITHOUT_A_THEOREM = {"boa-observed", "ml-prod-observed"}
+
+
+@pytest.mark.parametrize(("name", "section", "docstring"), DOCUMENTED, ids=[name for name, _, _ in DOCUMENTED])
+def test_docstrings_of_rules_and_theorems_cite_their_section(name: str, section: str, docstring: str) -> None:
+    heading = next(ID.sub("", each) for each in HEADINGS if each.endswith(f"(`{section}`)"))
+    if name.removeprefix("rule ") in WITHOUT_A_THEOREM:
+        heading = "Observed rates and rates from a grid"
+    assert heading in cited(" ".join(docstring.split()))
+
+
 def test_a_mention_of_the_page_is_a_citation_of_a_section() -> None:
     bare = re.compile(r'docs/theory\.md(?!, "[^"]+")')
     package = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"src", "core"}]
     found = [str(path.relative_to(ROOT)) for path in package if bare.search(joined(path))]
+    assert found == []
+
+
+def test_no_document_outside_the_repository_is_cited() -> None:
+    found = [str(path.relative_to(ROOT)) for path in SOURCES if NOT_IN_THE_REPOSITORY.search(joined(path))]
     assert found == []
 
 

@@ -174,7 +174,7 @@ def test_a_model_of_experts_is_refused_by_commands_for_linear_learners(tmp_path:
     mixer = mb.experts.MLPoly()
     mixer.learn_one({"Ann": 20.0, "Bob": 25.0}, 21.0)
     mixer.save(model)
-    wanted = f"Error: cannot load {model}: its learner 'MLPoly' is none of Perceptron, "
+    wanted = f"Error: cannot load {model}: the learner 'MLPoly' is not one of Perceptron, "
     for words in (
         ("predict", model, file),
         ("weights", model),

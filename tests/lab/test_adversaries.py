@@ -1,4 +1,4 @@
-"""Adversaries force what their theorems say, from any learner, and stay consistent with what they said."""
+"""Adversaries force the mistakes that their theorems guarantee from any learner, and their labels are consistent."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Constant:
 
 
 class Majority:
-    """Say the label seen most often; None at first."""
+    """Predict the most frequent label so far, and None at first."""
 
     def __init__(self) -> None:
         self.seen: Counter[Any] = Counter()
@@ -44,7 +44,7 @@ class Majority:
 
 
 class Perceptron:
-    """The textbook's, on labels -1/+1 (0 counts as -1)."""
+    """The Perceptron of the textbooks, for labels -1/+1 (0 counts as -1)."""
 
     def __init__(self) -> None:
         self.w: Any = 0.0
@@ -61,7 +61,7 @@ class Perceptron:
 
 
 class Elimination:
-    """OR of all variables but those seen on in a negative example."""
+    """Predict the OR of all variables that were never 1 in a negative example."""
 
     def __init__(self) -> None:
         self.out: Any = 0.0
@@ -75,7 +75,7 @@ class Elimination:
 
 
 class Memoriser:
-    """Repeat what was said of this very example; keep every example, and spoil it, as a rude learner may."""
+    """Predict the last label of the same example. Keep every example, and overwrite it, as a learner may do."""
 
     def __init__(self) -> None:
         self.memory: dict[bytes, Any] = {}
@@ -91,7 +91,7 @@ class Memoriser:
 
 
 class CoinTosser(Constant):
-    """Answers at random, in numpy scalars."""
+    """Predict at random, with numpy scalars."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng = np.random.default_rng(seed)
@@ -116,7 +116,7 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS)
 
 
 class Witness:
-    """Stands between adversary and learner and writes down what is really said, in order."""
+    """Pass calls on from the adversary to the learner, and record examples, predictions and labels."""
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
@@ -134,7 +134,7 @@ class Witness:
 
 
 def audited(adversary: Any, learner: Any, positive: Any = 1) -> Played:
-    """Play, and check the record against a witness of the game."""
+    """Play a game, and compare its result with the recorded calls."""
     witness = Witness(learner)
     played: Played = adversary.play(witness)
     assert played.rounds == len(witness.heard) == len(played.y)
@@ -166,7 +166,8 @@ def test_novikoff_is_tight() -> None:
 
 
 def test_ten_thousand_unit_vectors_stay_fast_and_small() -> None:
-    """What is played is kept as its entries, not as 10⁸ cells."""
+    """The examples are returned as a sparse array, not as 10⁸ cells."""
+    pytest.importorskip("scipy.sparse")  # imported before the measurement, which must not include it
     tracemalloc.start()
     try:
         played = UnitVectors(10_000).play(Perceptron())
@@ -182,18 +183,18 @@ def test_ten_thousand_unit_vectors_stay_fast_and_small() -> None:
 
 
 @pytest.mark.parametrize("gamma", [0.1, 0.01, 0.05, 0.02, 0.001, 0.5, 1.0])
-def test_a_round_margin_means_a_round_number_of_rounds(gamma: float) -> None:
+def test_from_margin_ignores_rounding_errors(gamma: float) -> None:
     assert UnitVectors.from_margin(gamma).k == round(1 / gamma) ** 2
 
 
 @given(st.integers(1, 10**7))
-def test_from_margin_inverts_the_margin_however_it_was_computed(k: int) -> None:
+def test_from_margin_inverts_the_margin_of_k_rounds(k: int) -> None:
     for gamma in (1 / math.sqrt(k), k**-0.5, math.sqrt(1 / k)):
         assert UnitVectors.from_margin(gamma).k == k
 
 
 @given(st.floats(1e-3, 1))
-def test_from_margin_takes_the_most_rounds_that_the_margin_allows(gamma: float) -> None:
+def test_from_margin_returns_the_largest_k(gamma: float) -> None:
     k = UnitVectors.from_margin(gamma).k
     assert 1 / math.sqrt(k) >= gamma * (1 - 1e-9)
     assert 1 / math.sqrt(k + 1) < gamma
@@ -206,7 +207,7 @@ def test_from_margin_passes_the_options_on() -> None:
 
 @every_learner
 @pytest.mark.parametrize(("n", "r"), [(1, 1), (2, 1), (2, 2), (7, 2), (64, 1), (64, 4), (100, 3), (33, 5)])
-def test_disjunction_forces_its_mistakes_and_stays_an_or(learner: Callable[[], Any], n: int, r: int) -> None:
+def test_disjunction_forces_its_mistakes_and_labels_are_an_or(learner: Callable[[], Any], n: int, r: int) -> None:
     played = audited(Disjunction(n, r), learner())
     assert played.mistakes == played.rounds == played.forced == r * math.floor(math.log2(n / r))
     assert played.X.shape == (played.rounds, n)
@@ -217,7 +218,7 @@ def test_disjunction_forces_its_mistakes_and_stays_an_or(learner: Callable[[], A
 
 
 class Scripted(Constant):
-    """Says what the script says, whatever it sees."""
+    """Predict a given sequence of labels, independent of the examples."""
 
     def __init__(self, script: Any) -> None:
         self.script = iter(script)
@@ -227,7 +228,7 @@ class Scripted(Constant):
 
 
 @pytest.mark.parametrize(("n", "r"), [(8, 1), (8, 2), (9, 2), (13, 3), (16, 2)])
-def test_disjunction_is_consistent_whatever_the_learner_says(n: int, r: int) -> None:
+def test_disjunction_is_consistent_for_every_sequence_of_predictions(n: int, r: int) -> None:
     rounds = r * math.floor(math.log2(n / r))
     targets = set()
     for script in itertools.product((0, 1), repeat=rounds):
@@ -260,14 +261,14 @@ def test_halving_tree_forces_k_while_one_expert_is_perfect(learner: Callable[[],
     assert np.flatnonzero(wrong == 0).tolist() == [played.comparator], "that one and no other"
 
 
-def test_the_experts_of_the_tree_are_all_functions_of_the_rounds() -> None:
+def test_the_experts_of_the_tree_are_all_sequences_of_labels() -> None:
     played = HalvingTree(4).play(Constant())
     assert {tuple(column) for column in played.X.T} == set(itertools.product((-1.0, 1.0), repeat=4))
     for t, i in itertools.product(range(4), range(16)):
         assert played.X[t, i] == (1 if i // 2**t % 2 else -1)
 
 
-def test_halving_meets_its_bound_on_the_tree() -> None:
+def test_halving_reaches_its_bound_on_the_tree() -> None:
     class Halving:
         mistakes = 0
         alive: Any = True
@@ -286,14 +287,14 @@ def test_halving_meets_its_bound_on_the_tree() -> None:
 
 
 @every_learner
-def test_coin_flip_counts_learner_and_luckiest_expert(learner: Callable[[], Any]) -> None:
+def test_coin_flip_counts_mistakes_of_learner_and_best_expert(learner: Callable[[], Any]) -> None:
     played = audited(CoinFlip(6, 50, seed=2), learner())
     wrong = [sum(x[i] != y for x, y in zip(played.X, played.y, strict=True)) for i in range(6)]
     assert played.best == min(wrong) == wrong[played.comparator]
     assert played.forced is None
 
 
-def test_coin_flip_is_fixed_by_its_seed_and_not_by_the_learner() -> None:
+def test_coin_flip_depends_on_its_seed_and_not_on_the_learner() -> None:
     one, same = (CoinFlip(9, 40, seed=1).play(learner) for learner in (Constant(), Majority()))
     other = CoinFlip(9, 40, seed=2).play(Constant())
     np.testing.assert_array_equal(one.X, same.X)
@@ -301,7 +302,7 @@ def test_coin_flip_is_fixed_by_its_seed_and_not_by_the_learner() -> None:
     assert not np.array_equal(one.y, other.y)
 
 
-def test_no_expert_nor_learner_with_the_same_seed_foresees_the_coins() -> None:
+def test_coins_are_independent_of_a_learner_with_the_same_seed() -> None:
     played = CoinFlip(20, 20_000, seed=4).play(CoinTosser(seed=4))
     advice = played.X
     assert abs(played.mistakes / 20_000 - 0.5) < 0.02
@@ -309,7 +310,7 @@ def test_no_expert_nor_learner_with_the_same_seed_foresees_the_coins() -> None:
 
 
 def brute_force_regret(n: int, rounds: int) -> float:
-    """Average, over all ways the coins may fall, of half the rounds less the luckiest count."""
+    """Return the mean over all outcomes of the coins of half the rounds minus the fewest mistakes of an expert."""
     flips = itertools.product(itertools.product((0, 1), repeat=rounds), repeat=n)
     return rounds / 2 - float(np.mean([min(map(sum, experts)) for experts in flips]))
 
@@ -320,14 +321,14 @@ def test_coin_flip_regret_equals_brute_force(n: int, rounds: int) -> None:
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(2, 101), (10, 100), (50, 1000)])
-def test_coin_flip_regret_equals_what_is_played_on_average(n: int, rounds: int) -> None:
+def test_coin_flip_regret_equals_the_mean_of_simulations(n: int, rounds: int) -> None:
     rng = np.random.default_rng(0)
     luckiest = rng.binomial(rounds, 0.5, (200_000, n)).min(axis=1)
     error = luckiest.std() / math.sqrt(luckiest.size)
     assert coin_flip_regret(n, rounds) == pytest.approx(rounds / 2 - luckiest.mean(), abs=5 * error)
 
 
-def test_the_played_regret_averages_to_the_exact_one() -> None:
+def test_the_mean_regret_of_games_is_the_exact_one() -> None:
     regrets = [CoinFlip(4, 30, seed).play(Majority()).regret for seed in range(1500)]
     error = float(np.std(regrets)) / math.sqrt(len(regrets))
     assert coin_flip_regret(4, 30) == pytest.approx(float(np.mean(regrets)), abs=4.5 * error)
@@ -345,7 +346,7 @@ def test_coin_flip_regret_tends_to_its_limit_from_below() -> None:
     assert ratio(2) == pytest.approx(1 / math.sqrt(math.pi * 2 * math.log(2)), rel=1e-5)
 
 
-def test_no_learner_regrets_a_single_expert() -> None:
+def test_the_expected_regret_to_a_single_expert_is_zero() -> None:
     assert all(coin_flip_regret(1, rounds) == pytest.approx(0, abs=1e-9) for rounds in (1, 2, 33, 10**5))
 
 
@@ -355,7 +356,7 @@ def test_no_learner_regrets_a_single_expert() -> None:
     lambda labels: Disjunction(20, 2, labels=labels),
     lambda labels: HalvingTree(4, labels=labels),
 ])  # fmt: skip
-def test_labels_are_given_in_the_values_asked_for(game: Callable[..., Any], labels: tuple[Any, Any]) -> None:
+def test_labels_have_the_values_that_were_set(game: Callable[..., Any], labels: tuple[Any, Any]) -> None:
     for learner in (Majority(), Constant(labels[0]), Constant(labels[1]), Constant(None)):
         played = audited(game(labels), learner, positive=labels[1])
         assert played.mistakes == played.forced
@@ -364,7 +365,7 @@ def test_labels_are_given_in_the_values_asked_for(game: Callable[..., Any], labe
     assert set(always_no.y.tolist()) == {labels[1]}, "the positive label is the second"
 
 
-def test_numpy_integers_serve_as_sizes() -> None:
+def test_numpy_integers_are_accepted_as_sizes() -> None:
     sizes: Any = np.int32(20), np.int32(2)
     assert Disjunction(*sizes).play(Constant()).mistakes == 6
     assert UnitVectors(sizes[0]).play(Constant()).mistakes == 20
@@ -372,14 +373,14 @@ def test_numpy_integers_serve_as_sizes() -> None:
     assert coin_flip_regret(*sizes) == coin_flip_regret(20, 2)
 
 
-def test_words_serve_as_advice() -> None:
+def test_labels_may_be_strings() -> None:
     played = CoinFlip(3, 25, labels=("dry", "rain")).play(Majority())
     advice = played.X
     assert set(advice.ravel().tolist()) == {"dry", "rain"}
     assert played.best == min((advice != played.y[:, None]).sum(axis=0))
 
 
-def test_dicts_name_the_active_variables_only() -> None:
+def test_dicts_contain_only_the_active_variables() -> None:
     unit = Witness(Constant())
     UnitVectors(3, form="dict").play(unit)
     assert [x for x, _, _ in unit.heard] == [{"x0": 1.0}, {"x1": 1.0}, {"x2": 1.0}]
@@ -389,7 +390,7 @@ def test_dicts_name_the_active_variables_only() -> None:
         assert x == {f"x{i}": 1.0 for i in np.flatnonzero(row)}
 
 
-def test_a_river_learner_is_beaten_too() -> None:
+def test_the_adversary_also_beats_a_river_learner() -> None:
     linear_model = pytest.importorskip("river.linear_model")
     for adversary in (UnitVectors, lambda k, **how: Disjunction(16 * k, k, **how)):
         played = adversary(5, labels=(False, True), form="dict").play(linear_model.Perceptron())
@@ -399,7 +400,7 @@ def test_a_river_learner_is_beaten_too() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 200), st.data())
-def test_each_tells_its_game_in_one_line(n: int, data: Any) -> None:
+def test_each_game_is_described_in_one_line(n: int, data: Any) -> None:
     r = data.draw(st.integers(1, n))
     for adversary in (UnitVectors(n), Disjunction(n, r), HalvingTree(4), CoinFlip(n, 5)):
         played = adversary.play(Constant())
@@ -410,7 +411,7 @@ def test_each_tells_its_game_in_one_line(n: int, data: Any) -> None:
         assert repr(played) == line
 
 
-@pytest.mark.parametrize(("call", "says"), [
+@pytest.mark.parametrize(("call", "message"), [
     (lambda: UnitVectors(0), "^k must"),
     (lambda: UnitVectors(2.5), "^k must be a whole number"),  # type: ignore[arg-type]
     (lambda: UnitVectors(5, labels=(1, 1)), "^labels must"),
@@ -431,6 +432,6 @@ def test_each_tells_its_game_in_one_line(n: int, data: Any) -> None:
     (lambda: coin_flip_regret(0, 5), "^n must"),
     (lambda: coin_flip_regret(5, 0), "^rounds must"),
 ])  # fmt: skip
-def test_bad_arguments_are_named_with_the_way_out(call: Callable[[], Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_the_error_names_the_argument(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Planted streams hold what they promise, checked by code that knows nothing of how they were made."""
+"""Planted streams have the properties that they promise, checked independently of how they are generated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def dense(X: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_a_seed_fixes_the_stream_and_another_changes_it(name: str) -> None:
+def test_equal_seeds_give_equal_streams_and_different_seeds_do_not(name: str) -> None:
     one, same, other = (MAKERS[name](seed=seed) for seed in (7, 7, 8))
     np.testing.assert_array_equal(dense(one.X), dense(same.X))
     np.testing.assert_array_equal(one.y, same.y)
@@ -51,7 +51,7 @@ def test_a_seed_fixes_the_stream_and_another_changes_it(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_shape_types_and_the_ways_to_read_a_stream(name: str) -> None:
+def test_shapes_and_types_of_a_stream(name: str) -> None:
     stream = MAKERS[name]()
     X, y = stream
     assert X is stream.X
@@ -70,7 +70,7 @@ def test_shape_types_and_the_ways_to_read_a_stream(name: str) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(SIZES, st.integers(1, 40), SEEDS)
-def test_or_and_and_follow_their_target(size: tuple[int, int], rounds: int, seed: int) -> None:
+def test_labels_are_the_or_and_the_and_of_the_target(size: tuple[int, int], rounds: int, seed: int) -> None:
     n, r = size
     for make, combine in ((streams.disjunction, any), (streams.conjunction, all)):
         stream = make(n, r, rounds, seed)
@@ -83,7 +83,7 @@ def test_or_and_and_follow_their_target(size: tuple[int, int], rounds: int, seed
 
 @settings(max_examples=60, deadline=None)
 @given(SIZES, st.data(), SEEDS)
-def test_threshold_counts_to_r_with_its_margin(size: tuple[int, int], data: Any, seed: int) -> None:
+def test_threshold_labels_and_margin(size: tuple[int, int], data: Any, seed: int) -> None:
     n, k = size
     r = data.draw(st.integers(1, k))
     stream = streams.threshold(n, r, k, 30, seed)
@@ -104,7 +104,7 @@ def test_about_half_the_labels_are_positive(r: int) -> None:
     assert 0.45 < streams.drifting(100, r, 5000, every=1000).y.mean() < 0.55
 
 
-def test_density_is_that_of_the_irrelevant_variables_only() -> None:
+def test_density_applies_to_irrelevant_variables_only() -> None:
     for density in (0.0, 0.03, 0.9, 1.0):
         stream = streams.disjunction(50, 3, 4000, density=density)
         others = np.delete(stream.X, stream.target, axis=1)
@@ -116,7 +116,7 @@ def test_density_is_that_of_the_irrelevant_variables_only() -> None:
     assert abs(alike.X[:, alike.target].mean() - np.delete(alike.X, alike.target, axis=1).mean()) < 0.02
 
 
-def test_entries_are_independent_coins() -> None:
+def test_entries_are_independent() -> None:
     X = np.delete(streams.disjunction(30, 1, 20_000, density=0.3).X, 0, axis=1)
     correlation = np.corrcoef(X.T) - np.eye(X.shape[1])
     assert np.abs(correlation).max() < 5 / math.sqrt(20_000)
@@ -130,7 +130,7 @@ def test_entries_are_independent_coins() -> None:
     lambda **how: streams.threshold(300, 2, 6, 60, 5, density=0.2, **how),
     lambda **how: streams.attribute_noise(streams.disjunction(300, 3, 60, 5, density=0.02, **how), 0.1, 9),
 ])  # fmt: skip
-def test_sparse_is_the_same_stream_in_another_container(make: Callable[..., Stream]) -> None:
+def test_sparse_and_dense_streams_are_equal(make: Callable[..., Stream]) -> None:
     thin, full = make(sparse=True), make(sparse=False)
     assert thin.X.format == "csr"
     assert thin.X.has_canonical_format
@@ -142,7 +142,7 @@ def test_sparse_is_the_same_stream_in_another_container(make: Callable[..., Stre
 
 
 def test_sparse_never_builds_the_dense_matrix() -> None:
-    """Its 10¹¹ cells would take 100 GB, or hours; the entries that are not zero take a few bytes each."""
+    """The dense matrix would have 10¹¹ cells and take 100 GB. The non-zero entries take a few bytes each."""
     tracemalloc.start()
     try:
         stream = streams.disjunction(10**6, 5, 10**5, sparse=True)
@@ -161,7 +161,7 @@ def test_importing_streams_does_not_import_scipy() -> None:
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (9, 9), (30, 5), (200, 11)])
-def test_the_hidden_majority_is_always_right_and_no_other_expert_is_special(n: int, k: int) -> None:
+def test_the_majority_of_the_target_is_always_right_and_each_expert_is_a_coin(n: int, k: int) -> None:
     stream = streams.panel(n, k, 4000, seed=3)
     assert len(set(stream.target)) == k
     sizes = np.abs(stream.X)
@@ -194,19 +194,19 @@ def test_margin_holds_exactly_in_any_order_of_summation(n: int, gamma: float, no
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-def test_margin_is_tight_balanced_and_fit_for_high_dimension(norm: Any) -> None:
+def test_margin_is_reached_labels_are_balanced_and_dimensions_may_be_high(norm: Any) -> None:
     stream = streams.margin(5000, 400, 0.3, norm=norm)
     scores = stream.y * (stream.X @ stream.target)
     assert 0.3 <= scores.min() < 0.3 + 1e-9
     assert 0.4 < np.mean(stream.y == 1) < 0.6
-    for label in (-1, 1):  # points far enough away are left where they were
+    for label in (-1, 1):  # points beyond the margin are not moved
         few = streams.margin(3, 400, 0.1, norm=norm)
         assert np.max((few.y * (few.X @ few.target))[few.y == label]) > 0.4
     assert norm == "l2" or np.count_nonzero(stream.target) == 10
     assert norm == "l2" or {-1.0, 1.0} <= set(np.sign(stream.target)), "u is signed"
 
 
-def test_drifting_changes_its_target_on_time() -> None:
+def test_drifting_changes_its_target_every_so_many_rounds() -> None:
     stream = streams.drifting(12, 2, 1001, seed=4, every=10)
     firsts = [first for first, _ in stream.target]
     assert firsts == list(range(0, 1001, 10))
@@ -217,13 +217,13 @@ def test_drifting_changes_its_target_on_time() -> None:
     assert all(len(set(variables)) == 2 for _, variables in stream.target)
 
 
-def test_drifting_with_two_variables_must_alternate() -> None:
+def test_drifting_with_two_variables_alternates() -> None:
     targets = [variables for _, variables in streams.drifting(2, 1, 40, every=1).target]
     assert all({a, b} == {(0,), (1,)} for a, b in pairwise(targets))
 
 
 @pytest.mark.parametrize("name", ["disjunction", "sparse disjunction", "panel", "l2 margin"])
-def test_label_noise_flips_what_it_says_and_nothing_else(name: str) -> None:
+def test_label_noise_flips_exactly_the_rounds_that_it_reports(name: str) -> None:
     clean = MAKERS[name]()
     noisy = streams.label_noise(clean, 0.2, seed=1)
     assert noisy.flipped.tolist() == [t for t in range(200) if noisy.y[t] != clean.y[t]]
@@ -237,7 +237,7 @@ def test_label_noise_flips_what_it_says_and_nothing_else(name: str) -> None:
     assert streams.label_noise(clean, 1).flipped.tolist() == list(range(200))
 
 
-def test_a_label_flipped_twice_is_clean() -> None:
+def test_a_label_flipped_twice_is_the_original_label() -> None:
     clean = streams.panel(5, 3, 300)
     twice = streams.label_noise(streams.label_noise(clean, 0.3, seed=1), 0.3, seed=2)
     assert twice.flipped.tolist() == np.flatnonzero(twice.y != clean.y).tolist()
@@ -274,7 +274,7 @@ def test_attribute_noise_flips_entries_and_keeps_labels(name: str) -> None:
     np.testing.assert_array_equal(dense(streams.attribute_noise(clean, 1).X), low + 1 - before)
 
 
-def test_attribute_noise_knows_signs_from_bits_and_any_memory_order() -> None:
+def test_attribute_noise_on_signs_bits_and_any_memory_order() -> None:
     for low in (-1, 0):
         ones = Stream(np.ones((2, 2)), np.array([low, 1]), None)
         assert set(streams.attribute_noise(ones, 1).X.ravel().tolist()) == {low}
@@ -283,17 +283,17 @@ def test_attribute_noise_knows_signs_from_bits_and_any_memory_order() -> None:
     np.testing.assert_array_equal(flipped, 1 - columns)
 
 
-def test_numpy_integers_serve_as_sizes() -> None:
+def test_numpy_integers_are_accepted_as_sizes() -> None:
     stream = streams.disjunction(np.int32(10**6), np.int32(3), np.int32(3000), np.int32(1), sparse=True)  # type: ignore[arg-type]
     same = streams.disjunction(10**6, 3, 3000, 1, sparse=True)
     assert (stream.X != same.X).nnz == 0
 
 
-@pytest.mark.parametrize(("call", "says"), [
+@pytest.mark.parametrize(("call", "message"), [
     (lambda: streams.disjunction(0, 1, 5), "^n must"),
     (lambda: streams.disjunction(1e3, 1, 5), "^n must be a whole number"),  # type: ignore[arg-type]
     (lambda: streams.disjunction(True, 1, 5), "^n must"),
-    (lambda: streams.disjunction(5, 6, 5), "^r must be a whole number from 1 to 5, not 6"),
+    (lambda: streams.disjunction(5, 6, 5), "^r must be a whole number from 1 to 5.* 6$"),
     (lambda: streams.disjunction(5, 0, 5), "^r must"),
     (lambda: streams.disjunction(5, 2, 0), "^rounds must"),
     (lambda: streams.disjunction(5, 2, 5, -1), "^seed must"),
@@ -319,6 +319,6 @@ def test_numpy_integers_serve_as_sizes() -> None:
     (lambda: streams.attribute_noise(streams.panel(5, 1, 50), -0.1), "^rate must"),
     (lambda: streams.attribute_noise(streams.margin(5, 50, 0.1), 0.1), "^stream must.*label_noise"),
 ])  # fmt: skip
-def test_bad_arguments_are_named_with_the_way_out(call: Callable[[], Stream], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_the_error_names_the_argument_and_the_remedy(call: Callable[[], Stream], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         call()

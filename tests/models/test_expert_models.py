@@ -1,4 +1,4 @@
-"""Learners over experts in model files: what is loaded goes on as if it had never stopped, to the last bit."""
+"""Model files of learners over experts: a loaded learner continues as if never stopped, bit for bit."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def same(a: Any, b: Any) -> None:
 
 
 def go_on(learners: list[Any], rounds: Any) -> None:
-    """Predictions, late outcomes and runs, in each of them alike."""
+    """Predict, learn, run and tell late outcomes with each learner; their predictions must be equal."""
     A, y = rounds
     asked = []
     for learner in learners:
-        said = learner.predict_one(A[0])
+        prediction = learner.predict_one(A[0])
         learner.learn_one(A[0], y[0])
         tickets = [learner.ask(row) for row in A[1:4]]
         learner.run(A[4:8], y[4:8])
         for ticket, outcome in zip(reversed(tickets), reversed(y[1:4]), strict=True):
             learner.tell(ticket, outcome)
-        asked.append((said, [ticket.prediction for ticket in tickets]))
+        asked.append((prediction, [ticket.prediction for ticket in tickets]))
     assert repr(asked[0]) == repr(asked[1])
 
 
@@ -64,7 +64,7 @@ def go_on(learners: list[Any], rounds: Any) -> None:
 
 @every_learner
 @pytest.mark.parametrize("rounds", [0, 1, 2, 16])
-def test_a_mixture_goes_on_as_if_never_stopped(name: str, rounds: int, tmp_path: Path) -> None:
+def test_a_loaded_mixture_continues_as_if_never_stopped(name: str, rounds: int, tmp_path: Path) -> None:
     A, y = stream(30)
     learner = LEARNERS[name]()
     if rounds:
@@ -77,7 +77,7 @@ def test_a_mixture_goes_on_as_if_never_stopped(name: str, rounds: int, tmp_path:
 
 
 @every_mixer
-def test_names_newcomers_and_a_prior(name: str, tmp_path: Path) -> None:
+def test_names_new_experts_and_a_prior(name: str, tmp_path: Path) -> None:
     learner = LEARNERS[name](prior={"Ann": 2.0, "Bob": 1.0})
     learner.run({"Ann": [0.1, 0.5, 0.4], "Bob": [0.3, NAN, 0.9]}, [0.2, 0.4, 0.6])
     learner.learn_one({"Bob": 0.3, "Cid": 0.5}, 0.6)
@@ -104,7 +104,7 @@ def test_forecasts_of_several_classes(name: str, tmp_path: Path) -> None:
 
 
 @every_learner
-def test_what_was_asked_but_not_told(name: str, tmp_path: Path) -> None:
+def test_predictions_that_wait_for_their_outcome(name: str, tmp_path: Path) -> None:
     A, y = stream(8)
     learner = LEARNERS[name]()
     early = learner.ask(A[0])  # before anything was learned
@@ -133,7 +133,7 @@ def test_losses_are_kept_by_name(loss: str, tmp_path: Path) -> None:
     assert through_a_file(given, tmp_path).loss == loss
 
 
-def test_losses_alone(tmp_path: Path) -> None:
+def test_a_learner_that_was_given_losses_only(tmp_path: Path) -> None:
     learner = experts.Hedge(eta=0.5)
     learner.run_losses([[0.0, 1.0], [0.5, 0.25]])
     again = through_a_file(learner, tmp_path)
@@ -181,7 +181,7 @@ def votes(labels: tuple[Any, ...] = (0, 1), sleepers: float = 0.0) -> tuple[list
 @every_voter
 @pytest.mark.parametrize("rounds", [0, 1, 25])
 @pytest.mark.parametrize("labels", [(0, 1), (False, True), ("no", "yes"), ("a", "b", "c")])
-def test_a_vote_goes_on_as_if_never_stopped(name: str, rounds: int, labels: Any, tmp_path: Path) -> None:
+def test_a_loaded_vote_continues_as_if_never_stopped(name: str, rounds: int, labels: Any, tmp_path: Path) -> None:
     rows, y = votes(labels, sleepers=0.2)
     if "prior" in name:
         rows = [dict(zip("abc", row, strict=True)) for row in rows]
@@ -200,7 +200,7 @@ def test_a_vote_goes_on_as_if_never_stopped(name: str, rounds: int, labels: Any,
     assert again.ledger_.predictions.tolist() == learner.ledger_.predictions.tolist()
 
 
-def test_a_vote_that_was_asked(tmp_path: Path) -> None:
+def test_a_vote_that_waits_for_its_outcome(tmp_path: Path) -> None:
     learner = experts.RandomizedWeightedMajority(seed=2)
     early = learner.ask(["x", "y"])
     learner.learn_one(["x", "y"], "y")
@@ -211,11 +211,11 @@ def test_a_vote_that_was_asked(tmp_path: Path) -> None:
     assert again.ledger_.late == 1
 
 
-# ---------------------------------------------------------------------- what cannot be
+# ---------------------------------------------------------------------- learners that cannot be saved
 
 
 class Mine(experts.MLPoly):
-    """A rule of somebody else."""
+    """A rule of another package."""
 
 
 def told(learner: Any, *rounds: Any) -> Any:
@@ -232,8 +232,8 @@ def told(learner: Any, *rounds: Any) -> Any:
         (lambda: told(experts.WeightedMajority(), ([(1, 2), (3, 4)], (1, 2))), "of type tuple"),
     ],
 )
-def test_what_a_file_cannot_hold(make: Any, words: str, tmp_path: Path) -> None:
-    with pytest.raises(mb.ModelError, match=f"cannot save .*m.mb: .*{words}"):
+def test_a_rule_that_a_file_cannot_store(make: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(mb.ModelError, match=f"m.mb: .*{words}"):
         make().save(tmp_path / "m.mb")
     assert not (tmp_path / "m.mb").exists()
 
@@ -257,7 +257,7 @@ def sample(rng: random.Random) -> Any:
 
 
 def test_each_number_of_a_file_is_checked() -> None:
-    """A forged field is refused, or what it makes can be used without harm: no other error, no warning, no NaN."""
+    """A changed array raises ModelError, or gives a usable learner: no other error, no warning, no NaN."""
     rng = random.Random(0)
     refused = 0
     for _ in range(400):
@@ -281,7 +281,7 @@ def test_each_number_of_a_file_is_checked() -> None:
 
 
 @pytest.mark.parametrize("n", [10**9, 2**31])
-def test_a_small_file_does_not_ask_for_much_memory(n: int) -> None:
+def test_a_small_file_does_not_allocate_much_memory(n: int) -> None:
     for name in ("ml-poly", "fixed share", "ridge", "ridge, fixed", "squint"):
         learner = LEARNERS[name]()
         learner.run(*stream(6))

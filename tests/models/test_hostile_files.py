@@ -1,4 +1,4 @@
-"""A short run of forged ledgers, models, caches and certificates; ``python tests/hostile.py`` makes more of them."""
+"""Some changed ledgers, models, caches and certificates; ``python tests/hostile.py`` makes more of them."""
 
 from __future__ import annotations
 

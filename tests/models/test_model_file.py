@@ -1,4 +1,4 @@
-"""A saved learner goes on as if never stopped, a file that is not sound is refused, no save leaves half a file."""
+"""A saved learner continues as if never stopped, an invalid file raises an error, no save leaves half a file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CASES = [(name, named) for name, (_, _, names) in LEARNERS.items() for named in 
 
 
 def state(learner: Any) -> Any:
-    """All that a learner knows, in a form in which NaN is NaN and −0.0 is not 0.0."""
+    """The state of a learner in a form in which NaN equals NaN, and −0.0 differs from 0.0."""
 
     def exactly(value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -80,7 +80,7 @@ def state(learner: Any) -> Any:
 
 
 def again(learner: Any, path: Path) -> Any:
-    """The learner by way of a file; a second file is the same, byte for byte."""
+    """Save and load a learner; saving it again gives the same bytes."""
     learner.save(path)
     loaded = mb.load(path)
     twin = path.with_name("twin.mb")
@@ -90,12 +90,12 @@ def again(learner: Any, path: Path) -> Any:
     return loaded
 
 
-# ---------------------------------------------------------------------- what is saved comes back
+# ---------------------------------------------------------------------- saving and loading
 
 
 @pytest.mark.parametrize(("name", "named"), CASES)
 @pytest.mark.parametrize("classes", [(0, 1), None])
-def test_resuming_is_never_having_stopped(name: str, named: bool, classes: Any, tmp_path: Path) -> None:
+def test_a_loaded_learner_continues_as_if_never_stopped(name: str, named: bool, classes: Any, tmp_path: Path) -> None:
     make, binary, _ = LEARNERS[name]
     X, y = stream(200, binary=binary)
     rows: Any = dicts(X) if named else X
@@ -132,7 +132,7 @@ def test_all_learners_are_among_the_cases() -> None:
 @pytest.mark.parametrize("eta", [1e308, 1e-320])
 @pytest.mark.parametrize("make", [mb.NormalizedWinnow, mb.BalancedWinnow])
 def test_sums_that_overflowed_come_back(make: Any, eta: float, tmp_path: Path) -> None:
-    """A rate beyond all measure leaves NaN and infinities in the running total."""
+    """A huge rate leaves NaN and infinities in the running totals."""
     rng = np.random.default_rng(0)
     learner = make(eta=eta)
     try:
@@ -161,8 +161,8 @@ def test_labels_keep_their_type(pair: Any, tmp_path: Path) -> None:
             loaded.learn_one(X[0], "another")
 
 
-def test_labels_of_numpy_and_labels_half_known(tmp_path: Path) -> None:
-    """One label seen, the other to come; and a learner that was only asked."""
+def test_labels_of_numpy_and_one_label_of_two(tmp_path: Path) -> None:
+    """Only one label seen so far; and a learner that has only predicted."""
     for label in (np.int64(3), np.float32(0.5), np.True_, 7):
         learner, twin = mb.Winnow(), mb.Winnow()
         for each in (learner, twin):
@@ -180,7 +180,7 @@ def test_labels_of_numpy_and_labels_half_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values())
-def test_a_learner_that_has_not_begun(kind: Any, tmp_path: Path) -> None:
+def test_a_learner_without_rounds(kind: Any, tmp_path: Path) -> None:
     loaded = again(kind(classes=("a", "b")), tmp_path / "m.mb")
     assert loaded._play is None
     loaded.run([[1, 0], [0, 1]], ["a", "b"])
@@ -192,8 +192,8 @@ def test_parameters_of_every_kind(value: Any, tmp_path: Path) -> None:
     again(mb.BalancedWinnow(eta="best", margin=value, radius=value), tmp_path / "m.mb")
 
 
-def test_parameters_that_come_back_as_plain_ones(tmp_path: Path) -> None:
-    """Numbers and arrays of numpy, and any collection of classes, mean the same as the plain values that are saved."""
+def test_parameters_of_numpy_are_loaded_as_plain_values(tmp_path: Path) -> None:
+    """Numbers and arrays of numpy, and any collection of classes, are saved as plain values."""
     pandas = pytest.importorskip("pandas")
     for classes in (np.array([0, 1]), range(2), pandas.Series([0, 1]), {0: "no", 1: "yes"}.keys()):
         mb.Perceptron(classes=classes).save(tmp_path / "m.mb")
@@ -204,7 +204,7 @@ def test_parameters_that_come_back_as_plain_ones(tmp_path: Path) -> None:
     assert repr(loaded.bias) == repr(float(np.float32(0.1)))
 
 
-def test_a_life_keeps_its_rule_though_parameters_were_set_anew(tmp_path: Path) -> None:
+def test_a_learner_keeps_its_rule_after_set_params(tmp_path: Path) -> None:
     X, y = stream(100)
     learner = mb.NormalizedWinnow(eta=0.3, keep_bytes=2000)
     learner.run(X[:50], y[:50])
@@ -222,7 +222,7 @@ def test_a_life_keeps_its_rule_though_parameters_were_set_anew(tmp_path: Path) -
 def test_columns_of_a_frame(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     X, y = stream(50)
-    # As objects: beside pyarrow, pandas would keep its strings there, which takes no half of a pair.
+    # As objects: with pyarrow installed, strings of pandas cannot contain half of a surrogate pair.
     frame = pandas.DataFrame(X, columns=pandas.Index([f"größe {i}\ud800" for i in range(12)], dtype=object))
     learner = mb.Perceptron().fit(frame, y)
     loaded = again(learner, tmp_path / "m.mb")
@@ -285,7 +285,7 @@ def test_every_format_has_its_files() -> None:
 
 
 def test_it_is_a_safetensors_file(tmp_path: Path) -> None:
-    """Whoever has the package reads the arrays without us."""
+    """The package safetensors can read the arrays."""
     safetensors = pytest.importorskip("safetensors")
     X, y = stream(60)
     learner = mb.BalancedWinnow(classes=(0, 1))
@@ -299,7 +299,7 @@ def test_it_is_a_safetensors_file(tmp_path: Path) -> None:
         assert [names[a:b].decode() for a, b in pairwise(ends)] == learner.ledger_.names
 
 
-def test_importing_does_not_load_what_saving_needs() -> None:
+def test_importing_the_package_does_not_import_modules_for_saving() -> None:
     code = (
         "import sys, mistakebound; print({'mistakebound.models.model_file', 'safetensors', 'json'} & set(sys.modules))"
     )
@@ -307,11 +307,11 @@ def test_importing_does_not_load_what_saving_needs() -> None:
     assert done.stdout.strip() == "set()"
 
 
-# ---------------------------------------------------------------------- what cannot be saved
+# ---------------------------------------------------------------------- learners that cannot be saved
 
 
 class Mine(mb.Perceptron):
-    """A learner of somebody else."""
+    """A learner of another package."""
 
 
 def told(*labels: Any) -> Any:
@@ -321,8 +321,8 @@ def told(*labels: Any) -> Any:
 
 
 UNSAVEABLE: list[tuple[Callable[[], Any], str]] = [
-    (Mine, "Mine is not one of mistakebound's own"),
-    (lambda: mb.Perceptron(classes=iter((0, 1))), "a file holds None, bool"),
+    (Mine, "Mine"),
+    (lambda: mb.Perceptron(classes=iter((0, 1))), "is of type tuple_iterator"),
     (lambda: mb.Perceptron(classes=((1, 2), (3, 4))), r"\(1, 2\) is of type tuple"),
     (lambda: mb.Perceptron(bias=1j), "1j is of type complex"),
     (lambda: mb.Perceptron(classes=(np.datetime64("2020-01-01"), 1)), "is of type date"),
@@ -333,18 +333,18 @@ UNSAVEABLE: list[tuple[Callable[[], Any], str]] = [
 
 
 @pytest.mark.parametrize(("make", "reason"), UNSAVEABLE)
-def test_what_no_file_can_hold(make: Callable[[], Any], reason: str, tmp_path: Path) -> None:
+def test_a_learner_that_a_file_cannot_store(make: Callable[[], Any], reason: str, tmp_path: Path) -> None:
     path = tmp_path / "m.mb"
-    with pytest.raises(mb.ModelError, match=f"cannot save .*m.mb: .*{reason}"):
+    with pytest.raises(mb.ModelError, match=f"m.mb: .*{reason}"):
         make().save(path)
     assert list(tmp_path.iterdir()) == []
 
 
-# ---------------------------------------------------------------------- files that are not sound
+# ---------------------------------------------------------------------- files that are not valid
 
 
 def sealed(header: bytes, data: bytes) -> bytes:
-    """A file with a true SHA-256, whatever else is wrong with it."""
+    """A file with a correct SHA-256, whatever else is wrong with it."""
     head = len(header).to_bytes(8, "little") + header
     at = head.index(b'"sha256":"') + 10
     digest = hashlib.sha256(head[:at] + head[at + 64 :] + data).hexdigest().encode()
@@ -357,7 +357,7 @@ def said_in(path: Path) -> str:
 
 
 class Forgery:
-    """A model file taken apart, to be changed and put together again with a true SHA-256."""
+    """The parts of a model file, to be changed and joined again with a correct SHA-256."""
 
     def __init__(self, data: bytes) -> None:
         end = 8 + int.from_bytes(data[:8], "little")
@@ -369,7 +369,7 @@ class Forgery:
             self.arrays[name] = np.frombuffer(data[end + begin : end + stop], DTYPES[tensor["dtype"]]).copy()
 
     def sealed(self, *, describe: bool = True) -> bytes:
-        """Put together; with ``describe`` the header tells the truth of the arrays."""
+        """Join the parts; with ``describe``, the header is made to fit the arrays."""
         at = 0
         for name, array in self.arrays.items() if describe else ():
             self.header[name]["shape"] = [len(array)]
@@ -393,10 +393,12 @@ def bytes_of(learner: Any, path: Path) -> bytes:
     return path.read_bytes()
 
 
-def refuse(path: Path, data: bytes, reason: str = "") -> None:
+def refuse(path: Path, data: bytes, reason: str = "") -> mb.ModelError:
+    """Check that loading these bytes raises a ModelError with the path and this reason, and return the error."""
     path.write_bytes(data)
-    with pytest.raises(mb.ModelError, match=f"^cannot load .*{path.name}: .*{reason}"):
+    with pytest.raises(mb.ModelError, match=f"{path.name}: .*{reason}") as caught:
         mb.load(path)
+    return caught.value
 
 
 def test_every_flipped_byte_and_every_cut(tmp_path: Path) -> None:
@@ -413,16 +415,16 @@ def test_every_flipped_byte_and_every_cut(tmp_path: Path) -> None:
     refuse(path, whole + whole, "SHA-256")
 
 
-def test_what_is_no_model(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model(tmp_path: Path) -> None:
     path, whole = tmp_path / "m.mb", bytes_of(model(), tmp_path / "m.mb")
     end = 8 + int.from_bytes(whole[:8], "little")
     header, data = whole[8:end], whole[end:]
     refuse(path, b"", "empty")
     refuse(path, b"\x80\x04K\x01.", "not a model")
     refuse(path, (2).to_bytes(8, "little") + b"{}", "not a model")
-    refuse(path, whole[:-1], "altered or cut short")
-    refuse(path, b"\xff" * 8 + whole[8:], "should have 18446744073709551615 bytes")
-    refuse(path, (len(whole) - 7).to_bytes(8, "little") + whole[8:], "only .* follow")
+    refuse(path, whole[:-1], "SHA-256")
+    refuse(path, b"\xff" * 8 + whole[8:], "18446744073709551615 bytes")
+    refuse(path, (len(whole) - 7).to_bytes(8, "little") + whole[8:], f"{len(whole) - 7} bytes")
     refuse(path, sealed(header[:-1].rstrip() + b',"z":{}}' + b" " * 8, data), "JSON|twice")
     refuse(path, sealed(header.rstrip()[:-1] + b',"z":{}}', data), "key twice")
     refuse(path, sealed(header.replace(b'\\"width\\"', b'\\"width\\": 2, \\"width\\"'), data), "key twice")
@@ -431,14 +433,14 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     refuse(path, sealed(header.replace(b'\\"width\\": 12', b'\\"width\\": ' + b"9" * 5000), data), "not valid JSON")
     refuse(path, sealed(header.replace(b"F32", b"F\xff2"), data), "not valid JSON")
     refuse(path, sealed(header + b" ", data), "multiple of 8")
-    refuse(path, sealed(header, data + b"\0"), "more in the file")
-    refuse(path, sealed(header, data[:-1]), "beyond the end")
+    refuse(path, sealed(header, data + b"\0"), "after its tensors")
+    assert refuse(path, sealed(header, data[:-1])).field == "kept_mistaken"
     with pytest.raises(FileNotFoundError):
         mb.load(tmp_path / "none.mb")
 
 
 def change(where: str, value: Any) -> Callable[[Forgery], None]:
-    """Change what the metadata say, such as "life.counts.0"."""
+    """Change one value of the metadata, such as "life.counts.0"."""
 
     def act(forgery: Forgery) -> None:
         *way, last = where.split(".")
@@ -451,7 +453,7 @@ def change(where: str, value: Any) -> Callable[[Forgery], None]:
 
 
 def swap(name: str, make: Callable[[Any], Any]) -> Callable[[Forgery], None]:
-    """Exchange a tensor for another one of its type."""
+    """Replace a tensor by another one of the same type."""
 
     def act(forgery: Forgery) -> None:
         old = forgery.arrays[name]
@@ -468,146 +470,147 @@ def both(*acts: Callable[[Forgery], None]) -> Callable[[Forgery], None]:
     return lambda forgery: [act(forgery) for act in acts] and None
 
 
+# Kind of model, change of its file, field of the error (and a word of the message, if the field has several checks).
 HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
-    ("", change("format", 5), r"written by a newer mistakebound \(format 5\); this one reads up to 4"),
-    ("", both(change("format", 99), change("anything", 1)), "newer"),
-    ("", change("format", 0), "no format"),
-    ("", change("progress", [1]), "its progress, reading or tickets are not an object"),
-    ("", change("format", True), "no format"),
-    ("", change("format", "1"), "no format"),
-    ("", lambda f: f.said.pop("format"), "no format"),
-    ("", change("more", 1), "'more' is unknown"),
-    ("", lambda f: f.said.pop("labels"), "labels is missing"),
-    ("", change("learner", "eval"), "'eval' is none of Perceptron"),
-    ("", change("learner", ["Perceptron"]), "is none of"),
-    ("", change("learner", "LinearLearner"), "is none of"),
-    ("", change("parameters", []), "not an object"),
-    ("", change("parameters.self", 1), "self"),
-    ("", change("parameters.alpha", 1), "alpha"),
-    ("", change("parameters.bias", [1]), "parameters.bias .*got a list"),
-    ("", change("parameters.bias", {"float": "1.5"}), "1.5"),
-    ("", change("parameters.bias", {"float": "nan", "list": []}), "unknown"),
-    ("", change("parameters.bias", {"tuple": 3}), "tuple should be a list"),
-    ("", change("parameters.classes", {"list": [{"list": []}]}), "float is missing"),
+    ("", change("format", 5), "format: newer.* 5.* 4"),
+    ("", both(change("format", 99), change("anything", 1)), "format: newer"),
+    ("", change("format", 0), "format"),
+    ("", change("progress", [1]), "progress"),
+    ("", change("format", True), "format"),
+    ("", change("format", "1"), "format"),
+    ("", lambda f: f.said.pop("format"), "format"),
+    ("", change("more", 1), ": more"),
+    ("", lambda f: f.said.pop("labels"), ": labels"),
+    ("", change("learner", "eval"), "learner"),
+    ("", change("learner", ["Perceptron"]), "learner"),
+    ("", change("learner", "LinearLearner"), "learner"),
+    ("", change("parameters", []), "parameters"),
+    ("", change("parameters.self", 1), "parameters: self"),
+    ("", change("parameters.alpha", 1), "parameters: alpha"),
+    ("", change("parameters.bias", [1]), "parameters.bias"),
+    ("", change("parameters.bias", {"float": "1.5"}), "parameters.bias: 1.5"),
+    ("", change("parameters.bias", {"float": "nan", "list": []}), "parameters.bias: list"),
+    ("", change("parameters.bias", {"tuple": 3}), "parameters.bias: tuple"),
+    ("", change("parameters.classes", {"list": [{"list": []}]}), "parameters.classes.list: float"),
     ("", change("columns", []), "columns"),
     ("", change("columns", "abc"), "columns"),
     ("", change("columns", ["a", 1]), "columns"),
-    ("", change("labels", []), "negative"),
-    ("", change("labels.negative", None), "not bool, int, float or str"),
-    ("", change("labels.negative", 1.0), "two different labels"),
-    ("", change("labels.negative", "b\0"), "NUL"),
-    ("", change("labels.negative", {"float": "nan"}), "two different labels"),
-    ("", change("labels.known", [1, 1]), "not ±1"),
-    ("", change("labels.known", [0]), "not ±1"),
-    ("", change("labels.known", [True]), "not ±1"),
-    ("", change("labels.known", None), "not ±1"),
-    ("", change("life", None), "only a life has any"),
-    ("", lambda f: (f.header.clear(), f.arrays.clear()), "a life needs tensors"),
-    ("", change("life", {}), "parameters is missing"),
-    ("", change("life.parameters.bias", "1"), "bias must be"),
-    ("", change("life.parameters.bias", 10**400), "bias must be"),
-    ("", change("life.parameters.keep_bytes", -1), "keep_bytes must be"),
-    ("", change("life.parameters.keep_bytes", 2**70), ""),
-    ("", change("life.parameters.eta", 1), "eta"),
-    ("", change("life.width", -1), "width"),
-    ("", change("life.width", True), "width"),
-    ("", change("life.width", 12.0), "width"),
-    ("", change("life.width", 11), "number of its weights"),
-    ("", change("life.width", 2**62), "number of its weights"),
-    ("", change("life.width", None), "number of its weights"),
-    ("", swap("z", lambda z: z[:-1]), "number of its weights"),
-    ("", swap("z", lambda z: []), "number of its weights"),
-    ("", put("z", 3, INF), "z is not finite"),
-    ("", put("z", 3, NAN), "z is not finite"),
-    ("", change("life.counts", [12, 0, 0, 0]), "five whole numbers"),
-    ("", change("life.counts.0", 12.0), "five whole numbers"),
-    ("", change("life.counts.0", 11), "predictions do not fit"),
-    ("", change("life.counts.0", 2**63), "out of range"),
-    ("", change("life.counts.1", -1), "out of range"),
-    ("", change("life.counts.1", 2**64), "counts disagree"),
-    ("", change("life.counts.3", 0), "counts disagree"),
-    ("", change("life.counts.4", 0), "counts disagree"),
-    ("", change("life.counts.4", 2**40), "counts disagree"),
+    ("", change("labels", []), "labels"),
+    ("", change("labels.negative", None), "labels: bool"),
+    ("", change("labels.negative", 1.0), "labels: different"),
+    ("", change("labels.negative", "b\0"), "labels: NUL"),
+    ("", change("labels.negative", {"float": "nan"}), "labels: different"),
+    ("", change("labels.known", [1, 1]), "labels.known"),
+    ("", change("labels.known", [0]), "labels.known"),
+    ("", change("labels.known", [True]), "labels.known"),
+    ("", change("labels.known", None), "labels.known"),
+    ("", change("life", None), "life: tensors"),
+    ("", lambda f: (f.header.clear(), f.arrays.clear()), "life: tensors"),
+    ("", change("life", {}), "life: parameters"),
+    ("", change("life.parameters.bias", "1"), "life.parameters: bias"),
+    ("", change("life.parameters.bias", 10**400), "life.parameters: bias"),
+    ("", change("life.parameters.keep_bytes", -1), "life.parameters: keep_bytes"),
+    ("", change("life.parameters.keep_bytes", 2**70), "life.parameters"),
+    ("", change("life.parameters.eta", 1), "life.parameters: eta"),
+    ("", change("life.width", -1), "life.width"),
+    ("", change("life.width", True), "life.width"),
+    ("", change("life.width", 12.0), "life.width"),
+    ("", change("life.width", 11), "z: number of"),
+    ("", change("life.width", 2**62), "z: number of"),
+    ("", change("life.width", None), "z: number of"),
+    ("", swap("z", lambda z: z[:-1]), "z: number of"),
+    ("", swap("z", lambda z: []), "z: number of"),
+    ("", put("z", 3, INF), "z: finite"),
+    ("", put("z", 3, NAN), "z: finite"),
+    ("", change("life.counts", [12, 0, 0, 0]), "life.counts: five"),
+    ("", change("life.counts.0", 12.0), "life.counts: five"),
+    ("", change("life.counts.0", 11), "predictions: rounds"),
+    ("", change("life.counts.0", 2**63), "life.counts: range"),
+    ("", change("life.counts.1", -1), "life.counts: range"),
+    ("", change("life.counts.1", 2**64), "life.counts: contradict"),
+    ("", change("life.counts.3", 0), "life.counts: contradict"),
+    ("", change("life.counts.4", 0), "life.counts: contradict"),
+    ("", change("life.counts.4", 2**40), "life.counts: contradict"),
     (
         "",
         lambda f: f.said["life"]["counts"].__setitem__(slice(1, 3), f.said["life"]["counts"][2:0:-1]),
-        "fit the counts",
+        "predictions: mistake",
     ),
-    ("", change("life.keeping", 1), "neither true nor false"),
-    ("", change("life.keeping", False), "more or fewer"),
-    ("keeps nothing", change("life.keeping", True), "more or fewer"),
-    ("", change("life.sums", {}), "bias_z is missing"),
-    ("", change("life.sums.peak", 1), "not real numbers"),
-    ("", change("life.sums.peak", None), "not real numbers"),
-    ("", change("life.sums.bias_z", 1e39), "not a finite float32"),
-    ("", change("life.sums.bias_z", {"float": "nan"}), "not a finite float32"),
-    ("", put("predictions", 0, 2), "predictions do not fit"),
-    ("", swap("predictions", lambda p: p[:-1]), "predictions do not fit"),
-    ("", swap("predictions", lambda p: 1 - p), "fit the counts"),
-    ("", swap("mistake_rounds", lambda r: r[:-1]), "fit their number"),
-    ("", swap("mistake_rounds", lambda r: r[::-1]), "out of order"),
-    ("", put("mistake_rounds", -1, 12), "out of order"),
-    ("", put("mistake_rounds", 0, -1), "out of order"),
-    ("perceptron with a margin", swap("kept_mistaken", lambda m: 1 - m), "other mistakes"),
-    ("", put("kept_mistaken", 0, 0), "other mistakes"),
-    ("", put("kept_mistaken", 0, 2), "not ±1"),
-    ("", put("kept_labels", 0, 0), "not ±1"),
-    ("", put("kept_labels", 0, -128), "not ±1"),
-    ("", swap("kept_labels", lambda a: a[:-1]), "lengths"),
-    ("", swap("kept_mistaken", lambda a: a[:-1]), "lengths"),
-    ("", swap("kept_indptr", lambda a: a[:-1]), "lengths"),
-    ("", swap("kept_indptr", lambda a: []), "lengths"),
-    ("", swap("kept_rounds", lambda a: a[:-1]), "more or fewer"),
-    ("", swap("kept_rounds", lambda a: a[::-1]), "out of order"),
-    ("", put("kept_rounds", -1, 12), "out of order"),
+    ("", change("life.keeping", 1), "life.keeping"),
+    ("", change("life.keeping", False), "kept_rounds: number"),
+    ("keeps nothing", change("life.keeping", True), "kept_rounds: number"),
+    ("", change("life.sums", {}), "life.sums: bias_z"),
+    ("", change("life.sums.peak", 1), "life.sums: real"),
+    ("", change("life.sums.peak", None), "life.sums: real"),
+    ("", change("life.sums.bias_z", 1e39), "life.sums: float32"),
+    ("", change("life.sums.bias_z", {"float": "nan"}), "life.sums: float32"),
+    ("", put("predictions", 0, 2), "predictions: rounds"),
+    ("", swap("predictions", lambda p: p[:-1]), "predictions: rounds"),
+    ("", swap("predictions", lambda p: 1 - p), "predictions: mistake"),
+    ("", swap("mistake_rounds", lambda r: r[:-1]), "mistake_rounds: number"),
+    ("", swap("mistake_rounds", lambda r: r[::-1]), "mistake_rounds: order"),
+    ("", put("mistake_rounds", -1, 12), "mistake_rounds: order"),
+    ("", put("mistake_rounds", 0, -1), "mistake_rounds: order"),
+    ("perceptron with a margin", swap("kept_mistaken", lambda m: 1 - m), "kept_mistaken"),
+    ("", put("kept_mistaken", 0, 0), "kept_mistaken"),
+    ("", put("kept_mistaken", 0, 2), "kept_mistaken"),
+    ("", put("kept_labels", 0, 0), "kept_labels"),
+    ("", put("kept_labels", 0, -128), "kept_labels"),
+    ("", swap("kept_labels", lambda a: a[:-1]), "kept"),
+    ("", swap("kept_mistaken", lambda a: a[:-1]), "kept"),
+    ("", swap("kept_indptr", lambda a: a[:-1]), "kept"),
+    ("", swap("kept_indptr", lambda a: []), "kept"),
+    ("", swap("kept_rounds", lambda a: a[:-1]), "kept_rounds: number"),
+    ("", swap("kept_rounds", lambda a: a[::-1]), "kept_rounds: order"),
+    ("", put("kept_rounds", -1, 12), "kept_rounds: order"),
     (
         "",
         swap("kept_rounds", lambda a: [*a[:-1], 11] if a[-1] < 11 else [a[0] + 1 - 2 * (a[0] > 0), *a[1:]]),
-        "other mistakes|order",
+        "kept_mistaken",
     ),
-    ("", put("kept_indptr", 0, 1), "fit together"),
-    ("", put("kept_indptr", 1, 10**6), "fit together"),
-    ("", put("kept_indptr", -1, 1), "fit together"),
-    ("", swap("kept_index", lambda a: a[:-1]), "fit together"),
-    ("", swap("kept_value", lambda a: a[:-1]), "fit together"),
-    ("", put("kept_index", 0, 12), "feature that it does not have"),
-    ("", put("kept_index", 0, 2**32 - 1), "feature that it does not have"),
-    ("", put("kept_value", 0, NAN), "value that is not finite"),
-    ("", put("kept_value", 0, 2e30), "value that is too large"),
-    ("", put("kept_value", 0, -1e300), "value that is too large"),
-    ("winnow", put("kept_value", 0, 0.5), "neither 0 nor 1"),
+    ("", put("kept_indptr", 0, 1), "kept_indptr"),
+    ("", put("kept_indptr", 1, 10**6), "kept_indptr"),
+    ("", put("kept_indptr", -1, 1), "kept_indptr"),
+    ("", swap("kept_index", lambda a: a[:-1]), "kept_indptr"),
+    ("", swap("kept_value", lambda a: a[:-1]), "kept_indptr"),
+    ("", put("kept_index", 0, 12), "kept_index"),
+    ("", put("kept_index", 0, 2**32 - 1), "kept_index"),
+    ("", put("kept_value", 0, NAN), "kept_value: finite"),
+    ("", put("kept_value", 0, 2e30), "kept_value: large"),
+    ("", put("kept_value", 0, -1e300), "kept_value: large"),
+    ("winnow", put("kept_value", 0, 0.5), "kept_value: 0 or 1"),
     ("", swap("kept_labels", lambda a: -a), "kept.labels"),
     ("keeps little", put("kept_labels", 0, 1), "kept.labels"),
-    ("", change("life.parameters.classes", {"list": [0, 1]}), "classes"),
-    ("", change("life.sums.total", 1.0), "total"),
-    ("", change("life.sums.factor", {"float": "nan"}), "total"),
-    ("normalized", change("life.sums.total", 1e9), "total of the weights"),
-    ("normalized", change("life.sums.total", {"float": "nan"}), "total of the weights"),
-    ("balanced", change("life.sums.factor", 100.0), "total of the weights"),
-    ("pnorm", change("life.sums.total", -1.0), "total of the weights"),
-    ("pnorm", change("life.sums.total_rest", 1e300), "total of the weights"),
-    ("", swap("name_offsets", lambda a: []), "cut their bytes"),
-    ("", swap("name_offsets", lambda a: [1]), "cut their bytes"),
-    ("", both(swap("name_offsets", lambda a: [0, 1]), swap("name_bytes", lambda a: [65])), "have no names"),
-    ("named", both(change("life.width", 1), swap("z", lambda z: z[:1])), "no names"),
-    ("named", put("name_offsets", 1, -5), "cut their bytes"),
-    ("named", put("name_offsets", 1, 10**9), "cut their bytes"),
-    ("named", put("name_offsets", -1, 1), "cut their bytes"),
-    ("named", put("name_bytes", 0, 255), "not UTF-8"),
-    ("named", swap("name_bytes", lambda a: [*a[2:4], *a[2:]]), "comes twice"),
-    ("named", swap("name_offsets", lambda a: [0, 0, 0, *a[3:]]), "comes twice"),
-    ("named", swap("z", lambda z: [*z, 0]), "number of its weights"),
-    ("named", lambda f: put("kept_index", 0, len(f.arrays["z"]) - 1)(f), "feature that it does not have"),
-    ("winnow, conjunction", change("life.parameters.target", "xor"), "target must be"),
-    ("winnow, conjunction", change("life.parameters.complements", True), "number of its weights"),
-    ("winnow, conjunction", change("life.parameters.threshold", {"float": "nan"}), "threshold must be"),
-    ("winnow", change("life.parameters.alpha", 1.0), "alpha must be"),
-    ("pnorm", change("life.parameters.p", {"float": "inf"}), "p must be"),
+    ("", change("life.parameters.classes", {"list": [0, 1]}), "life.parameters: classes"),
+    ("", change("life.sums.total", 1.0), "life.sums: total"),
+    ("", change("life.sums.factor", {"float": "nan"}), "life.sums: total"),
+    ("normalized", change("life.sums.total", 1e9), "life: total"),
+    ("normalized", change("life.sums.total", {"float": "nan"}), "life: total"),
+    ("balanced", change("life.sums.factor", 100.0), "life: total"),
+    ("pnorm", change("life.sums.total", -1.0), "life: total"),
+    ("pnorm", change("life.sums.total_rest", 1e300), "life: total"),
+    ("", swap("name_offsets", lambda a: []), "name_offsets: divide"),
+    ("", swap("name_offsets", lambda a: [1]), "name_offsets: divide"),
+    ("", both(swap("name_offsets", lambda a: [0, 1]), swap("name_bytes", lambda a: [65])), "name_offsets: position"),
+    ("named", both(change("life.width", 1), swap("z", lambda z: z[:1])), "name_offsets: position"),
+    ("named", put("name_offsets", 1, -5), "name_offsets: divide"),
+    ("named", put("name_offsets", 1, 10**9), "name_offsets: divide"),
+    ("named", put("name_offsets", -1, 1), "name_offsets: divide"),
+    ("named", put("name_bytes", 0, 255), "name_bytes: UTF-8"),
+    ("named", swap("name_bytes", lambda a: [*a[2:4], *a[2:]]), "name_bytes: twice"),
+    ("named", swap("name_offsets", lambda a: [0, 0, 0, *a[3:]]), "name_bytes: twice"),
+    ("named", swap("z", lambda z: [*z, 0]), "z: number of"),
+    ("named", lambda f: put("kept_index", 0, len(f.arrays["z"]) - 1)(f), "kept_index"),
+    ("winnow, conjunction", change("life.parameters.target", "xor"), "life.parameters: target"),
+    ("winnow, conjunction", change("life.parameters.complements", True), "z: number of"),
+    ("winnow, conjunction", change("life.parameters.threshold", {"float": "nan"}), "life.parameters: threshold"),
+    ("winnow", change("life.parameters.alpha", 1.0), "life.parameters: alpha"),
+    ("pnorm", change("life.parameters.p", {"float": "inf"}), "life.parameters: p must"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "act", "reason"), HOSTILE)
-def test_each_contradiction_is_refused(kind: str, act: Any, reason: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("kind", "act", "expected"), HOSTILE)
+def test_each_contradiction_in_a_file_raises_an_error(kind: str, act: Any, expected: str, tmp_path: Path) -> None:
     path = tmp_path / "m.mb"
     learner = model(named=True) if kind == "named" else model(kind or "perceptron")
     whole = bytes_of(learner, path)
@@ -615,7 +618,8 @@ def test_each_contradiction_is_refused(kind: str, act: Any, reason: str, tmp_pat
     act(forgery)
     forged = forgery.sealed()
     assert forged != whole
-    refuse(path, forged, reason)
+    field, _, word = expected.partition(": ")
+    assert refuse(path, forged, word).field == field
 
 
 @pytest.mark.parametrize(
@@ -636,10 +640,10 @@ def test_each_contradiction_is_refused(kind: str, act: Any, reason: str, tmp_pat
         ("more", 1),
     ],
 )
-def test_a_header_that_lies_about_a_tensor(entry: str, value: Any, tmp_path: Path) -> None:
+def test_a_header_that_does_not_fit_its_tensor(entry: str, value: Any, tmp_path: Path) -> None:
     forgery = Forgery(bytes_of(model(), tmp_path / "m.mb"))
     forgery.header["z"][entry] = value
-    refuse(tmp_path / "m.mb", forgery.sealed(describe=False), "z|dtype")
+    assert refuse(tmp_path / "m.mb", forgery.sealed(describe=False)).field == "z"
 
 
 def test_tensors_missing_added_or_out_of_order(tmp_path: Path) -> None:
@@ -651,7 +655,7 @@ def test_tensors_missing_added_or_out_of_order(tmp_path: Path) -> None:
     ):
         forgery = Forgery(whole)
         act(forgery.header)
-        refuse(tmp_path / "m.mb", forgery.sealed(describe=False), "tensors should be")
+        assert refuse(tmp_path / "m.mb", forgery.sealed(describe=False)).field == "tensors"
 
 
 NASTY = [
@@ -691,14 +695,14 @@ NASTY += [
 
 
 def leaves(at: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, Any]]:
-    """Every (container, key) in what JSON gave."""
+    """Every (container, key) of a JSON value."""
     inner = at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ()
     found = [(at, key) for key, _ in inner]
     return found + [leaf for _, value in list(inner) for leaf in leaves(value)]
 
 
 def mutate(forgery: Forgery, rng: np.random.Generator) -> bool:
-    """Change one thing; returns whether the header should be made to fit the arrays again."""
+    """Change one thing; return whether the header must be made to fit the arrays again."""
     what = rng.integers(6)
     if what <= 1:
         at, key = (found := leaves(forgery.said))[rng.integers(len(found))]
@@ -729,7 +733,7 @@ def mutate(forgery: Forgery, rng: np.random.Generator) -> bool:
 
 
 def use(learner: Any, *, certify: bool) -> None:
-    """Whatever was accepted must serve: nothing but a ValueError may come of it."""
+    """Use a learner that was loaded from a changed file: only a ValueError may be raised."""
     named = learner._play is not None and learner._play.engine.named
     width = learner._play.engine.width if learner._play is not None and not named else 12
     rows: list[Any] = [{"f1": 1, "fresh": 1}, {"f2": 1, "other": 0}] if named else np.eye(2, width).tolist()
@@ -745,9 +749,9 @@ def use(learner: Any, *, certify: bool) -> None:
             call()
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # weights beyond all measure overflow, as they would in a run
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # huge weights overflow, as they would in a run
 def test_forged_headers_and_tensors(tmp_path: Path) -> None:
-    """Thousands of files with a true SHA-256 and something else in them: refused, or a learner that serves."""
+    """Thousands of changed files with a correct SHA-256 raise ModelError, or give a learner that can be used."""
     rng, path = np.random.default_rng(0), tmp_path / "m.mb"
     kinds = [("perceptron", True), ("winnow", False), ("balanced, halving", True), ("keeps little", False)]
     kinds += [("elimination, all", False), ("pnorm", True), ("normalized, rescaled", False)]
@@ -771,7 +775,7 @@ def test_forged_headers_and_tensors(tmp_path: Path) -> None:
     assert outcomes["accepted"] > 150
 
 
-# ---------------------------------------------------------------------- files are whole at any moment
+# ---------------------------------------------------------------------- a file is complete at any moment
 
 
 @pytest.mark.parametrize("broken", ["write", "fsync", "replace", "interrupted"])
@@ -817,7 +821,7 @@ class Half:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")
-def test_the_folder_is_synced_after_the_file_took_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_synced_after_the_file_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, order = tmp_path / "m.mb", []
     sync, replace = os.fsync, os.replace
     monkeypatch.setattr(
@@ -847,8 +851,8 @@ def test_links_permissions_and_folders(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_killed_in_the_midst_of_saving(tmp_path: Path) -> None:
-    """kill -9 at any moment leaves the old file or the new one, whole."""
+def test_a_process_killed_while_saving(tmp_path: Path) -> None:
+    """kill -9 at any moment leaves the complete old file or the complete new one."""
     path, models = tmp_path / "m.mb", []
     for seed in (1, 2):
         rng = np.random.default_rng(seed)

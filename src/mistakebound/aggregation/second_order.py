@@ -179,7 +179,10 @@ class ObservedBOA(BOA):
 
 
 class ObservedMLProd(ObservedBOA):
-    """ML-Prod with the rates of `ObservedBOA`."""
+    """ML-Prod with the rates of `ObservedBOA`.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
+    """
 
     id: ClassVar[str] = "ml-prod-observed"
 

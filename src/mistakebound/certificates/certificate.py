@@ -27,6 +27,8 @@ FLOAT32 = 1e-6
 class Certificate:
     """The result of checking a theorem on a stream.
 
+    See docs/theory.md, "Premises and statuses".
+
     Attributes
     ----------
     scope : str

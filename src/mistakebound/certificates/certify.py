@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
 USELESS = 0.95
-"""On the mistaken rounds, a comparator is useless if its loss is at least this share of the loss of u = 0."""
+"""On the mistaken rounds, a comparator is useless if its loss is at least this share of the loss of u = 0. See
+docs/theory.md, "Circular certificates"."""
 CHANCE = 3.0
 """With a comparator chosen in hindsight, a bound is useful only below T − CHANCE·√T: on random labels, a search reaches
 about T − √T. See docs/theory.md, "Comparators chosen in hindsight"."""

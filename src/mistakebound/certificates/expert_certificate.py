@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def certify_experts(ledger: ExpertLedger) -> Certificate:
-    """Check the one theorem that the rule has."""
+    """Check the one theorem that the rule has.
+
+    See docs/theory.md, "Experts with votes".
+    """
     theorem = EXPERT_THEOREMS[ledger.rule]
     premises = tuple(theorem.premises(ledger))
     applies = all(p.holds for p in premises)

@@ -36,6 +36,8 @@ LATER = "they are those of a later run: the learner's own certify() is of all"
 class RegretCertificate:
     """The result of checking a regret theorem on a stream.
 
+    See docs/theory.md, "Regret certificates".
+
     Attributes
     ----------
     regret : float

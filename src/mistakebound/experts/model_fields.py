@@ -12,7 +12,7 @@ from mistakebound._support.schema import need
 from mistakebound.aggregation.registry import EXPERT_RULES
 from mistakebound.errors import ModelError
 from mistakebound.losses import Custom, Loss, loss_named
-from mistakebound.models.model_file import decode, encode
+from mistakebound.models.parameters import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

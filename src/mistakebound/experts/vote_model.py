@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound._support import schema
-from mistakebound._support.schema import need
+from mistakebound._support.schema import LABEL_TYPES, need
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
 from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster
 from mistakebound.experts.vote_play import VotePlay
 from mistakebound.experts.votes import joined_labels
 from mistakebound.models.container import DTYPES
-from mistakebound.models.model_file import LABEL_TYPES, decode, encode
+from mistakebound.models.parameters import decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

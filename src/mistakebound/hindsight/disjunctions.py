@@ -2,6 +2,8 @@
 
 `X` is a CSR matrix of float64 whose rows are the rounds, duplicates summed, and `positive` says which of them have the
 positive label. Any comparator makes a bound valid; a better one makes it smaller.
+
+See docs/theory.md, "Disjunctions and separating weights".
 """
 
 from __future__ import annotations

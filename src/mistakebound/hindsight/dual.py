@@ -12,6 +12,8 @@ comparator and, by weak duality, a limit on how much better another one could be
 The problem is solved by L-BFGS on the variables that are free to move. SciPy's L-BFGS-B does the same, but its dot
 products go through BLAS. On vectors of some ten thousand numbers a BLAS with threads spends its time waiting for them,
 on a busy machine ten times as much as it computes. Sums of products by numpy use no threads.
+
+See docs/theory.md, "The dual problem".
 """
 
 from __future__ import annotations
@@ -137,6 +139,8 @@ def nearest(
 
     None if nothing separates. By duality no margin exceeds ``|sum a y x|_p / sum a``, whatever ``a >= 0``: so
     one sees when to stop.
+
+    See docs/theory.md, "The greatest margin".
     """
     squares = np.asarray(rows.rows.multiply(rows.rows).sum(axis=1)).ravel()
     if not squares.size:

@@ -8,6 +8,8 @@ finds u in a few passes with a large update margin, or the dual is solved on a s
 
 `X` is a CSR matrix of float64 with a row for each round, `y` holds the labels, -1 or +1. There is no intercept. Rows
 may stand for more rounds than themselves (`weight`): those of a sample, or of several passes.
+
+See docs/theory.md, "The least agnostic bound".
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The agnostic bound is minimised through its dual as in `pnorm`. `X` is a CSR matrix of float64 with a row for each
 round, `y` holds the labels, -1 or +1. There is no intercept.
+
+See docs/theory.md, "The least agnostic bound".
 """
 
 from __future__ import annotations
@@ -48,6 +50,8 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
 
     Solved as a linear programme on few rows, then with those that its solution violates. Where that would
     need too many rows, u is only near the best: it is then best for a q-norm with q slightly above 1.
+
+    See docs/theory.md, "The greatest margin".
 
     Parameters
     ----------

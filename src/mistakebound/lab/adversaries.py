@@ -1,8 +1,8 @@
-"""Adversaries: opponents that force mistakes from any learner, by the lower bounds of the theory.
+"""Adversaries that force mistakes from any learner. They reach the lower bounds of the theory.
 
-Each plays against any object with `predict_one(x)` and `learn_one(x, y)` and touches nothing else of it.
-A prediction that is not the positive label counts as negative, so None from a fresh learner is fine.
-Answers are given after the prediction is seen: not even a learner that flips coins escapes.
+An adversary plays against any object with the methods `predict_one(x)` and `learn_one(x, y)`. A prediction that is not
+the positive label counts as negative, also None from a learner without examples so far. The adversary chooses the label
+after it has seen the prediction. Hence a randomised learner is forced to make the same number of mistakes.
 
 See docs/theory.md, "Adversaries and lower bounds".
 """
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     Form = Literal["array", "dict"]
 
-DENSE_CELLS = 4_000_000  # a larger record of binary examples (32 MB) is kept as a scipy CSR array
+DENSE_CELLS = 4_000_000  # the examples of a game with more cells (32 MB) are returned as a scipy CSR array
 
 
 class Learner(Protocol):
-    """All that an adversary asks of its opponent."""
+    """The methods of a learner that an adversary calls."""
 
     def predict_one(self, x: Any, /) -> Any:
         """Predict the label of x."""
@@ -40,16 +40,16 @@ class Learner(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Played:
-    """What happened in a game.
+    """The result of a game.
 
     Parameters
     ----------
-    adversary : its name.
-    rounds, mistakes : of the learner, counted from what `predict_one` said.
-    forced : mistakes that the theorem promises; None where it speaks of an expectation only.
-    comparator : vector, variables or expert that did best in hindsight.
-    X, y : the examples and labels played, to check all this; a large X is a scipy CSR array.
-    margin : margin of the comparator where it has one, else None.
+    adversary : name of the adversary.
+    rounds, mistakes : number of rounds, and of wrong predictions of the learner.
+    forced : mistakes that the theorem guarantees, or None if it is about an expectation.
+    comparator : the vector, variables or expert with the fewest mistakes in hindsight.
+    X, y : the examples and labels of the game. A large X is a scipy CSR array.
+    margin : margin of the comparator, or None if it has none.
     best : mistakes of the comparator.
     """
 
@@ -65,11 +65,11 @@ class Played:
 
     @property
     def regret(self) -> int:
-        """Mistakes of the learner less those of the comparator."""
+        """Mistakes of the learner minus mistakes of the comparator."""
         return self.mistakes - self.best
 
     def __str__(self) -> str:
-        """Tell the game in one line."""
+        """Describe the game in one line."""
         forced = "" if self.forced is None else f" ({self.forced} forced)"
         margin = "" if self.margin is None else f" of margin {self.margin:.4g}"
         game = f"{self.adversary}: {self.mistakes} mistakes in {self.rounds} rounds{forced}"
@@ -80,12 +80,13 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class UnitVectors:
-    """Show the unit vectors e_1, ..., e_k and deny every prediction: k mistakes, yet margin 1/sqrt(k).
+    """Show the unit vectors e_1, ..., e_k and contradict each prediction: k mistakes, although the margin is 1/sqrt(k).
 
-    The comparator (y_1, ..., y_k)/sqrt(k), labels taken as -1/+1, has length 1 and is right on every
-    round by exactly the margin; so the Perceptron's (R/margin)^2 = k cannot be improved.
-    Each round hands out a fresh array, which takes microseconds, so that a learner may keep or change it
-    (keeping all of 10,000 costs 0.8 GB). With `form="dict"` examples look like {"x0": 1.0}.
+    With labels -1/+1, the comparator (y_1, ..., y_k)/sqrt(k) has norm 1 and the margin 1/sqrt(k) in every round. Hence
+    the Perceptron's bound (R/margin)^2 = k cannot be improved.
+
+    Each round passes a new array, which the learner may keep or change (keeping all of 10,000 takes 0.8 GB). With
+    `form="dict"`, an example is a dict such as {"x0": 1.0}.
 
     See docs/theory.md, "Unit vectors".
 
@@ -113,9 +114,9 @@ class UnitVectors:
 
     @classmethod
     def from_margin(cls, gamma: float, **options: Any) -> UnitVectors:
-        """Play as many rounds as a margin of gamma allows: the largest k with 1/sqrt(k) >= gamma.
+        """Return the adversary with the largest k for which 1/sqrt(k) >= gamma.
 
-        A gamma that is 1/sqrt(k) up to rounding means that k.
+        If gamma equals 1/sqrt(k) up to rounding, that k is used.
 
         Examples
         --------
@@ -123,7 +124,7 @@ class UnitVectors:
         (99, 100)
         """
         if not 0 < gamma <= 1:
-            message = f"gamma must be above 0 and at most 1, the radius of the examples, not {gamma!r}"
+            message = f"gamma must be above 0 and at most 1 (the norm of the examples), got {gamma!r}"
             raise ValueError(message)
         nearest = round(1 / gamma**2)
         exact = math.isclose(1 / math.sqrt(nearest), gamma, rel_tol=1e-12)
@@ -135,19 +136,19 @@ class UnitVectors:
         for i in range(self.k):
             game.round(_example([i], self.k, self.form))
         margin = 1 / math.sqrt(self.k)
-        u = np.where(game.told, margin, -margin)
+        u = np.where(game.positives, margin, -margin)
         X = _record([[i] for i in range(self.k)], self.k)
         return Played("unit-vectors", self.k, game.mistakes, self.k, u, X, game.y, margin)
 
 
 @dataclass(frozen=True, slots=True)
 class Disjunction:
-    """Search r blocks of n/r variables for the relevant one, always where the learner least wants it.
+    """Force mistakes on an OR of r of n variables by a binary search in each of r blocks of n/r variables.
 
-    In a block a set of candidates is left. Half of it is shown switched on, all else off, and the
-    prediction denied. If the label is positive, the relevant variable is among those shown; if negative,
-    among the others: either way half the candidates remain. That is floor(lg(n/r)) mistakes a block, and
-    the labels are the OR of the r survivors.
+    In each round half of the remaining candidates of a block are 1 and all other variables are 0, and the adversary
+    contradicts the prediction. If the label is positive, the relevant variable is one of those that are 1, otherwise
+    one of the other candidates. Half of the candidates remain. This gives floor(log2(n/r)) mistakes per block, and the
+    labels are the OR of the r variables that remain.
 
     See docs/theory.md, "Binary search for a disjunction".
 
@@ -175,14 +176,14 @@ class Disjunction:
         _check(self, n=(self.n, 1), r=(self.r, 1, self.n))
 
     def play(self, learner: Learner) -> Played:
-        """Play r * floor(lg(n/r)) rounds, each a mistake."""
+        """Play r * floor(log2(n/r)) rounds, each a mistake."""
         game = _Game(learner, self.labels)
         size = int(self.n // self.r)
         steps = size.bit_length() - 1
         survivors: list[int] = []
         actives: list[Sequence[int]] = []
         for block in range(self.r):
-            candidates = range(block * size, block * size + 2**steps)  # a power of 2 halves evenly
+            candidates = range(block * size, block * size + 2**steps)
             while len(candidates) > 1:
                 half = len(candidates) // 2
                 shown, hidden = candidates[:half], candidates[half:]
@@ -196,10 +197,10 @@ class Disjunction:
 
 @dataclass(frozen=True, slots=True)
 class HalvingTree:
-    """Consult 2^k experts that are all the functions of k rounds: k mistakes, yet one is perfect.
+    """Play with 2^k experts, one for each sequence of k labels: k mistakes, although one expert makes none.
 
-    In round t = 0, 1, ... expert i says the positive label if bit t of i is set; x is the vector of what
-    they say. Denying the learner k times spells the number of the expert that was right throughout.
+    In round t = 0, 1, ... expert i predicts the positive label if bit t of i is 1, and x is the vector of these
+    predictions. The adversary contradicts the learner k times. The k labels are the bits of the expert that is right.
 
     See docs/theory.md, "All functions of k rounds".
 
@@ -219,25 +220,25 @@ class HalvingTree:
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        _check(self, k=(self.k, 1, 20))  # 20 rounds of a million experts already are 160 MB
+        _check(self, k=(self.k, 1, 20))  # k = 20 already takes 160 MB
 
     def play(self, learner: Learner) -> Played:
         """Play k rounds, each a mistake."""
         game = _Game(learner, self.labels)
-        says = np.arange(2**self.k) >> np.arange(self.k)[:, None] & 1
-        X = _advice(self.labels)[says]
+        votes = np.arange(2**self.k) >> np.arange(self.k)[:, None] & 1
+        X = _as_advice(self.labels)[votes]
         for row in X:
             game.round(row.copy())
-        perfect = sum(positive << t for t, positive in enumerate(game.told))
+        perfect = sum(positive << t for t, positive in enumerate(game.positives))
         return Played("halving-tree", self.k, game.mistakes, self.k, perfect, X, game.y)
 
 
 @dataclass(frozen=True, slots=True)
 class CoinFlip:
-    """Flip a coin for each of n experts and for the outcome, every round.
+    """Choose the advice of n experts and the outcome of every round by fair coin flips.
 
-    Nothing can be learned, so half of any learner's predictions are wrong on average, while the luckiest
-    expert does better: the expected regret is that of `coin_flip_regret`, whatever the learner.
+    Every learner errs in half of the rounds on average, but the best of n experts errs in fewer. The expected regret is
+    `coin_flip_regret` for every learner.
 
     See docs/theory.md, "Coin flips".
 
@@ -262,24 +263,24 @@ class CoinFlip:
         _check(self, n=(self.n, 1), rounds=(self.rounds, 1), seed=(self.seed, 0))
 
     def play(self, learner: Learner) -> Played:
-        """Play all rounds; the comparator is the expert with the fewest mistakes, the first of equals."""
+        """Play all rounds. The comparator is the first expert with the fewest mistakes."""
         game = _Game(learner, self.labels)
         rng = generator(self.seed, 3)
-        says = rng.integers(2, size=(self.rounds, self.n))
+        votes = rng.integers(2, size=(self.rounds, self.n))
         outcomes = rng.integers(2, size=self.rounds)
-        X = _advice(self.labels)[says]
+        X = _as_advice(self.labels)[votes]
         for row, outcome in zip(X, outcomes.tolist(), strict=True):
             game.round(row.copy(), positive=outcome == 1)
-        wrong = (says != outcomes[:, None]).sum(axis=0)
-        luckiest, best = int(wrong.argmin()), int(wrong.min())
-        return Played("coin-flip", self.rounds, game.mistakes, None, luckiest, X, game.y, best=best)
+        wrong = (votes != outcomes[:, None]).sum(axis=0)
+        best_expert, best = int(wrong.argmin()), int(wrong.min())
+        return Played("coin-flip", self.rounds, game.mistakes, None, best_expert, X, game.y, best=best)
 
 
 def coin_flip_regret(n: int, rounds: int) -> float:
     """Return the expected regret of any learner against `CoinFlip`: T/2 - E[min of n Binomial(T, 1/2)].
 
-    Exact up to rounding, also for astronomical n. As first T and then n grow, it tends to
-    sqrt(T ln(n)/2), slowly and from below.
+    The value is exact up to rounding, also for very large n. It tends to sqrt(T ln(n)/2) from below, slowly, as T and
+    then n increase.
 
     See docs/theory.md, "Coin flips".
 
@@ -295,16 +296,16 @@ def coin_flip_regret(n: int, rounds: int) -> float:
     Cesa-Bianchi, N. and Lugosi, G. (2006). Prediction, Learning, and Games, Theorem 3.7.
     """
     check_whole(n=(n, 1), rounds=(rounds, 1))
-    # E[min] is the sum of P(min > m) = P(X > m)^n. Sum below the middle what it lacks of 1, so that no
-    # large numbers cancel; above it, P(X > m) = P(X < T - m) by symmetry. below[m] = P(X <= m), m < T/2.
+    # E[min] is the sum over m of P(min > m) = P(X > m)^n. For m < T/2 the code sums 1 - P(X > m)^n, so that no large
+    # numbers cancel. For larger m it uses P(X > m) = P(X < T - m). below[m] is P(X <= m) for m < T/2.
     half = (rounds + 1) // 2
     m = np.arange(half, 0, -1)
     steps = np.log(m / (rounds - m + 1.0))  # ln P(X = m-1) - ln P(X = m), from the middle outwards
     tail = np.exp(np.cumsum(steps))[::-1]  # P(X = m) for m < T/2, relative to P(X = half)
     below = np.cumsum(tail) / (2 * tail.sum() + (rounds % 2 == 0))
-    lacking = -np.expm1(float(n) * np.log1p(-below))
+    complement = -np.expm1(float(n) * np.log1p(-below))  # 1 - P(X > m)^n
     above = below[: rounds // 2] ** float(n)
-    return float(lacking.sum() - above.sum() - (rounds % 2) / 2)
+    return float(complement.sum() - above.sum() - (rounds % 2) / 2)
 
 
 @dataclass(slots=True)
@@ -313,38 +314,41 @@ class _Game:
 
     learner: Learner
     labels: tuple[Any, Any]
-    told: list[bool] = field(default_factory=list)  # whether the label was the positive one
+    positives: list[bool] = field(default_factory=list)  # for each round, whether its label was positive
     mistakes: int = 0
 
     def round(self, x: Any, *, positive: bool | None = None) -> bool:
-        """Ask, answer the opposite unless the answer was settled before, teach; return the answer."""
-        said = bool(self.learner.predict_one(x) == self.labels[1])
-        told = not said if positive is None else positive
-        self.learner.learn_one(x, self.labels[told])
-        self.told.append(told)
-        self.mistakes += said != told
-        return told
+        """Play one round, and return whether the label was positive.
+
+        If ``positive`` is None, the label is the opposite of the prediction.
+        """
+        predicted = bool(self.learner.predict_one(x) == self.labels[1])
+        positive = not predicted if positive is None else positive
+        self.learner.learn_one(x, self.labels[positive])
+        self.positives.append(positive)
+        self.mistakes += predicted != positive
+        return positive
 
     @property
     def y(self) -> NDArray[Any]:
-        return np.array([self.labels[told] for told in self.told])
+        return np.array([self.labels[positive] for positive in self.positives])
 
 
 def _check(adversary: Any, **whole: tuple[Any, ...]) -> None:
     check_whole(**whole)
     if len(adversary.labels) != 2 or adversary.labels[0] == adversary.labels[1]:
-        message = f"labels must be two different values (negative, positive), not {adversary.labels!r}"
+        message = f"labels must be two different values (negative, positive), got {adversary.labels!r}"
         raise ValueError(message)
     form = getattr(adversary, "form", "array")
     if form not in {"array", "dict"}:
-        message = f"form must be 'array' or 'dict', not {form!r}"
+        message = f"form must be 'array' or 'dict', got {form!r}"
         raise ValueError(message)
 
 
-def _advice(labels: tuple[Any, Any]) -> NDArray[Any]:
-    """Return what an expert may say, as numbers if the labels are."""
-    said = np.array(labels)
-    return said.astype(float) if said.dtype.kind in "biuf" else said
+def _as_advice(labels: tuple[Any, Any]) -> NDArray[Any]:
+    """Return the two labels as an array, of floats if they are numbers."""
+    values = np.array(labels)
+    return values.astype(float) if values.dtype.kind in "biuf" else values
 
 
 def _example(active: Sequence[int], n: int, form: Form) -> Any:
@@ -356,10 +360,10 @@ def _example(active: Sequence[int], n: int, form: Form) -> Any:
 
 
 def _record(actives: list[Sequence[int]], n: int) -> Any:
-    """Stack the examples with these active variables, densely if that is not too large."""
+    """Return the matrix of the examples with these active variables: dense, or CSR if it is large."""
     if len(actives) * n <= DENSE_CELLS:
         return np.array([_example(active, n, "array") for active in actives]).reshape(-1, n)
-    csr_array = importlib.import_module("scipy.sparse").csr_array  # slow to import, seldom needed
+    csr_array = importlib.import_module("scipy.sparse").csr_array  # slow to import, and rarely needed
     columns = np.concatenate([np.asarray(active, dtype=np.int32) for active in actives])
     starts = np.cumsum([0, *map(len, actives)], dtype=np.int32)
     return csr_array((np.ones(columns.size), columns, starts), shape=(len(actives), n))

@@ -1,6 +1,6 @@
-"""Planted streams: data with a known hidden answer, so that a theorem's premises hold by construction.
+"""Planted streams: generated data with a known target, for which the premises of a theorem hold by construction.
 
-Every function is deterministic in its `seed` and returns a `Stream`, which unpacks as `X, y`.
+Every function returns a `Stream`, which unpacks as `X, y`. The same `seed` gives the same stream.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ACTIVE_WHEN_SPARSE = 30  # irrelevant variables on in a round of a sparse stream, unless `density` is given
-L1_SUPPORT = 10  # variables that carry the hidden vector of `margin(norm="l1")`: few, as that norm favours
+ACTIVE_WHEN_SPARSE = 30  # mean number of irrelevant variables that are 1 in a round of a sparse stream, by default
+L1_SUPPORT = 10  # number of variables on which the target of `margin(norm="l1")` is not 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Stream:
-    """Examples, labels, and what was planted in them.
+    """Examples, labels, and the target from which the labels were computed.
 
     Parameters
     ----------
-    X : array or scipy CSR array, one row a round.
+    X : array or scipy CSR array with one row per round.
     y : array of labels, 0/1 or -1/+1.
-    target : what was planted: indices of variables or experts, or a vector.
-    margin : margin of the target where it has one, else None.
-    flipped : 0-based rounds whose label was flipped by noise.
+    target : indices of the relevant variables or experts, or a vector.
+    margin : margin of the target, or None if it has none.
+    flipped : rounds (from 0) whose label was flipped by noise.
 
     Examples
     --------
@@ -58,11 +58,11 @@ class Stream:
         return len(self.y)
 
     def __repr__(self) -> str:
-        """Show the sizes; the arrays and the target may be long."""
+        """Return the sizes only, because the arrays and the target may be long."""
         return f"<Stream: {len(self)} rounds, {self.X.shape[1]} features, {self.flipped.size} labels flipped>"
 
     def rounds(self) -> Iterator[tuple[Any, Any]]:
-        """Iterate over (x, y) round by round: x is a dense row, or a CSR array of one row."""
+        """Yield (x, y) for each round. x is a dense row, or a CSR array with one row."""
         dense = isinstance(self.X, np.ndarray)
         rows = self.X if dense else (self.X[t : t + 1] for t in range(len(self)))
         yield from zip(rows, self.y.tolist(), strict=True)
@@ -71,11 +71,11 @@ class Stream:
 def disjunction(
     n: int, r: int, rounds: int, seed: int = 0, *, density: float | None = None, sparse: bool = False
 ) -> Stream:
-    """Labels 0/1 that are the OR of `r` of the `n` binary variables; about half are positive.
+    """Return a stream whose label (0/1) is the OR of `r` of the `n` binary variables. About half are positive.
 
-    Irrelevant variables are on with probability `density`: by default as often as the relevant ones, so
-    that frequency gives nothing away, but in a sparse stream at most 30 a round on average. With the same
-    `density` the sparse and the dense stream are the same.
+    `density` is the probability that an irrelevant variable is 1. By default it is that of the relevant variables, so
+    that frequencies do not reveal the target. In a sparse stream the default is limited to 30 such variables per
+    round on average. With the same `density`, the sparse and the dense stream are equal.
 
     Examples
     --------
@@ -92,9 +92,9 @@ def disjunction(
 
 
 def conjunction(n: int, r: int, rounds: int, seed: int = 0) -> Stream:
-    """Labels 0/1 that are the AND of `r` of the `n` binary variables; about half are positive.
+    """Return a stream whose label (0/1) is the AND of `r` of the `n` binary variables. About half are positive.
 
-    By De Morgan it is a disjunction with inputs and labels complemented.
+    It is a disjunction with inputs and labels complemented (De Morgan).
 
     See docs/theory.md, "Conjunctions and negated variables".
 
@@ -111,10 +111,10 @@ def conjunction(n: int, r: int, rounds: int, seed: int = 0) -> Stream:
 def threshold(
     n: int, r: int, k: int, rounds: int, seed: int = 0, *, density: float | None = None, sparse: bool = False
 ) -> Stream:
-    """Labels 0/1: 1 if at least `r` of `k` relevant variables are on ("r of k"); about half are positive.
+    """Return a stream whose label is 1 if at least `r` of `k` relevant variables are 1. About half are positive.
 
-    With mu_i = 1/r on the target, mu.x >= 1 on positives and <= 1 - delta on negatives, where delta = 1/r
-    is stored as `margin`. `density` and `sparse` as in `disjunction`.
+    With the weights mu_i = 1/r on the target, mu.x >= 1 on positive examples and mu.x <= 1 - delta on negative ones,
+    where delta = 1/r is the `margin` of the stream. `density` and `sparse` are as in `disjunction`.
 
     See docs/theory.md, "Winnow on separable data".
 
@@ -145,9 +145,9 @@ def threshold(
 
 
 def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
-    """Advice of `n` experts in -1/+1, where the majority of a hidden `k` (odd) is always right.
+    """Return the advice (-1/+1) of `n` experts, such that the majority of `k` of them (odd) is always right.
 
-    Seen one by one all experts look like coin flips. The uniform u over the k has margin 1/k.
+    Each expert's advice alone is a sequence of fair coin flips. The uniform u over the k experts has margin 1/k.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
     """
     check_whole(n=(n, 1), k=(k, 1, n), rounds=(rounds, 1))
     if k % 2 == 0:
-        message = f"k must be odd, so that there always is a majority, not {k}; use {k - 1}"
+        message = f"k must be odd, because an even number of experts may tie, got {k}; use {k - 1}"
         raise ValueError(message)
     rng = generator(seed)
     target = _choose(rng, n, k)
@@ -167,11 +167,10 @@ def panel(n: int, k: int, rounds: int, seed: int = 0) -> Stream:
 
 
 def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["l2", "l1"] = "l2") -> Stream:
-    """Points with y(u.x) >= margin for a hidden vector u, the stream's target.
+    """Return points with y(u.x) >= margin for a vector u, which is the target of the stream.
 
-    `norm="l2"`: x and u have Euclidean length 1. `norm="l1"`: x lies in [-1, 1]^n, and the absolute values
-    of u, which sits on at most ten variables, sum to 1. Points too near the boundary are moved away from
-    it, never rejected, so that any dimension takes one pass.
+    With `norm="l2"`, x and u have Euclidean norm 1. With `norm="l1"`, x lies in [-1, 1]^n, the absolute values of u sum
+    to 1, and u is not 0 on at most ten variables. Points too near the boundary are moved away from it.
 
     Examples
     --------
@@ -180,25 +179,26 @@ def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["
     True
     """
     check_whole(n=(n, 2), rounds=(rounds, 1))
-    slack = 16 * n * np.finfo(float).eps  # a dot product summed in whatever order is off by less
+    slack = 16 * n * np.finfo(float).eps  # more than the rounding error of a dot product in any order of summation
     if not 0 < margin <= 1 - slack:
-        message = f"margin must be above 0 and below 1, not {margin!r}; for margin 1 use panel(n, 1, rounds)"
+        message = f"margin must be above 0 and below 1, got {margin!r}; for margin 1 use panel(n, 1, rounds)"
         raise ValueError(message)
     if norm not in {"l2", "l1"}:
-        message = f"norm must be 'l2' or 'l1', not {norm!r}"
+        message = f"norm must be 'l2' or 'l1', got {norm!r}"
         raise ValueError(message)
     X, u = (_sphere if norm == "l2" else _cube)(generator(seed), n, rounds, margin + slack)
     scores = X @ u
     if np.min(np.abs(scores)) < margin:
-        message = "the planted margin was missed: a bug of mistakebound, please report it"
+        message = f"a point has a margin below {margin!r}: this is a bug of mistakebound, please report it"
         raise RuntimeError(message)
     return Stream(X, np.where(scores > 0, 1, -1), u, float(margin))
 
 
 def drifting(n: int, r: int, rounds: int, seed: int = 0, *, every: int) -> Stream:
-    """Disjunctions whose `r` variables are drawn anew every `every` rounds; the inputs do not drift.
+    """Return a stream whose label is an OR of `r` variables, with new variables every `every` rounds.
 
-    The target is a tuple of (first round, variable indices); neighbours differ.
+    The distribution of the inputs does not change. The target is a tuple of pairs (first round, variable indices).
+    Successive targets differ.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def drifting(n: int, r: int, rounds: int, seed: int = 0, *, every: int) -> Strea
 
 
 def label_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
-    """Return the stream with each label flipped, independently, with probability `rate`.
+    """Return the stream with each label flipped independently with probability `rate`.
 
     Examples
     --------
@@ -233,19 +233,19 @@ def label_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
     _check_share("rate", rate)
     values = np.unique(stream.y)
     if values.size != 2:
-        message = f"stream must hold two label values to flip between, not {values.tolist()}; use more rounds"
+        message = f"stream must have two different labels, got {values.tolist()}; use more rounds"
         raise ValueError(message)
     flips = np.flatnonzero(generator(seed, 1).random(len(stream)) < rate)
     y = stream.y.copy()
     y[flips] = np.where(y[flips] == values[0], values[1], values[0])
-    # A label flipped twice is clean again.
+    # A label that was flipped before is now the original one.
     return replace(stream, y=y, margin=None, flipped=np.setxor1d(stream.flipped, flips))
 
 
 def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
     """Return the stream with each entry of X flipped (0/1, or the sign of -1/+1) with probability `rate`.
 
-    Labels stay those of the clean examples. A sparse stream gains about rate * n active variables a round.
+    The labels do not change. In a sparse stream about rate * n more variables become 1 in each round.
 
     Examples
     --------
@@ -259,12 +259,12 @@ def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
     values = set(np.unique(stream.X if dense else stream.X.data).tolist())
     signs = dense and values <= {-1, 1} and (-1 in values or -1 in stream.y)
     if not signs and not values <= {0, 1}:
-        message = "stream must have 0/1 (or dense -1/+1) entries to flip; for other streams use label_noise"
+        message = "stream must have entries 0/1, or -1/+1 in a dense array; for other streams use label_noise"
         raise ValueError(message)
     rounds, n = shape = stream.X.shape
     flips = _ones(generator(seed, 2), rounds, n, rate)
     if dense:
-        X = stream.X.copy()  # C order, whatever it was before
+        X = stream.X.copy()  # a copy is in C order, which reshape(-1) needs to return a view
         X.reshape(-1)[flips] = -X.reshape(-1)[flips] if signs else 1 - X.reshape(-1)[flips]
     else:
         row, col = stream.X.nonzero()
@@ -273,24 +273,24 @@ def attribute_noise(stream: Stream, rate: float, seed: int = 0) -> Stream:
 
 
 def check_whole(**arguments: tuple[Any, ...]) -> None:
-    """Raise ValueError unless each name=(value, least[, most]) is a whole number in its range."""
+    """Raise ValueError unless each argument, name=(value, least[, most]), is a whole number in its range."""
     for name, (value, least, *most) in arguments.items():
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or value < least or any(value > limit for limit in most):
             span = f"from {least} to {most[0]}" if most else f"of at least {least}"
-            message = f"{name} must be a whole number {span}, not {value!r}"
+            message = f"{name} must be a whole number {span}, got {value!r}"
             raise ValueError(message)
 
 
 def generator(seed: int, part: int = 0) -> Generator:
-    """Return the random generator of a seed; its parts are independent, as noise must be of the data."""
+    """Return a random generator for a seed. Generators with different `part` are independent: data and noise."""
     check_whole(seed=(seed, 0))
     return np.random.default_rng((seed, 1729, part))
 
 
 def _check_share(name: str, value: float) -> None:
     if not 0 <= value <= 1:
-        message = f"{name} must be a probability from 0 to 1, not {value!r}"
+        message = f"{name} must be a probability from 0 to 1, got {value!r}"
         raise ValueError(message)
 
 
@@ -299,40 +299,40 @@ def _choose(rng: Generator, n: int, size: int) -> NDArray[np.int64]:
 
 
 def _activity(r: int, k: int) -> float:
-    """Return the p at which P(Binomial(k, p) >= r) is about 1/2: Kerman's median of Beta(r, k - r + 1)."""
+    """Return p such that P(Binomial(k, p) >= r) is about 1/2: Kerman's median of Beta(r, k - r + 1)."""
     return (r - 1 / 3) / (k + 1 / 3)
 
 
 def _ones(rng: Generator, rows: int, width: int, density: float) -> NDArray[np.int64]:
-    """Toss a coin for each cell of a matrix; return those that came up, at no cost for the others."""
+    """Choose each cell of a matrix with probability `density`. The cost depends only on the cells chosen."""
     cells = int(rows) * int(width)  # a numpy integer could overflow
     found = [np.empty(0, dtype=np.int64)]
     last = -1
     while density > 0 and last < cells - 1:
         expected = (cells - last) * density
         gaps = rng.geometric(density, int(expected + 4 * expected**0.5) + 10)
-        found.append(last + np.cumsum(np.minimum(gaps, cells + 1)))  # capped: sums stay within 64 bits
+        found.append(last + np.cumsum(np.minimum(gaps, cells + 1)))  # limited, so that the sum fits into 64 bits
         last = int(found[-1][-1])
     ones = np.concatenate(found)
     return ones[ones < cells]
 
 
 def _matrix(cells: NDArray[np.int64], shape: tuple[int, int], *, sparse: bool) -> Any:
-    """Build the 0/1 matrix whose ones are the given cells, counted row by row."""
+    """Return the 0/1 matrix with ones in these cells, which are numbered row by row."""
     rounds, n = shape
     if not sparse:
         X = np.zeros(shape)
         X.reshape(-1)[cells] = 1
         return X
-    csr_array = importlib.import_module("scipy.sparse").csr_array  # slow to import, seldom needed
+    csr_array = importlib.import_module("scipy.sparse").csr_array  # slow to import, and rarely needed
     row, col = np.divmod(np.sort(cells), n)
-    index = np.int32 if max(n, cells.size) < 2**31 else np.int64  # many C libraries know only 32 bits
+    index = np.int32 if max(n, cells.size) < 2**31 else np.int64  # many libraries support only 32-bit indices
     starts = np.searchsorted(row, np.arange(rounds + 1)).astype(index)
     return csr_array((np.ones(col.size), col.astype(index), starts), shape=shape)
 
 
 def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[Floats, Floats]:
-    """Draw unit points and u; points nearer than `goal` to the hyperplane of u are turned away from it."""
+    """Draw points x and u of norm 1. Points with abs(u.x) < goal are moved to abs(u.x) = goal."""
     u = rng.normal(size=n)
     u /= np.linalg.norm(u)
     X = rng.normal(size=(rounds, n))
@@ -346,13 +346,13 @@ def _sphere(rng: Generator, n: int, rounds: int, goal: float) -> tuple[Floats, F
 
 
 def _cube(rng: Generator, n: int, rounds: int, goal: float) -> tuple[Floats, Floats]:
-    """Draw points of the cube and u; points nearer than `goal` move towards the corner of their side."""
+    """Draw points x of the cube, and u. Points with abs(u.x) < goal move towards the nearer corner with u.x = ±1."""
     support = _choose(rng, n, min(n, L1_SUPPORT))
     signs = rng.choice([-1.0, 1.0], support.size)
     u = np.zeros(n)
     u[support] = signs * rng.dirichlet(np.ones(support.size))
     X = rng.uniform(-1, 1, (rounds, n))
     scores = X @ u
-    step = np.clip((goal - np.abs(scores)) / (1 - np.abs(scores)), 0, 1)[:, None]  # the corner scores 1
+    step = np.clip((goal - np.abs(scores)) / (1 - np.abs(scores)), 0, 1)[:, None]
     X[:, support] = (1 - step) * X[:, support] + step * np.copysign(1, scores)[:, None] * signs
     return X, u

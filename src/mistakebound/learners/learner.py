@@ -7,18 +7,17 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.text import html_table
-from mistakebound.data.labels import Labels, label_array, plain
-from mistakebound.errors import Option, OptionError, StreamError
+from mistakebound.data.labels import Labels, plain
+from mistakebound.errors import Option, OptionError
 from mistakebound.learners import rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
-from mistakebound.learners.stream_loop import steps
 from mistakebound.play.engine import LearnerEngine, Reduction
 from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from typing_extensions import Self
 
@@ -40,6 +39,7 @@ KEEP_BYTES = 16 * 2**20
 class Learner:
     """Base class of the linear learners. A subclass names its rule, and takes the rule's parameters.
 
+    Some methods are functions of ``rounds``, ``streams`` and ``sklearn``, which take the learner first.
     The first input decides whether features have names or positions.
     ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
     """
@@ -122,25 +122,6 @@ class Learner:
             pass
         rounds.learn_one(self, x, y)
 
-    def ask(self, x: Any) -> Asked:
-        """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
-
-        Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
-
-        Examples
-        --------
-        >>> import mistakebound as mb
-        >>> learner = mb.Perceptron()
-        >>> monday, tuesday = learner.ask({"rain": 1}), learner.ask({"rain": 1, "wind": 1})
-        >>> tuesday.prediction
-        1
-        >>> learner.tell(tuesday, -1), learner.tell(monday, -1)
-        (None, None)
-        >>> learner.weights_, learner.ledger_.mistakes, learner.ledger_.late
-        ({'rain': -2.0, 'wind': -1.0}, 2, 1)
-        """
-        return rounds.ask(self, x)
-
     def tell(self, asked: Asked, y: Any) -> None:
         """Learn from the outcome of a prediction that ``ask`` made.
 
@@ -159,38 +140,15 @@ class Learner:
         """
         self._current_play().tell(asked, y, type(self).__name__)
 
+    ask = rounds.ask
+
     # ------------------------------------------------------------------ a stream
 
-    def run(self, X: Any, y: Any = None) -> Ledger:
-        """Predict, then learn, over a whole stream in its order. Returns the ledger of these rounds.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-            One example per round. A learner that was trained on files with columns reads a DataFrame like those files;
-            otherwise its columns are feature names. A Source has its own labels; options that were not passed to it are
-            those of the files that the learner learned from before. Repeated features of an example are summed. Values
-            must be 0 or between 1e-30 and 1e30 in absolute value.
-        y : iterable
-            One label per round. Not needed for a DataFrame with the label column of the learner's files.
-        """
-        return rounds.run(self, X, y)
-
-    def run_parts(self, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
-        """Like ``run``, but return the ledger of each part of the stream as soon as it is learned.
-
-        ``y`` are the labels, if they are not those of the stream.
-        """
-        reader = self.open_stream(stream, label_may_be_missing=y is not None)
-        if y is not None:
-            rounds.look_ahead(self, y)
-        try:
-            for step in steps(self, reader, y):
-                yield step.ledger
-        except StreamError as error:
-            error.ledger = self.ledger_
-            error.ledger.reading = reader.report
-            raise
+    run = rounds.run
+    run_parts = rounds.run_parts
+    score_parts = rounds.score_parts
+    scored_parts = rounds.scored_parts
+    open_stream = streams.open_stream
 
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
@@ -200,14 +158,6 @@ class Learner:
         ``y`` are the labels of its rows, if they are not those of the file.
         """
         return self._start_with_chunk(part.chunk).run_part(part, first, last, y)
-
-    def open_stream(self, stream: Stream | StreamReader, **options: bool) -> StreamReader:
-        """Begin to read a stream, with the options of the learner's files where none were passed for the stream.
-
-        ``options`` are ``labels_needed``, ``label_may_be_missing`` and ``warn`` of ``Source.open``. A reader is
-        returned unchanged.
-        """
-        return streams.open_stream(self, stream, **options)
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """Return X as a stream, if it is one, or is a DataFrame and the learner learned from files with columns."""
@@ -226,15 +176,6 @@ class Learner:
         """Whether the learner learned from files with columns, so that it reads a DataFrame like these files."""
         known = self.known_reading()
         return known is not None and known.has_columns and self._current_play().engine.named
-
-    def score_parts(self, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
-        """Scores and predicted labels of the examples of files, part by part, without learning. Labels are not read."""
-        reader = self.open_stream(stream, labels_needed=False)
-        return ((scores, labels) for scores, labels, _ in self.scored_parts(reader))
-
-    def scored_parts(self, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
-        """Like ``score_parts``; also how many of the examples have names for features, none of which is known."""
-        return rounds.score_parts(self, reader)
 
     # ------------------------------------------------------------------ results
 
@@ -333,60 +274,13 @@ class Learner:
 
     # ------------------------------------------------------------------ scikit-learn
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Forget everything, then make one pass over the rows of X."""
-        sklearn.fit(self, X, y)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> Self:
-        """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one.
-
-        A Source has its own labels. A DataFrame has names for columns, unless the learner learned from files with
-        columns: then it is read as those.
-        """
-        sklearn.partial_fit(self, X, y, classes)
-        return self
-
-    def predict(self, X: Any) -> AnyArray:
-        """Predicted labels of many examples, without learning.
-
-        Parameters
-        ----------
-        X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-            One example a row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
-            and lists of names are for learners whose features have names.
-            A dict holds features by name, such as ``{"subject=win": 1}``. It is not a row of a table: pass a DataFrame
-            for rows of a table. A learner that learned from files with columns reads the DataFrame as it read those.
-            Pass ``mb.Source("new.csv")`` for a file; labels in it are not needed and not read.
-
-        Raises
-        ------
-        MissingColumnsError
-            If a Source or a DataFrame lacks a column that the learner learned from. ``table={"ignore": [...]}`` of
-            Source does without it. The column of labels may be missing, but in a table without a header only if it
-            was the last one.
-        """
-        positive = sklearn.score_many(self, X)[1]
-        return self._labels.decode_all(positive)
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score less threshold: above 0 where the positive label is predicted, below 0 where the negative one is."""
-        return sklearn.decision_function(self, X)
-
-    def score(self, X: Any, y: Any) -> float:
-        """Share of the rows of X that are predicted right."""
-        return sklearn.accuracy(self.predict(X), y)
-
-    @property
-    def classes_(self) -> AnyArray:
-        """(negative, positive) label."""
-        sklearn.check_fitted(self, "classes_")
-        return label_array(self._labels.pair)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Width of the arrays that the learner takes; features with names have none."""
-        return sklearn.width(self)
+    fit = sklearn.fit
+    partial_fit = sklearn.partial_fit
+    predict = sklearn.predict
+    decision_function = sklearn.decision_function
+    score = sklearn.score
+    classes_ = property(sklearn.classes)
+    n_features_in_ = property(sklearn.n_features_in)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
         """Return the constructor's parameters."""

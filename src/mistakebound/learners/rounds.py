@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels
 from mistakebound.errors import StreamError, as_stream_error
+from mistakebound.learners.stream_loop import steps
 from mistakebound.learners.streams import example_of, labels_of_rows, labels_of_stream, row_as_stream, zip_labels
 from mistakebound.play.engine import NO_ROUNDS
 from mistakebound.play.inputs import Named, as_example, is_empty, is_named, read_one, read_rows
@@ -63,7 +64,22 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
 
 
 def ask(learner: Learner, x: Any) -> Asked:
-    """Predict one example whose outcome comes later."""
+    """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
+
+    Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Perceptron()
+    >>> monday, tuesday = learner.ask({"rain": 1}), learner.ask({"rain": 1, "wind": 1})
+    >>> tuesday.prediction
+    1
+    >>> learner.tell(tuesday, -1), learner.tell(monday, -1)
+    (None, None)
+    >>> learner.weights_, learner.ledger_.mistakes, learner.ledger_.late
+    ({'rain': -2.0, 'wind': -1.0}, 2, 1)
+    """
     row, before = row_as_stream(learner, x), learner._play
     x = as_example(x) if row is None else example_of(learner.open_stream(row, labels_needed=False))
     try:
@@ -74,8 +90,19 @@ def ask(learner: Learner, x: Any) -> Asked:
         raise
 
 
-def run(learner: Learner, X: Any, y: Any) -> Ledger:
-    """Predict, then learn, over a whole stream; return the ledger of its rounds."""
+def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
+    """Predict, then learn, over a whole stream in its order. Returns the ledger of these rounds.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
+        One example per round. A learner that was trained on files with columns reads a DataFrame like those files;
+        otherwise its columns are feature names. A Source has its own labels; options that were not passed to it are
+        those of the files that the learner learned from before. Repeated features of an example are summed. Values
+        must be 0 or between 1e-30 and 1e30 in absolute value.
+    y : iterable
+        One label per round. Not needed for a DataFrame with the label column of the learner's files.
+    """
     if (stream := learner.stream_of(X)) is not None:
         return run_stream(learner, stream, y)
     try:
@@ -102,6 +129,23 @@ def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledge
     )
     ledger.reading = reader.report
     return ledger
+
+
+def run_parts(learner: Learner, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
+    """Like ``run``, but return the ledger of each part of the stream as soon as it is learned.
+
+    ``y`` are the labels, if they are not those of the stream.
+    """
+    reader = learner.open_stream(stream, label_may_be_missing=y is not None)
+    if y is not None:
+        look_ahead(learner, y)
+    try:
+        for step in steps(learner, reader, y):
+            yield step.ledger
+    except StreamError as error:
+        error.ledger = learner.ledger_
+        error.ledger.reading = reader.report
+        raise
 
 
 def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:
@@ -153,7 +197,13 @@ def look_ahead(learner: Learner, y: AnyArray) -> None:
             learner._early_labels = labels
 
 
-def score_parts(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+def score_parts(learner: Learner, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
+    """Yield the scores and predicted labels of each part of files, without learning. Labels are not read."""
+    reader = learner.open_stream(stream, labels_needed=False)
+    return ((scores, labels) for scores, labels, _ in scored_parts(learner, reader))
+
+
+def scored_parts(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
     """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only."""
     rounds = 0
     for part in reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, in_order, label_array
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from mistakebound.learners.learner import Learner
     from mistakebound.play.inputs import Positional
 
+    L = TypeVar("L", bound=Learner)
 
-def fit(learner: Learner, X: Any, y: Any) -> None:
-    """Forget everything, then learn the rows of X."""
+
+def fit(learner: L, X: Any, y: Any) -> L:
+    """Forget everything, then make one pass over the rows of X."""
     names = frame_names(X)
     rows = matrix_rows(X)
     y = targets(y, type(learner).__name__)
@@ -30,14 +32,19 @@ def fit(learner: Learner, X: Any, y: Any) -> None:
     elif hasattr(learner, "feature_names_in_"):
         del learner.feature_names_in_
     run_rows(learner, rows, y)
+    return learner
 
 
-def partial_fit(learner: Learner, X: Any, y: Any, classes: Sequence[Any] | None) -> None:
-    """Learn a batch after all that was learned before."""
+def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> L:
+    """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one.
+
+    A Source has its own labels. A DataFrame has names for columns, unless the learner learned from files with
+    columns: then it is read as those.
+    """
     if (stream := learner.stream_of(X)) is not None:
         settle_classes(learner, classes)
         run_stream(learner, stream, y)
-        return
+        return learner
     if learner._play is None:
         names = frame_names(X)
         rows = matrix_rows(X)
@@ -48,6 +55,7 @@ def partial_fit(learner: Learner, X: Any, y: Any, classes: Sequence[Any] | None)
         rows = known_rows(learner, X)
     settle_classes(learner, classes)
     run_rows(learner, rows, y)
+    return learner
 
 
 def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
@@ -99,29 +107,59 @@ def named_examples(learner: Learner, X: Any) -> Iterable[Any]:
     return ()
 
 
+def predict(learner: Learner, X: Any) -> AnyArray:
+    """Predicted labels of many examples, without learning.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
+        One example a row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
+        and lists of names are for learners whose features have names.
+        A dict holds features by name, such as ``{"subject=win": 1}``. It is not a row of a table: pass a DataFrame
+        for rows of a table. A learner that learned from files with columns reads the DataFrame as it read those.
+        Pass ``mb.Source("new.csv")`` for a file; labels in it are not needed and not read.
+
+    Raises
+    ------
+    MissingColumnsError
+        If a Source or a DataFrame lacks a column that the learner learned from. ``table={"ignore": [...]}`` of
+        Source does without it. The column of labels may be missing, but in a table without a header only if it
+        was the last one.
+    """
+    positive = score_many(learner, X)[1]
+    return learner._labels.decode_all(positive)
+
+
 def decision_function(learner: Learner, X: Any) -> FloatArray:
-    """Return score less threshold; of a conjunction, threshold less score, because its rule learns the negation."""
+    """Score less threshold: above 0 where the positive label is predicted, below 0 where the negative one is."""
     scores, engine = score_many(learner, X)[0], learner._current_play().engine
+    # The rule of a conjunction learns its negation.
     return engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
 
 
-def accuracy(predicted: AnyArray, y: Any) -> float:
-    """Return the share of right predictions."""
-    truth = as_labels(y)
+def score(learner: Learner, X: Any, y: Any) -> float:
+    """Share of the rows of X that are predicted right."""
+    predicted, truth = predict(learner, X), as_labels(y)
     if len(predicted) != len(truth):
         message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
         raise ValueError(message)
     return float(np.mean(predicted == truth))
 
 
-def width(learner: Learner) -> int:
-    """Return the number of features by position; AttributeError if features have names."""
+def classes(learner: Learner) -> AnyArray:
+    """(negative, positive) label."""
+    check_fitted(learner, "classes_")
+    return label_array(learner._labels.pair)
+
+
+def n_features_in(learner: Learner) -> int:
+    """Width of the arrays that the learner takes; AttributeError if features have names."""
     check_fitted(learner, "n_features_in_")
-    found = learner._current_play().engine.width
-    if found is None:
+    width = learner._current_play().engine.width
+    if width is None:
         message = "n_features_in_ is only valid for positional features; these have names"
         raise AttributeError(message)
-    return found
+    return width
 
 
 def check_fitted(learner: Learner, wanted: str) -> None:

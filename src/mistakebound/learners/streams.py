@@ -41,7 +41,10 @@ def open_stream(
     label_may_be_missing: bool = False,
     warn: bool = True,
 ) -> StreamReader:
-    """Begin to read a stream for a learner: see ``Learner.open_stream``."""
+    """Begin to read a stream, with the options of the learner's files where none were passed for the stream.
+
+    The parameters are those of ``Source.open``. A reader is returned unchanged.
+    """
     from mistakebound.data.reader import StreamReader  # noqa: PLC0415
 
     if isinstance(stream, StreamReader):

@@ -56,7 +56,7 @@ class Winnow(Learner):
         self,
         alpha: float = 2.0,
         threshold: float | None = None,
-        strict: bool = False,  # noqa: FBT001, FBT002 - DESIGN's signature
+        strict: bool = False,  # noqa: FBT001, FBT002 - part of the public signature
         *,
         target: str = "disjunction",
         complements: bool = False,

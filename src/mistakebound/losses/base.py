@@ -30,7 +30,7 @@ class Loss:
         Whether it is convex in the forecast.
     exp_concave : float or None
         The largest η for which ``e^{−η ℓ}`` is concave in the forecast if forecasts and outcomes lie in [0, 1]. None if
-        there is none.
+        there is none. See docs/theory.md, "The exponentially weighted average".
     """
 
     convex: bool = True

@@ -1,7 +1,7 @@
-"""Convert the state of an engine over experts to numbers and arrays, and back into a fresh engine.
+"""Convert the state of an engine over experts to numbers and arrays, and back into a new engine.
 
-What a file says is checked against the fresh engine: the same names, the same shapes, whole numbers where it has whole
-numbers, and nothing that is not finite, but for a rate. So no class is named in a file, and none is looked up.
+The content of a file is checked against the new engine: it must have the same names and shapes, whole numbers where the
+engine has whole numbers, and finite numbers except for rates. So a file names no class, and none is looked up.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     AnyEngine = Engine | CompiledEngine
 
 COUNTS: dict[str, Callable[..., Any]] = {"played": schema.whole, "since": schema.whole, "stale": schema.flag}
-"""Of the core's state, what is not an array."""
+"""Fields of the core's state that are not arrays, with their checks."""
 FIXED = ("eta", "alpha", "penalty")
-"""Parameters that a rule of a fixed rate keeps beside its state."""
+"""Parameters that a rule with a fixed rate stores beside its state."""
 INFINITE = ("numbers", "totals", "z")
-"""Arrays that may hold an infinite number: rates that are not set yet, losses of members that are out, no weight."""
+"""Arrays that may contain infinity: a rate that is not set yet, the loss of a removed member, a weight of 0."""
 
 
 def export(engine: AnyEngine) -> tuple[dict[str, Any], Arrays]:
-    """All that an engine knows: numbers for JSON, and arrays by name."""
+    """Return the state of an engine: numbers for JSON, and arrays by name."""
     if isinstance(engine, CompiledEngine):
         state = engine.core.state()
         arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray) and name != "prior"}
@@ -46,17 +46,18 @@ def export(engine: AnyEngine) -> tuple[dict[str, Any], Arrays]:
 
 
 def restore(engine: AnyEngine, numbers: Any, arrays: Mapping[str, AnyArray], shape: tuple[int, ...]) -> None:
-    """Put a state into a fresh engine that has the same parameters and experts; ModelError if it does not fit.
+    """Set the state of a new engine with the same parameters and experts; raise ModelError if it does not fit.
 
-    ``shape`` is that of a forecast: (), or the number of classes.
+    ``shape`` is the shape of a forecast: (), or the number of classes.
     """
     if isinstance(engine, CompiledEngine):
         state = engine.core.state()
         expected = {name: value for name, value in state.items() if isinstance(value, np.ndarray) and name != "prior"}
-        said = zip(COUNTS.items(), schema.fields(numbers, *COUNTS, path="engine"), strict=True)
-        counts = {name: check(value, f"engine.{name}") for (name, check), value in said}
+        found_counts = zip(COUNTS.items(), schema.fields(numbers, *COUNTS, path="engine"), strict=True)
+        counts = {name: check(value, f"engine.{name}") for (name, check), value in found_counts}
         found = {name: _array(arrays, name, value) for name, value in expected.items()}
-        need((found["numbers"][:2] == state["numbers"][:2]).all() or _moving(state), "engine.numbers has another rate")
+        same_rate = (found["numbers"][:2] == state["numbers"][:2]).all() or _has_own_rate(state)
+        need(same_rate, "engine.numbers has another rate than the parameters", "engine.numbers")
         need(np.isfinite(found["numbers"][2:]).all(), "engine.numbers has an infinite sum", "engine.numbers")
         core = CoreMixture.__new__(CoreMixture)
         try:
@@ -69,12 +70,12 @@ def restore(engine: AnyEngine, numbers: Any, arrays: Mapping[str, AnyArray], sha
     engine.sums = {name: _array(arrays, f"sums.{name}", engine.sums[name]) for name in SUMS}
 
 
-def _moving(state: Mapping[str, Any]) -> bool:
-    """Whether the rule sets its own rate, which then is infinite at first."""
+def _has_own_rate(state: Mapping[str, Any]) -> bool:
+    """Return whether the rule sets its own rate; the rate is then infinite at first."""
     return bool(np.isinf(state["numbers"][0]))
 
 
-# ---------------------------------------------------------------------- in Python
+# ---------------------------------------------------------------------- engines in Python
 
 
 def _export_forecaster(forecaster: Any) -> tuple[dict[str, Any], Arrays]:
@@ -99,8 +100,8 @@ def _restore_forecaster(forecaster: Any, numbers: Any, arrays: Mapping[str, AnyA
             setattr(owner, name, schema.whole(value, path))
             continue
         found = schema.from_json(value, path)
-        need(type(found) in (int, float) and not math.isnan(found), f"{path} should be a number", path)
-        need(not (fixed and name in FIXED) or found == fresh, f"{path} should be {fresh}, as its parameter is", path)
+        need(type(found) in (int, float) and not math.isnan(found), f"{path} must be a number", path)
+        need(not (fixed and name in FIXED) or found == fresh, f"{path} must be {fresh}, like the parameter", path)
         setattr(owner, name, found)
     for name, value in held.items():
         if isinstance(value, np.ndarray):
@@ -125,7 +126,11 @@ def _restore_grid(grid: Calibrated, numbers: Any, arrays: Mapping[str, AnyArray]
     values = _array(arrays, "values", None)
     rows, size = len(values), len(values) * len(grid.others)
     need(rows <= grid.most + 2 * grid.step, "engine.values has too many rates", "engine.values")
-    need((values > 0).all() and (np.diff(values) > 0).all(), "engine.values should rise", "engine.values")
+    need(
+        (values > 0).all() and (np.diff(values) > 0).all(),
+        "engine.values must be positive and increasing",
+        "engine.values",
+    )
     schema.items(members, "engine.members", size)
     totals = _array(arrays, "totals", np.empty((rows, len(grid.others))))
     places = schema.wholes(best, "engine.best", 0, max(rows, len(grid.others)) - 1, 2)
@@ -135,21 +140,25 @@ def _restore_grid(grid: Calibrated, numbers: Any, arrays: Mapping[str, AnyArray]
     classes = math.prod(shape)
     count = outcomes.size // classes
     sizes = outcomes.size == count * classes and past.size == outcomes.size * len(grid.prior)
-    need(sizes, "engine.rows and engine.outcomes do not have the same rounds", "engine.rows")
+    need(sizes, "engine.rows and engine.outcomes must have the same number of rounds", "engine.rows")
     of_members = {name.removeprefix("member."): each for name, each in arrays.items() if name.startswith("member.")}
     wide = of_members.get("regrets", of_members.get("sums.rounds", np.zeros(0)))
-    need(wide.size == size * len(grid.prior), "engine.members should have a number for each expert", "engine.members")
+    need(wide.size == size * len(grid.prior), "engine.members must have a number for each expert", "engine.members")
     for place, value in enumerate(values.tolist()):
-        grid._add(value, place, 1 + len(shape))  # noqa: SLF001 - members that have not played; their state comes next
-    for k, (member, said) in enumerate(zip([each for row in grid.members for each in row], members, strict=True)):
-        restore(member, said, {name: _part(each, k, size, name) for name, each in of_members.items()}, shape)
+        grid._add(value, place, 1 + len(shape))  # noqa: SLF001 - new members; their state is set next
+    for k, (member, numbers_of_member) in enumerate(
+        zip([each for row in grid.members for each in row], members, strict=True)
+    ):
+        restore(
+            member, numbers_of_member, {name: _part(each, k, size, name) for name, each in of_members.items()}, shape
+        )
     grid.totals, grid.best = totals, (places[0], places[1])
     grid.rows = list(past.reshape(count, len(grid.prior), *shape))
     grid.outcomes = list(outcomes.reshape(count, *shape))
 
 
 def _part(stacked: AnyArray, k: int, size: int, name: str) -> AnyArray:
-    need(stacked.size % size == 0, f"engine.member.{name} does not have a part for each member", f"engine.{name}")
+    need(stacked.size % size == 0, f"engine.member.{name} must have the same length for each member", f"engine.{name}")
     part: AnyArray = stacked.reshape(size, -1)[k]
     return part
 
@@ -166,13 +175,13 @@ def _plain(value: Any) -> Any:
 
 
 def _array(arrays: Mapping[str, AnyArray], name: str, like: AnyArray | None, *, holes: bool = False) -> FloatArray:
-    """An array of the file in the shape of another one, its numbers finite; with ``holes``, or NaN."""
+    """Return an array of the file in the shape of ``like``. Its numbers must be finite; with ``holes``, also NaN."""
     path = f"engine.{name}"
     need(name in arrays, f"{path} is missing", path)
     found = np.asarray(arrays[name], np.float64).ravel()
-    sound = ~np.isnan(found) if name in INFINITE else np.isfinite(found) | (holes & np.isnan(found))
-    need(sound.all(), f"{path} has a number that is not finite", path)
+    valid = ~np.isnan(found) if name in INFINITE else np.isfinite(found) | (holes & np.isnan(found))
+    need(valid.all(), f"{path} has a number that is not finite", path)
     if like is None:
         return found.copy()
-    need(found.size == like.size, f"{path} should have {like.size} numbers, got {found.size}", path)
+    need(found.size == like.size, f"{path} must have {like.size} numbers, got {found.size}", path)
     return found.reshape(like.shape).copy()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mistakebound.certificates import portable
-from mistakebound.models.model_file import describe_parameters, fingerprint
+from mistakebound.models.model_file import fingerprint
+from mistakebound.models.parameters import describe_parameters
 from mistakebound.runs.resume import files_read, text_options
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write(model: Learner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
-    """Write a certificate with everything that ``verify`` needs."""
+    """Write a certificate with all that ``verify`` needs besides the files."""
     source, report, ledger = position.source, position.report, model.ledger_
     stream = zip(source.files, files_read(position), strict=False)
     document = portable.document(

@@ -21,6 +21,8 @@ class Theorem:
 
     A user passes a comparator, or ``search`` finds one. ``measure`` computes from the comparator and the rounds the
     numbers that ``premises`` and ``bound`` use.
+
+    See docs/theory.md, "The shape of the proofs".
     """
 
     id: ClassVar[str]

@@ -1,4 +1,7 @@
-"""Premises of the regret theorems. The rules compute the bounds from sums that they keep."""
+"""Premises of the regret theorems. The rules compute the bounds from sums that they keep.
+
+See docs/theory.md, "Experts with losses".
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,10 @@ def apply_theorem(theorem: str, ledger: AggregationLedger, engine: Engine, losse
 
 
 def exp_concave(ledger: AggregationLedger) -> Premise:
-    """Return the premise that the loss is exp-concave at the rate of the rule, where it was measured."""
+    """Return the premise that the loss is exp-concave at the rate of the rule, where it was measured.
+
+    See docs/theory.md, "The exponentially weighted average".
+    """
     eta = ledger.parameters["eta"]
     A, y = ledger.kept.rounds()
     low, high = float(min(np.nanmin(A), y.min())), float(max(np.nanmax(A), y.max()))

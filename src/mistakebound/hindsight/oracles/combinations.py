@@ -42,6 +42,8 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     then no convex function of w: a local optimum is returned, the best from several starts, and its gap is to what a
     combination of the awake could have lost at least if it were chosen anew in each round. That may be far away.
 
+    See docs/theory.md, "The best combination and the best sequence".
+
     Parameters
     ----------
     A, y, loss

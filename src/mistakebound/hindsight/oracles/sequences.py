@@ -63,6 +63,8 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
     ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Of the best it takes one with the fewest switches; of moments to
     switch that are equally good, the earliest. Time rounds × experts × switches, memory rounds × switches.
 
+    See docs/theory.md, "The best combination and the best sequence".
+
     Parameters
     ----------
     losses : array
