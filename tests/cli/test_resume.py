@@ -235,7 +235,7 @@ def flip(path: Path, at: int) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda a, b: flip(a, 2), "a has changed: what was read of it has another SHA-256 now"),
+        (lambda a, b: flip(a, 2), "a has changed: the bytes that were read have another SHA-256"),
         (lambda a, b: flip(a, -3), "a has changed"),
         (lambda a, b: flip(b, 300), "b has changed"),
         (lambda a, b: a.write_bytes(a.read_bytes() + b"1 1:1\n"), "a has changed: it had"),
@@ -280,24 +280,26 @@ def test_what_was_not_read_yet_may_differ(stopped: list[Any], tmp_path: Path) ->
     ("more", "reason"),
     [
         (["--passes", 2], "its run had --passes 1, this one has --passes 2"),
-        (["--eta", 0.5], "its eta is"),
+        (["--eta", 0.5], "eta=0.1"),
         (["--learner", "perceptron"], "its learner is BalancedWinnow, not Perceptron"),
         (["--zero-based"], "its run had no --zero-based, this one has --zero-based"),
-        (["--positive", "1", "--classes", "0,1"], "its classes is None"),
+        (["--positive", "1", "--classes", "0,1"], "classes=None"),
         (["--predictions", "p"], "its run was without --predictions"),
     ],
 )
 def test_another_run_is_refused(stopped: list[Any], more: list[Any], reason: str, tmp_path: Path) -> None:
-    assert f"cannot resume from {tmp_path / 'm.mb'}: {reason}" in call(*stopped, *more, fails=1)
+    said = call(*stopped, *more, fails=1)
+    assert f"cannot resume from {tmp_path / 'm.mb'}" in said
+    assert reason in said
 
 
 def test_other_files_no_checkpoint_and_standard_input(stopped: list[Any], tmp_path: Path) -> None:
     run, a, b, *rest = stopped
-    assert "its files were" in call(run, a, *rest, fails=1)
-    assert "its files were" in call(run, b, a, *rest, fails=1)
+    assert f"{a}, {b}" in call(run, a, *rest, fails=1)
+    assert f"{b}, {a}" in call(run, b, a, *rest, fails=1)
     assert "needs --save" in call("run", a, "--resume", fails=2)
     assert "needs --save" in call("run", a, "--checkpoint-every", 5, fails=2)
-    assert "--passes needs files" in call("run", "-", "--passes", 2, text="1 1:1\n", fails=2)
+    assert "--passes" in call("run", "-", "--passes", 2, text="1 1:1\n", fails=2)
     call("run", a, "--save", tmp_path / "m.mb")
     assert "its run has ended" in call("run", a, "--save", tmp_path / "m.mb", "--resume", fails=1)
     piped = ["run", "-", "--save", tmp_path / "p.mb"]

@@ -139,7 +139,7 @@ def test_every_changed_byte_of_the_stream_is_found_out(told: tuple[Path, Path, P
 def test_another_model_and_other_files(told: tuple[Path, Path, Path], tmp_path: Path) -> None:
     certificate, path, model = told
     other = svmlight(tmp_path / "b.svm", seed=4)
-    assert "told 1, given 2" in call("verify", certificate, path, other, fails=1)
+    assert "certificate 1, given 2" in call("verify", certificate, path, other, fails=1)
     call("run", other, "--learner", "perceptron", "--bias", 1, "--save", model)
     answer = call("verify", certificate, path, "--model", model, fails=1)
     assert f"✗ {model}" in answer
@@ -151,7 +151,7 @@ def test_another_model_and_other_files(told: tuple[Path, Path, Path], tmp_path: 
     data[-1] ^= 1
     model.write_bytes(data)
     assert "SHA-256 does not match" in call("verify", certificate, path, "--model", model, fails=1)
-    assert "there were no --labels" in call("verify", certificate, path, "--labels", other, fails=2)
+    assert "--labels" in call("verify", certificate, path, "--labels", other, fails=2)
     refused = call("run", path, "--load", model, "--certificate", "x", fails=2)
     assert "--certificate and --load cannot both be set" in refused
 
@@ -170,9 +170,9 @@ def test_the_model_is_compared_with_the_one_that_is_learned_again(told: tuple[Pa
 def test_labels_of_their_own(tmp_path: Path) -> None:
     words = STREAMS["labels"](tmp_path)
     call("run", *words, "--certificate", tmp_path / "c.json")
-    assert "give the file of labels" in call("verify", tmp_path / "c.json", words[0], fails=2)
+    assert "--labels" in call("verify", tmp_path / "c.json", words[0], fails=2)
     piped = [each if each != tmp_path / "labels" else "-" for each in words]
-    assert "- is no file" in call("run", *piped, "--certificate", tmp_path / "d.json", text="1\n", fails=1)
+    assert "- is not a file" in call("run", *piped, "--certificate", tmp_path / "d.json", text="1\n", fails=1)
     (tmp_path / "labels").write_text("".join(f"{y}.0\n" for y, _ in rows(300)))
     assert "✗ labels" in call("verify", tmp_path / "c.json", words[0], "--labels", tmp_path / "labels", fails=1)
 

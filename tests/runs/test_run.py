@@ -159,24 +159,24 @@ def test_another_run_is_refused_by_field(tmp_path: Path) -> None:
         error = raised.value
         assert (error.path, error.option, error.before, error.now) == (str(saved), *fields)
         assert "--" not in str(error)
-    with pytest.raises(ResumeError, match="its learner is BalancedWinnow, not Perceptron"):
+    with pytest.raises(ResumeError, match="learner.*BalancedWinnow.*Perceptron"):
         mb.runs.run(mb.Source(path), mb.Perceptron(), checkpoint=saved, resume=True)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"resume": True}, "resume needs checkpoint"),
-        ({"checkpoint_every": 5}, "checkpoint_every needs checkpoint"),
+        ({"resume": True}, "resume .*checkpoint"),
+        ({"checkpoint_every": 5}, "checkpoint_every .*checkpoint"),
         ({"relevant": 1}, "relevant .*winnow"),
-        ({"passes": 0}, "passes must be a whole number of at least 1, got 0"),
-        ({"passes": 1.5}, "passes must be a whole number of at least 1, got 1.5"),
-        ({"checkpoint": "m.mb", "checkpoint_every": 0}, "checkpoint_every must be .* at least 1, got 0"),
-        ({"checkpoint": "m.mb", "checkpoint_every": -5}, "checkpoint_every must be .* at least 1, got -5"),
+        ({"passes": 0}, "passes .*1, got 0"),
+        ({"passes": 1.5}, "passes .*1, got 1.5"),
+        ({"checkpoint": "m.mb", "checkpoint_every": 0}, "checkpoint_every .*1, got 0"),
+        ({"checkpoint": "m.mb", "checkpoint_every": -5}, "checkpoint_every .*1, got -5"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], words: str, tmp_path: Path) -> None:
-    """Before anything is learned, and without flags of the command line."""
+    """The error is raised before anything is learned, and does not name flags of the command line."""
     learner = fresh()
     with pytest.raises(OptionError, match=words) as raised:
         mb.runs.run(mb.Source(svmlight(tmp_path / "a.svm")), learner, **options)
@@ -185,12 +185,13 @@ def test_options_that_do_not_go_together(options: dict[str, Any], words: str, tm
 
 
 def test_standard_input_has_one_pass() -> None:
-    with pytest.raises(OptionError, match="standard input can be read only once: passes needs files"):
+    with pytest.raises(OptionError, match="standard input.*2") as raised:
         mb.runs.run(mb.Source("-"), fresh(), passes=2)
+    assert raised.value.option == "passes"
 
 
 def test_a_bad_line_stops_a_run(tmp_path: Path) -> None:
-    """What came before it is learned, counted and saved; the error is returned, and raised on demand."""
+    """The rounds before it are learned, counted and saved. ``raise_if_stopped`` raises the error."""
     path, saved = with_bad_lines(tmp_path / "a.svm"), tmp_path / "m.mb"
     result = mb.runs.run(mb.Source(path), fresh(), checkpoint=saved)
     assert isinstance(result.stopped, mb.StreamError)
@@ -217,13 +218,14 @@ def test_no_examples_no_model(tmp_path: Path) -> None:
     assert not (tmp_path / "m.mb").exists()
 
 
-def test_a_learner_that_goes_on(tmp_path: Path) -> None:
-    """The certificate then covers the mistaken rounds, with the reason; a portable one is refused."""
+def test_a_learner_that_has_learned_before(tmp_path: Path) -> None:
+    """The certificate covers the mistaken rounds only, with a reason; a portable certificate is refused."""
     path = svmlight(tmp_path / "a.svm")
     learner = fresh()
     learner.run(mb.Source(path))
-    with pytest.raises(OptionError, match="certificate covers the whole life"):
+    with pytest.raises(OptionError) as raised:
         mb.runs.run(mb.Source(path), learner, certificate=tmp_path / "c.json")
+    assert raised.value.option == "certificate"
     result = mb.runs.run(mb.Source(path), learner, certify=True)
     assert result.certificate is not None
     assert result.certificate.scope == "mistaken rounds"
@@ -298,13 +300,13 @@ def test_ctrl_c_ends_a_run_between_parts(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("output", ["checkpoint", "predictions", "certificate"])
 @pytest.mark.parametrize("file", ["a.svm", "labels.txt"])
 def test_a_file_that_is_read_is_not_written(output: str, file: str, tmp_path: Path) -> None:
-    """Nor by another name for it."""
+    """Also if the output is a link to it."""
     (tmp_path / "a.svm").write_text("1:1\n2:1\n")
     (tmp_path / "labels.txt").write_text("1\n0\n")
     before, learner = (tmp_path / file).read_bytes(), fresh()
     (tmp_path / "link").symlink_to(tmp_path / file)
     source = mb.Source(tmp_path / "a.svm", labels=tmp_path / "labels.txt")
-    with pytest.raises(OptionError, match="is read already") as raised:
+    with pytest.raises(OptionError, match="link.* read") as raised:
         mb.runs.run(source, learner, **{output: tmp_path / "link"})  # type: ignore[arg-type]
     assert raised.value.option == output
     assert (tmp_path / file).read_bytes() == before
@@ -312,10 +314,11 @@ def test_a_file_that_is_read_is_not_written(output: str, file: str, tmp_path: Pa
 
 
 def test_two_outputs_need_two_files(tmp_path: Path) -> None:
-    """A model and predictions do not fit in one."""
+    """Model and predictions cannot be written to the same file."""
     source, file = mb.Source(svmlight(tmp_path / "a.svm")), tmp_path / "out"
-    with pytest.raises(OptionError, match="is written already"):
+    with pytest.raises(OptionError, match="out.* written") as raised:
         mb.runs.run(source, fresh(), checkpoint=file, predictions=file)
+    assert raised.value.option == "predictions"
     assert not file.exists()
 
 

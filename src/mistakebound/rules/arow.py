@@ -41,7 +41,7 @@ class ArowRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:
+    def parameter(self) -> float:  # type: ignore[override]
         """Return r."""
         return self.r
 

@@ -26,15 +26,12 @@ class EliminationRule(Rule):
     id: ClassVar[str] = "elimination"
     binary: ClassVar[bool] = True
     learns_from_positives: ClassVar[bool] = False
+    threshold: ClassVar[float] = 1.0
+    """One variable of h that is 1 makes h true."""
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: b == 0, "0, because elimination has no update margin"),
         "bias": Range(lambda b: b == 0, "0, because elimination has no constant feature"),
     }
-
-    @property
-    def threshold(self) -> float:
-        """1: one variable of h that is 1 makes h true."""
-        return 1.0
 
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
         """Return 1 for a variable of h, 0 for a removed one."""

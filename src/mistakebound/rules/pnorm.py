@@ -32,7 +32,7 @@ class PNormRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:
+    def parameter(self) -> float:  # type: ignore[override]
         """Return p."""
         return self.p
 

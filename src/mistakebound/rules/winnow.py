@@ -36,12 +36,12 @@ class WinnowRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:
+    def parameter(self) -> float:  # type: ignore[override]
         """α."""
         return self.alpha
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """θ."""
         return self.theta
 
@@ -50,7 +50,7 @@ class WinnowRule(Rule):
         return math.pow(self.alpha, z)
 
     @property
-    def tie_is_negative(self) -> bool:
+    def tie_is_negative(self) -> bool:  # type: ignore[override]
         """Whether a score equal to the threshold predicts the negative label: only if strict."""
         return self.strict
 

@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 @dataclass
 class Checkpoint:
-    """Writes the model of a run, and reads it back to resume."""
+    """Writes the model file of a run, and reads it to resume the run."""
 
     path: str
     position: Position
     tally: Tally
     every: int | None = None
-    """Examples between two checkpoints; None for one file at the end."""
+    """Number of examples between two checkpoints; None to write the file at the end only."""
     resumable: bool = False
-    """Whether the file of a run that has ended holds its position, so that resuming it finds nothing left to do."""
+    """Whether the file stores the position also if the run has ended. Resuming then finds nothing left to learn."""
     since: int = 0
     """Examples since the last checkpoint."""
 
     def left(self) -> int | None:
-        """How many examples may be learned before the next checkpoint; None if there is none."""
+        """Return how many examples may be learned before the next checkpoint; None for any number."""
         return None if self.every is None else self.every - self.since
 
     def learned(self, model: Learner, rounds: int, predictions: Any) -> None:
-        """Write a checkpoint when it is due."""
+        """Count learned rounds, and write a checkpoint when it is due."""
         self.since += rounds
         if self.every is not None and self.since >= self.every:
             self.save(model, predictions)
             self.since = 0
 
     def save(self, model: Learner, predictions: Any) -> None:
-        """Write the model; with the position of its run, unless that has simply ended."""
+        """Write the model, with the position of its run if the run can be resumed."""
         from mistakebound.models.model_file import save  # noqa: PLC0415 - here and below, what most runs start without
 
         written = None if predictions is None else predictions.flushed()
@@ -48,7 +48,7 @@ class Checkpoint:
         save(model, self.path, KINDS, None if done else self._progress(written))
 
     def would_replace(self) -> bool:
-        """Whether another run's model would be lost by saving this one, which cannot be resumed as it is."""
+        """Return whether saving would replace a model file that does not belong to this run."""
         return not self.resumable and os.path.exists(self.path)
 
     def _progress(self, written: int | None) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Checkpoint:
         return {"run": described(self.position), "counts": counts, "shown": list(tally.last), "predictions": written}
 
     def resume(self, fresh: Learner, *, predictions: bool) -> tuple[Learner, int] | None:
-        """The model to go on with, and the byte at which its predictions go on; None if there is no checkpoint yet."""
+        """Return the model of the checkpoint and the byte where its predictions continue; None if there is no file."""
         if not os.path.exists(self.path):
             return None
         from pathlib import Path  # noqa: PLC0415
@@ -82,15 +82,15 @@ class Checkpoint:
         from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415
         from mistakebound.runs.resume import restore, same_learner  # noqa: PLC0415
 
-        need(progress is not None, "its run has ended; load the model to learn more on top of it")
+        need(progress is not None, "its run has ended; load the model to learn more examples")
         run, counts, shown, written = fields(progress, "run", "counts", "shown", "predictions")
         for which, length in ((counts, 4), (shown, 2)):
             need(is_list_of(int, which) and len(which) == length and min(which) >= 0, "its counts are not valid")
-        need(counts[0] <= model.ledger_.rounds, "it counts more rounds than its learner had")
+        need(counts[0] <= model.ledger_.rounds, "its counts are not valid: there are more rounds than its learner has")
         need(written is None or (type(written) is int and written >= 0), "its predictions are not valid")
         if (written is not None) != predictions:
-            with_or_without = "without" if written is None else "with"
-            reason = f"its run was {with_or_without} predictions to a file, so this one must be, too"
+            wrote = "did not write" if written is None else "wrote"
+            reason = f"its run {wrote} predictions to a file, and this run must do the same"
             raise ResumeError(reason, option="predictions", before=written is not None, now=predictions)
         same_learner(fresh, model)
         restore(self.position, run)

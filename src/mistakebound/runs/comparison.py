@@ -34,16 +34,16 @@ VARIANTS: tuple[tuple[Declaration, dict[str, float]], ...] = tuple(
     for declared in DECLARATIONS.values()
     for parameters in declared.variants
 )
-"""What is compared by default."""
+"""Rules and parameters that are compared by default."""
 
 
 class Contender:
-    """One learner of a comparison. It learns until a row that it cannot learn from.
+    """One learner of a comparison. It learns until the first row that it cannot learn.
 
     Attributes
     ----------
     learner : Learner
-        The learner itself; its counts are in ``learner.ledger_``.
+        The learner. Its counts are in ``learner.ledger_``.
     curve : Curve
         Mistakes against rounds.
     seconds : float
@@ -51,9 +51,9 @@ class Contender:
     positives : int
         Examples with the positive label.
     error : InputError or None
-        Why it cannot learn from this stream.
+        Why the learner cannot learn this stream.
     certificate : Certificate or None
-        The certificate, if ``certify`` was passed.
+        The certificate, if ``certify`` was set.
     """
 
     def __init__(self, learner: Learner) -> None:
@@ -69,7 +69,7 @@ class Contender:
 
     @property
     def bound(self) -> float | None:
-        """The bound of a theorem: that of the certificate, or one that is known without a search."""
+        """The bound of the certificate, or a bound that needs no search for a comparator; None if there is neither."""
         if self.certificate is not None:
             return self.certificate.bound if self.certificate.status in ("holds", "vacuous") else None
         ledger, known = self.learner.ledger_, self.learner.known_bound(None)
@@ -77,7 +77,7 @@ class Contender:
 
     @property
     def majority(self) -> tuple[Any, int]:
-        """The more frequent label, and how many mistakes it is to predict it in every round."""
+        """The more frequent label, and the number of mistakes of predicting it in every round."""
         negative, positive = self.learner.ledger_.classes
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
@@ -97,22 +97,22 @@ class Contender:
 
 
 class Rows(NamedTuple):
-    """How many rows were learned in one step."""
+    """The number of rows that were learned in one step."""
 
     rounds: int
 
 
 class Contenders:
-    """All learners of a comparison: each row that is read once is learned by all of them.
+    """All learners of a comparison. Each row is read once and learned by all of them.
 
     Parameters
     ----------
     learners : sequence of Learner or None
-        None: the ``VARIANTS``, made when the first rows are there.
+        The learners; None for the ``VARIANTS``, which are made from the first rows.
     classes : sequence of two labels or None
-        Of the variants.
+        The labels of the variants.
     keep : bool
-        Whether the variants keep their mistaken examples, to be certified.
+        Whether the variants keep their mistaken examples, which a certificate needs.
     """
 
     def __init__(self, learners: Sequence[Learner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
@@ -127,36 +127,36 @@ class Contenders:
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Rows, InputError | None]:
-        """Let all learn the rows of a part; return how many, and what is wrong with the stream."""
+        """Learn rows of a part with all learners. Return how many, and what is wrong with the next row."""
         if part.rows and not self.each:
             self.each = [Contender(each) for each in default_learners(part, self.classes, keep=self.keep)]
         rows = part.rows if last is None else min(last, part.rows)
         for each in self.each:
             each.learn(part, first, rows, y)
         error = part.error
-        if error is None and self.each and all(each.error for each in self.each):  # then the stream is to blame
+        if error is None and self.each and all(each.error for each in self.each):  # the fault is in the stream
             error = self.each[0].error
         return Rows(rows - first), error
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What each learner did.
+    """The result of a comparison.
 
     Attributes
     ----------
     ranked : tuple of Contender
-        Those that learned the whole stream, fewest mistakes first.
+        The learners that learned the whole stream, fewest mistakes first.
     refused : tuple of Contender
-        The others, each with its error.
+        The other learners, each with its error.
     seconds : float
-        Time for reading and learning.
+        Time spent on reading and learning.
     bytes : int
         Bytes of text read.
     skipped, remarks : tuple
         Bad lines that were skipped, and notes on the files and the certificates.
     stopped : Exception, KeyboardInterrupt or None
-        What ended the comparison before the end of the files.
+        The error that ended the comparison before the end of the files.
     """
 
     ranked: tuple[Contender, ...]
@@ -168,7 +168,7 @@ class Comparison:
     stopped: ValueError | KeyboardInterrupt | None
 
     def __repr__(self) -> str:
-        best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "none could take the whole stream"
+        best = f"fewest mistakes: {self.ranked[0]!r}" if self.ranked else "no learner could learn the whole stream"
         end = "" if self.stopped is None else f"; stopped: {self.stopped or type(self.stopped).__name__}"
         return f"<Comparison: {len(self.ranked)} ranked, {len(self.refused)} refused; {best}{end}>"
 
@@ -190,7 +190,7 @@ def compare(
         Fresh learners. By default the variants of each rule in the registry; Winnow's threshold is then four times
         the largest number of features of the first hundred examples.
     classes : sequence of two labels
-        (negative, positive) of the default learners; otherwise the greater label is the positive one.
+        (negative, positive) for the default learners. By default, the greater label is positive.
     certify : bool
         Whether to certify each learner.
 
@@ -211,16 +211,16 @@ def compare(
         if not isinstance(learner, Learner):
             raise not_a_learner(learner)
     start = time.perf_counter()
-    all_of_them = Contenders(learners, classes, keep=certify)
+    contenders = Contenders(learners, classes, keep=certify)
     reader, stopped = source.open(warn=False), None
     try:
         with nullcontext() if uninterrupted.is_listening else uninterrupted.listening():
-            for _ in steps(all_of_them, reader, guard=uninterrupted):  # all see the same rounds, also after Ctrl-C
+            for _ in steps(contenders, reader, guard=uninterrupted):  # Ctrl-C waits, so that all learn the same rounds
                 pass
     except (KeyboardInterrupt, ValueError) as reason:
         stopped = reason
     seconds = time.perf_counter() - start
-    taken = [each for each in all_of_them.each if each.error is None]
+    taken = [each for each in contenders.each if each.error is None]
     ranked = sorted(taken, key=lambda each: each.curve.mistakes)
     report = reader.report
     remarks = dict.fromkeys(report.remarks)
@@ -229,12 +229,12 @@ def compare(
         each.certificate, why = certified(each.learner, source)
         if why:
             remarks[Remark("certificate", (why,))] = None
-    refused = tuple(each for each in all_of_them.each if each.error is not None)
+    refused = tuple(each for each in contenders.each if each.error is not None)
     return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
 
 
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[Learner]:
-    """The ``VARIANTS``; their mistaken examples are kept if they are to be certified."""
+    """Return the ``VARIANTS`` as learners. ``keep`` is whether they keep their mistaken examples for a certificate."""
     made = []
     for declared, parameters in VARIANTS:
         own = {"threshold": threshold(part)} if "threshold" in declared.options else {}
@@ -245,6 +245,6 @@ def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -
 
 
 def threshold(part: Part) -> float:
-    """Winnow's threshold for a vocabulary that grows: 4σ, with at most σ features active at once."""
+    """Return 4σ as the threshold of Winnow, where σ is the largest number of features of the first 100 examples."""
     ends = part.chunk.indptr[:101].tolist()
     return 4.0 * max(1.0, *(float(end - begin) for begin, end in pairwise([0, *ends])))

@@ -10,16 +10,16 @@ from mistakebound.data.blocks import opened
 
 
 def sha256() -> Any:
-    """A SHA-256 of nothing yet."""
-    from hashlib import sha256 as made  # noqa: PLC0415 - importing it takes a while, and most runs do without
+    """Return a new SHA-256 object."""
+    from hashlib import sha256 as made  # noqa: PLC0415 - importing it takes a while, and few runs need it
 
     return made()
 
 
 def hashes(file: str, *ends: int) -> list[Any]:
-    """SHA-256 of a file's text: of all of it, or of its first bytes, for as many ends (rising) as it has.
+    """Return the SHA-256 of the unpacked text of a file, or of its first bytes up to each of ``ends``.
 
-    That is what it holds unpacked; of columns it is the file itself.
+    ``ends`` must rise; those beyond the end of the text are left out. A file of columns is hashed as it is.
     """
     sha, at, found, pending = sha256(), 0, [], deque(ends)
     with opened(file) as text:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def write(model: Learner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
-    """Write a certificate with everything that ``verify`` needs."""
+    """Write a certificate with all that ``verify`` needs besides the files."""
     source, report, ledger = position.source, position.report, model.ledger_
     stream = zip(source.files, files_read(position), strict=False)
     document = portable.document(

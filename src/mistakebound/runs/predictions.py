@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def label_lines(labels: Iterable[Any]) -> Iterator[str]:
-    r"""Labels for a file that has one in each line: control characters are escaped, a newline among them.
+    r"""Yield labels as lines of a file. Control characters, such as a newline, are escaped.
 
     >>> list(label_lines(["spam", 1, "a\nb"]))
     ['spam', '1', 'a\\nb']
     """
-    known: dict[Any, str] = {}  # there are only two, as a rule
+    known: dict[Any, str] = {}  # usually there are only two labels
     for label in labels:
         if label not in known:
             known[label] = escaped(label)
@@ -35,7 +35,7 @@ def label_lines(labels: Iterable[Any]) -> Iterator[str]:
 
 
 class PredictionsFile:
-    """A file, or an open stream, that gets the predictions of a run part by part."""
+    """A file or an open stream that the predictions of a run are written to, part by part."""
 
     def __init__(self, file: IO[str], *, named: bool) -> None:
         self.file, self.named = file, named
@@ -47,26 +47,26 @@ class PredictionsFile:
             self.file.flush()
 
     def flushed(self) -> int | None:
-        """The length of the file, once all of it is on the disk; None for a stream, which cannot be continued."""
+        """Write all to the disk and return the length of the file; None for a stream, which cannot be resumed."""
         self.file.flush()
         if not self.named:
             return None
         try:
             os.fsync(self.file.fileno())
             return os.fstat(self.file.fileno()).st_size
-        except OSError:  # a device or a pipe by its name
+        except OSError:  # a device or a named pipe
             return None
 
 
 @contextmanager
 def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator[PredictionsFile]:
-    """A file to write predictions to; it goes on after byte ``at`` of what it holds already."""
+    """Open a file for predictions. With ``at`` above 0, keep its first ``at`` bytes and continue after them."""
     if not isinstance(to, str | os.PathLike):
         yield PredictionsFile(to, named=False)
     elif at:
         with open(to, "r+", encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_size < at:
-                message = f"cannot resume: {os.fspath(to)} should have {at} bytes at least"
+                message = f"cannot resume: {os.fspath(to)} must have at least {at} bytes"
                 raise ValueError(message)
             file.seek(at)
             file.truncate()
@@ -76,31 +76,31 @@ def predictions_file(to: str | PathLike[str] | IO[str], at: int = 0) -> Iterator
         try:
             yield PredictionsFile(new, named=True)
         finally:
-            with add_file_name(os.fspath(to)), new:  # what is left is written when it is closed
+            with add_file_name(os.fspath(to)), new:  # closing writes the rest, which may fail
                 pass
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """How many examples were predicted, and how many of them have no feature name that the model knows."""
+    """How many examples were predicted, and how many of them have no feature name that the model has learned."""
 
     rounds: int
     unknown: int
     remarks: tuple[Remark, ...]
-    """On how the files were read."""
+    """Remarks on the files."""
 
 
 def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str], *, scores: bool = False) -> Predicted:
-    r"""Write the predicted label of each example of a source, one in a line, without learning.
+    r"""Write the predicted label of each example of a source, one per line, without learning.
 
     Parameters
     ----------
     source : Source
-        Files, which need no labels. They are read with the options of the files that the learner learned from.
+        The files. They need no labels, and are read with the options of the files that the learner learned from.
     learner : Learner
         It is not changed.
     to : path or text stream
-        Where the lines are written. Control characters in a label are escaped.
+        Write the lines here. Control characters in labels are escaped.
     scores : bool
         Whether to write the score after each label, separated by a tab.
 

@@ -32,10 +32,10 @@ class Progress:
     """Callbacks of ``run``. Each method does nothing: override those that you need."""
 
     lines: bool = False
-    """Whether ``Tally.lines`` is wanted: a line at rounds 1, 2, 4, 8, … and at the end."""
+    """Whether ``Tally.lines`` is needed: a line at rounds 1, 2, 4, 8, … and at the end."""
 
     def begin(self, rounds: int | None) -> None:
-        """A resumed run starts after this many rounds; None if there is no checkpoint yet."""
+        """Called before a resumed run, with the rounds of its checkpoint; None if there is no checkpoint yet."""
 
     def learned(self, tally: Tally, position: Position) -> None:
         """Called after each learned part of the files."""
@@ -66,8 +66,8 @@ class Tally:
     Parameters
     ----------
     bound : callable or None
-        The bound that is known during a run, as a function of a part's ledger and of the positives missed so
-        far; see ``Learner.known_bound``.
+        Computes the bound during a run, from the ledger of a part and the number of positives missed so far; see
+        ``Learner.known_bound``.
     missed : int
         Positives that the learner missed before this run.
     lines : bool
@@ -79,16 +79,16 @@ class Tally:
         self.rounds = self.mistakes = self.false_positives = self.false_negatives = self.positives = 0
         self.bound: float | None = None
         self.lines: list[Line] = []
-        """Those of the last part."""
+        """The lines of the last part."""
         self.start, self.seconds = time.perf_counter(), 0.0
         self.earlier = 0
-        """Rounds of an earlier process, which do not count for the speed."""
+        """Rounds of an earlier process, which are left out of the speed."""
         self.last = (0, 0)
         """Rounds and mistakes of the last line."""
         self._next = 1
 
     def resume(self, ledger: Ledger, counts: list[int], last: tuple[int, int]) -> None:
-        """Begin with the counts of an earlier process; ``ledger`` is that of the learner so far."""
+        """Set the counts of an earlier process. ``ledger`` is the ledger of the resumed learner."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
         self.mistakes = self.false_positives + self.false_negatives
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
@@ -96,7 +96,7 @@ class Tally:
             self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
 
     def add(self, part: Ledger) -> None:
-        """Count the rounds of a part, and make the lines that fall into it."""
+        """Count the rounds of a part, and make its lines."""
         self.seconds = time.perf_counter() - self.start
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
@@ -135,26 +135,26 @@ class Tally:
 
 
 class FileRead:
-    """What was read of one file: the number of bytes of its text (unpacked), and their SHA-256 if it is computed.
+    """How much of one file was read: the number of bytes of its unpacked text, and their SHA-256 if it is computed.
 
-    A file of columns (Parquet, Arrow) has no text: it counts as a whole, however much of it was read.
+    A file of columns (Parquet, Arrow) has no text. It counts as read completely once reading it has begun.
     """
 
     def __init__(
         self,
         size: int | None,
-        bytes: int = 0,  # noqa: A002 - as everywhere
+        bytes: int = 0,  # noqa: A002 - the name that reports use
         *,
         whole: bool = False,
         columns: bool = False,
         sha: Any = None,
     ) -> None:
         self.size = size
-        """Bytes of the file itself; None for what cannot be read twice, as standard input and pipes."""
+        """Size of the file in bytes; None if it cannot be read twice, such as standard input and pipes."""
         self.bytes, self.whole, self.columns, self.sha = bytes, whole, columns, sha
 
     def add(self, part: Part) -> None:
-        """Count what was read for a part."""
+        """Add the bytes of a part."""
         if part.in_rows:
             if not self.columns:
                 self.columns, self.bytes, self.sha = True, self.size or 0, None
@@ -164,11 +164,11 @@ class FileRead:
             self.sha.update(memoryview(part.chunk.text)[: part.chunk.consumed])
 
     def digest(self, file: str) -> str | None:
-        """SHA-256 of what was read; the file is read again if it was not kept up."""
+        """Return the SHA-256 of the bytes that were read. The file is read again if it was not computed yet."""
         if self.sha is None and self.size is not None:
             found = hashes(file, self.bytes)
             if not found:
-                message = f"{file} has changed while it was read"
+                message = f"{file} was changed while it was read"
                 raise ValueError(message)
             self.sha = found[0]
         return None if self.sha is None else str(self.sha.hexdigest())
@@ -182,7 +182,7 @@ class Position:
     source : Source
         The files.
     passes : int
-        How often to go through them.
+        Number of passes over them.
     hashing : bool
         Whether to compute the SHA-256 of what is read.
     """
@@ -192,67 +192,67 @@ class Position:
         self.passes = passes
         self.hashing = hashing
         self.at: tuple[int, Place, int] = (0, START, 0)
-        """Pass, beginning of a part, and how many of its rows are learned: in one tuple, so that they always agree."""
+        """Pass, beginning of a part, and number of its rows that are learned. One tuple, so they change together."""
         self.report: ReadReport | None = None
-        """What was read in the present pass, or before the place where an earlier run stopped."""
+        """The report on the current pass, or on what an earlier process read of it."""
         self.reader: StreamReader | None = None
         self.replaced = False
-        """Whether a followed file was replaced or cut short: what it held before cannot be read again."""
+        """Whether a followed file was replaced or truncated, so that its earlier content cannot be read again."""
         self._read: list[FileRead] = []
         self._part: Part | None = None
         self.bytes_before = 0
-        """Bytes of text that were parsed in the passes before, by this process."""
+        """Bytes of text that this process parsed in earlier passes."""
         self._stopped = False
         if hashing and source.labels is not None and size_of(os.fspath(source.labels)) is None:
-            message = f"checkpoints and certificates need labels that can be read again, and {source.labels} is no file"
+            message = f"checkpoints and certificates must read the labels again, but {source.labels} is not a file"
             raise ValueError(message)
 
     @cached_property
     def labels_digest(self) -> str | None:
-        """SHA-256 of the file of labels, if there is one and it can be read twice."""
+        """SHA-256 of the file of labels; None if there is none or it cannot be read twice."""
         file = None if self.source.labels is None else os.fspath(self.source.labels)
         return None if file is None or size_of(file) is None else str(hashes(file)[0].hexdigest())
 
     @property
     def ended(self) -> bool:
-        """Whether nothing is left to read. A followed file may always grow."""
+        """Whether all passes are complete. A followed file never is, because it may grow."""
         return self.at[0] == self.passes
 
     @property
     def files_read(self) -> list[FileRead]:
-        """Of the files that the first pass has reached; later passes read the same again."""
+        """How much was read of each file that the first pass has reached. Later passes read the same again."""
         if self.at[0] > 0:
             self._reach(len(self.source.files))
         return self._read
 
     @property
     def done(self) -> int:
-        """Bytes of the files that were read, of all passes together."""
+        """Bytes of the files that were read, in all passes together."""
         done = 0 if self.report is None else self.report.done
         return self.at[0] * (self.source.total or 0) + done if self.at[0] else done
 
     def restore(self, at: tuple[int, Place, int], read: list[FileRead], report: ReadReport, *, replaced: bool) -> None:
-        """Set the position at which an earlier process stopped."""
+        """Set the position to where an earlier process stopped."""
         self.at, self._read, self.report, self.replaced = at, read, report, replaced
 
     def stop(self) -> None:
-        """End a file that is followed, after the lines that are there now."""
+        """End a followed file after the lines that it has now. May be called from any thread."""
         self._stopped = True
         if self.reader is not None:
             self.reader.stop()
 
     def steps(self, learner: Learner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
-        """Learn what is still ahead, and yield after each step; signals wait until the next one is asked for.
+        """Learn the rest of the files, and yield after each step. Signals are delayed until the next step is requested.
 
         ``limit`` returns how many examples the next step may learn.
         """
-        begun, start, skip = self.at
+        first_pass, start, skip = self.at
         known = learner.known_for(self.source)
-        for number in range(begun, self.passes):
-            before = self.report if number == begun else None
+        for number in range(first_pass, self.passes):
+            before = self.report if number == first_pass else None
             if self.report is not None:
                 self.bytes_before += self.report.bytes
-            keep_text = self.hashing and number == 0  # a cache does not have it
+            keep_text = self.hashing and number == 0  # a cache does not hold the text
             reader = self.source.open(known, start=start, before=before, keep_text=keep_text, warn=False)
             self.report, self.reader = reader.report, reader
             if self._stopped:
@@ -268,7 +268,7 @@ class Position:
             self.at, start, skip = (number + 1, START, 0), START, 0
 
     def _past(self, skip: int, parts: Iterator[Part]) -> Iterator[Part]:
-        """The parts, of which the first ``skip`` rows are learned already: no step comes of a part that ends there."""
+        """Yield the parts, and count those whose rows are all among the first ``skip``, because they make no step."""
         for part in parts:
             skip = max(0, skip - part.rows)
             if skip:
@@ -276,11 +276,11 @@ class Position:
                     self._arrive(part)
             yield part
         if skip and not self.source.follow:
-            message = f"there are {skip} examples less than were learned"
+            message = f"the files have {skip} examples less than were learned before"
             raise ValueError(message)
 
     def _arrive(self, part: Part) -> None:
-        """Count what was read for a part."""
+        """Count a part as read."""
         self._part = part
         if self.at[0] > 0:
             return
@@ -290,12 +290,12 @@ class Position:
             self.replaced = True
             self._read[-1] = read = self._unread(part.file)
         if part.in_rows and self.hashing and read.size is None:
-            message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not through a pipe"
+            message = f"{part.file}: checkpoints and certificates need Parquet and Arrow as files, not from a pipe"
             raise ValueError(message)
         read.add(part)
 
     def _reach(self, file: int) -> None:
-        """All files before this one are read."""
+        """Count all files before this one as read."""
         while len(self._read) <= file:
             if self._read:
                 self._read[-1].whole = True
@@ -308,7 +308,7 @@ class Position:
 
 
 def size_of(file: str) -> int | None:
-    """Bytes of a file; None for what cannot be read a second time."""
+    """Return the size of a file in bytes; None if it cannot be read a second time."""
     if file == "-":
         return None
     status = os.stat(file)
@@ -316,7 +316,7 @@ def size_of(file: str) -> int | None:
 
 
 def cannot_be_read_again(source: Source) -> str:
-    """Which file cannot be read a second time, if any, in words."""
+    """Return which file cannot be read a second time, in words; an empty text if all can."""
     files = [*source.files, *([] if source.labels is None else [os.fspath(source.labels)])]
     once = next((file for file in files if size_of(file) is None), None)
     return "" if once is None else f"{'standard input' if once == '-' else once} cannot be read a second time"

@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from mistakebound.runs.runner import RunResult
 
 TOP = 40
-"""How many weights are listed."""
+"""Number of weights that are listed."""
 
 
 def write_report(
     result: RunResult, path: str | PathLike[str], *, learner: str | None = None, stopped: str | None = None
 ) -> None:
-    """Write a page with everything about a run, which needs nothing but itself.
+    """Write a self-contained HTML page about a run.
 
     Parameters
     ----------
     result : RunResult
-        What ``run`` returned, with its curve.
+        The result of ``run``.
     path : path
         The HTML file.
     learner, stopped : str
-        How the learner and what ended the run are called on the page; by default as in Python.
+        Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
     """
-    import mistakebound as mb  # noqa: PLC0415 - which imports this room
+    import mistakebound as mb  # noqa: PLC0415 - it imports this module
 
     found, ledger = result.certificate, result.ledger
     facts = {

@@ -1,4 +1,4 @@
-"""Store the position of a run in its model file, and restore it if the files and options are still the same."""
+"""Store the position of a run in its model file, and restore it if files and options are the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FREE = ("files", "skip_bad", "threads", "cache")
 
 
 def described(position: Position) -> dict[str, Any]:
-    """A position, for JSON."""
+    """Return a position as a JSON object."""
     number, place, rows = position.at
     source, report = position.source, position.report
     return {
@@ -48,7 +48,7 @@ def described(position: Position) -> dict[str, Any]:
 
 
 def files_read(position: Position) -> list[dict[str, Any]]:
-    """What was read of each file so far, for JSON."""
+    """Return what was read of each file so far, as JSON objects."""
     return [
         {**{name: getattr(read, name) for name in FILE_FIELDS[:-1]}, "sha256": read.digest(file)}
         for file, read in zip(position.source.files, position.files_read, strict=False)
@@ -56,81 +56,84 @@ def files_read(position: Position) -> list[dict[str, Any]]:
 
 
 def reading_of(source: Source) -> dict[str, Any]:
-    """The options that decide what is read from the lines of a source, for JSON."""
+    """Return the options of a source that decide which examples it gives, as a JSON object."""
     names = [name for name in inspect.signature(Source).parameters if name not in FREE]
     read: dict[str, Any] = json.loads(json.dumps({name: getattr(source, name) for name in names}, default=os.fspath))
     return read
 
 
 def text_options(source: Source) -> dict[str, Any]:
-    """The options that decide how text is parsed: the only ones that a certificate holds."""
+    """Return the options that decide how text is parsed. A certificate stores only these."""
     read = reading_of(source)
     return {name: read[name] for name in TEXT_OPTIONS}
 
 
 def restore(position: Position, stored: Any) -> None:
-    """Set the position to where an earlier run stopped; ModelError if its files or options differ from these."""
+    """Set the position to where an earlier run stopped. ModelError if its files or options differ from these."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(stored, *FIELDS)
     source = position.source
-    need(files == list(source.files), f"its files were {listed(files)}, not {listed(list(source.files))}")
+    need(files == list(source.files), f"its run read {listed(files)}, and this run reads {listed(list(source.files))}")
     same_option("passes", passes, position.passes)
     now = reading_of(source)
-    need(isinstance(reading, dict) and set(reading) == set(now), "how it read its files is not valid")
-    was, wanted = as_options(reading), as_options(now)
-    for name in {**wanted, **was}:
-        same_option(name, was.get(name), wanted.get(name))
+    need(isinstance(reading, dict) and set(reading) == set(now), "its reading options are not valid")
+    before, wanted = as_options(reading), as_options(now)
+    for name in {**wanted, **before}:
+        same_option(name, before.get(name), wanted.get(name))
     where = fields(place, *START._asdict())
     numbers = [number, rows, *where]
     need(is_list_of(int, numbers) and min(numbers) >= 0 and number <= passes, "its position is not valid")
     start = Place(*where)
-    need(start.file < len(files), "its position is in no file")
-    need(is_list_of(str, skipped) and len(skipped) >= start.skipped, "the lines that it skipped are not valid")
+    need(start.file < len(files), "its position is not valid: it is after the last file")
+    need(is_list_of(str, skipped) and len(skipped) >= start.skipped, "its skipped lines are not valid")
     if len(skipped) > source.skip_bad:
-        reason = f"it skipped {len(skipped)} bad lines already, more than skip_bad={source.skip_bad}"
+        reason = f"its run has skipped {len(skipped)} bad lines, more than skip_bad={source.skip_bad}"
         raise ResumeError(reason, option="skip_bad", before=len(skipped), now=source.skip_bad)
     need(source.labels is None or labels is not None, f"{source.labels} cannot be read a second time")
     need(labels == position.labels_digest, f"{source.labels} has changed")
-    need(is_list_of(str, remarks) and type(replaced) is bool, "the remarks on its files are not valid")
+    need(is_list_of(str, remarks) and type(replaced) is bool, "its remarks are not valid")
     first_pass = number == 0
-    read = (start.file, start.file + 1) if first_pass else (len(files),)  # how many files: the present one may be new
-    need(isinstance(texts, list) and len(texts) in read, "what it read is not valid")
+    counts = (start.file, start.file + 1) if first_pass else (len(files),)  # the current file may have no entry yet
+    need(isinstance(texts, list) and len(texts) in counts, "its record of what was read is not valid")
     ends = [start.byte if first_pass and index == start.file else 0 for index in range(len(texts))]
     growing = [source.follow and index == len(files) - 1 for index in range(len(texts))]
-    again = [_again(*each) for each in zip(files, texts, ends, growing, strict=False)]
-    position.restore((number, start, rows), again, ReadReport.from_texts(skipped, remarks), replaced=replaced)
+    read = [_read_before(*each) for each in zip(files, texts, ends, growing, strict=False)]
+    position.restore((number, start, rows), read, ReadReport.from_texts(skipped, remarks), replaced=replaced)
 
 
 def same_option(name: str, before: Any, now: Any) -> None:
     """Raise ResumeError if the value of an option has changed."""
     if before != now:
-        reason = f"its run had {name}={before!r}, this one has {name}={now!r}"
+        reason = f"its run had {name}={before!r}, and this run has {name}={now!r}"
         raise ResumeError(reason, option=name, before=before, now=now)
 
 
 def as_options(reading: dict[str, Any]) -> dict[str, Any]:
-    """Reading options by name, with those of tables among them."""
+    """Return reading options by name, with the options of tables among them."""
     options = dict(reading)
     table = options.pop("table")
-    need(isinstance(table, dict), "how it read its files is not valid")
+    need(isinstance(table, dict), "its reading options are not valid")
     return {**options, **table}
 
 
-def _again(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noqa: FBT001 - one of a row
-    """What was read of a file, if it is still there; of one that is not finished, up to where reading goes on."""
+def _read_before(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noqa: FBT001 - one of a tuple
+    """Return what was read of a file, up to where reading continues. ModelError if the file has changed."""
     size, length, whole, columns, digest = fields(stored, *FILE_FIELDS)
-    need(type(length) is int and type(whole) is bool and type(columns) is bool, "what it read is not valid")
+    need(
+        type(length) is int and type(whole) is bool and type(columns) is bool,
+        "its record of what was read is not valid",
+    )
     if columns:
-        byte = length  # a file of columns counts as a whole, wherever reading goes on
-    need(length >= byte >= 0, "what it read is not valid")
-    need(size is not None, f"{file} cannot be read a second time; load the model to go on with other examples")
+        byte = length  # a file of columns counts as read completely
+    need(length >= byte >= 0, "its record of what was read is not valid")
+    need(size is not None, f"{file} cannot be read a second time; load the model to learn other examples")
     now = size_of(file)
     need(
         size == now or (growing and now is not None),
-        f"{file} has changed: it had {size} bytes, and has {'none' if now is None else now}",
+        f"{file} has changed: it had {size} bytes, and now it {'is not a file' if now is None else f'has {now}'}",
     )
     found = hashes(file, byte, length, length + 1)
     same = len(found) in ((2,) if whole else (2, 3)) and found[1].hexdigest() == digest
-    need(same, f"{file} has changed: what was read of it has another SHA-256 now")
+    need(same, f"{file} has changed: the bytes that were read have another SHA-256 now")
     return FileRead(size, length if whole else byte, whole=whole, columns=columns, sha=found[1 if whole else 0])
 
 
@@ -139,9 +142,9 @@ def same_learner(wanted: Learner, found: Learner) -> None:
     need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
     has = describe_parameters(found)
     for name, value in describe_parameters(wanted).items():
-        need(has[name] == value, f"its {name} is {has[name]!r}, not {value!r}")
+        need(has[name] == value, f"its run had {name}={has[name]!r}, and this run has {name}={value!r}")
 
 
 def listed(names: Any) -> str:
-    """Names, for a sentence."""
+    """Return names for a sentence, separated by commas."""
     return ", ".join(map(str, names)) if isinstance(names, list) else repr(names)

@@ -1,4 +1,4 @@
-"""Run one learner over files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
+"""Run one learner on files: predict, then learn, with checkpoints, predictions, progress and a certificate."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 POSITIVE = Option("positive", "positive")
 
 
-@dataclass(frozen=True, eq=False, repr=False)  # each method that is not made saves time at the start
+@dataclass(frozen=True, eq=False, repr=False)  # generating fewer methods makes the command start faster
 class RunResult:
-    """What happened in a run.
+    """The result of a run.
 
     Attributes
     ----------
@@ -49,15 +49,15 @@ class RunResult:
     rounds, mistakes, false_positives, false_negatives, positives : int
         Counts of the whole run: rounds, mistakes of both kinds, and examples with the positive label.
     majority, majority_mistakes
-        The more frequent label, and how many mistakes it is to predict it in every round.
+        The more frequent label, and the number of mistakes of predicting it in every round.
     bound : float or None
-        The bound of a theorem, if it is known without a search for a comparator.
+        The bound of a theorem, if it can be computed without a search for a comparator.
     seconds : float
-        Time for reading and learning in this process.
+        Time spent on reading and learning in this process.
     bytes : int
         Bytes of text read in this process.
     report : ReadReport or None
-        What was read in the last pass.
+        The report on the last pass over the files.
     columns, table
         For tables: their columns, and the options in use.
     skipped, remarks : tuple
@@ -65,9 +65,9 @@ class RunResult:
     curve : Curve or None
         Mistakes against rounds, unless ``curve=False``.
     certificate : Certificate or None
-        The certificate, if ``certify`` or ``certificate`` was passed.
+        The certificate, if ``certify`` or ``certificate`` was set.
     stopped : Exception, KeyboardInterrupt or None
-        What ended the run before the end of its files.
+        The error that ended the run before the end of its files.
     saved : str or None
         The model file, if it was written.
     """
@@ -106,14 +106,14 @@ class RunResult:
         return f"<RunResult: {'; '.join(parts)}>"
 
     def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
-        r"""Write an HTML page with everything about the run.
+        r"""Write an HTML page about the run.
 
         Parameters
         ----------
         path : path
-            The page, which needs no script and no network.
+            The HTML file. The page uses no script and no network.
         learner, stopped : str, optional
-            How to call the learner, and what ended the run early, in place of their words in Python.
+            Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
 
         Examples
         --------
@@ -129,7 +129,7 @@ class RunResult:
         write_report(self, path, learner=learner, stopped=stopped)
 
     def raise_if_stopped(self) -> None:
-        """Raise what ended the run before its end, if anything did."""
+        """Raise the error that ended the run early, if there is one."""
         if self.stopped is not None:
             raise self.stopped
 
@@ -149,10 +149,10 @@ def run(
     curve: bool = True,
     progress: Progress | None = None,
 ) -> RunResult:
-    r"""Predict each example of the files, then learn it. An error that ends the run early is in ``RunResult.stopped``.
+    r"""Predict each example of the files, then learn it, and return the result.
 
-    A bad line, a missing label or Ctrl-C ends a run early; the rounds before it are counted and saved.
-    ``RunResult.raise_if_stopped`` raises the error.
+    A bad line, a missing label or Ctrl-C ends a run early. The rounds before it are counted and saved, and the error is
+    in ``RunResult.stopped``. ``RunResult.raise_if_stopped`` raises it.
 
     Parameters
     ----------
@@ -161,28 +161,28 @@ def run(
     learner : Learner
         A fresh learner, or one that has learned before and continues.
     passes : int
-        How often to go through the files.
+        Number of passes over the files.
     checkpoint : path
-        The model is written here at the end, also if bad data or Ctrl-C end the run early. A file that cannot be opened
-        raises OSError, and only what was written by then stays.
+        Write the model here at the end, also if bad data or Ctrl-C ends the run early. If a file cannot be opened,
+        OSError is raised and only earlier checkpoints remain.
     checkpoint_every : int
-        Also write the model after every so many examples.
+        Also write the model after each block of this many examples.
     resume : bool
-        Continue where the run that wrote ``checkpoint`` stopped; start at the beginning if there is no such file. The
+        Continue where the run that wrote ``checkpoint`` stopped. If there is no such file, start at the beginning. The
         files, their options and the parameters of the learner must be the same.
     predictions : path or text stream
-        Write here the prediction of each round, made before learning from it, one label per line.
+        Write the prediction of each round here, made before learning from it, one label per line.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
-        rounds only, with a remark that says why.
+        rounds only. A remark then has the reason.
     certificate : path
-        Certify, and write a portable certificate here, which ``verify`` checks against the files.
+        Certify, and write a portable certificate here. ``verify`` checks it against the files.
     relevant : int
-        For Winnow: the label is an OR of this many features, so that Littlestone's bound is known during the run.
+        For Winnow: the label is an OR of this many features. Then Littlestone's bound is known during the run.
     curve : bool
-        Whether to keep the curve of mistakes.
+        Whether to record the curve of mistakes.
     progress : Progress
-        Its methods are called during the run.
+        An object whose methods are called during the run.
 
     Examples
     --------
@@ -210,18 +210,18 @@ def run(
     refuse_to_overwrite(source, checkpoint=checkpoint, predictions=predictions, certificate=certificate)
     continued = learner.has_learned
     if certificate is not None and continued:
-        reason = " covers the whole life of a learner, and this one has learned something before"
+        reason = " needs a fresh learner, because it covers every round; this one has learned before"
         raise OptionError(Option("certificate", "certificate"), reason)
     if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
         asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
-        raise OptionError(asked, f" needs a theorem, and no mistake bound is known for {learner.rule_id}")
+        raise OptionError(asked, f" needs a theorem: no mistake bound is known for {learner.rule_id}")
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
     position = Position(source, passes, hashing=bool(checkpoint_every or resume or certificate))
     job = Job(source, learner, position, tally, progress, continued=continued)
     if curve:
-        from mistakebound.runs.curve import Curve  # noqa: PLC0415 - here and below, what most commands do without
+        from mistakebound.runs.curve import Curve  # noqa: PLC0415 - here and below, only some runs need it
 
         job.curve = Curve()
     if checkpoint is not None:
@@ -235,7 +235,7 @@ def run(
     if certificate is not None:
         job.write_certificate(certificate)
     if source.positive is not None and tally.rounds and not tally.positives:
-        words = (f"no line has the label {source.positive!r}: ", POSITIVE, " takes it as it is written there")
+        words = (f"no line has the label {source.positive!r}; ", POSITIVE, " must be written as in the files")
         job.remark(Remark("positive", words))
     return job.result()
 
@@ -243,24 +243,24 @@ def run(
 def refuse_conflicts(
     source: Source, passes: int, checkpoint: Path | None, checkpoint_every: int | None, *, resume: bool
 ) -> None:
-    """Raise OptionError for options out of range, or that exclude each other."""
+    """Raise OptionError for options that are out of range or that exclude each other."""
     for name, number in (("passes", passes), ("checkpoint_every", checkpoint_every)):
         if number is not None and (not isinstance(number, int) or number < 1):
             raise OptionError(Option(name, name, number), f" must be a whole number of at least 1, got {number!r}")
     if checkpoint is None and (checkpoint_every or resume):
         name = "resume" if resume else "checkpoint_every"
         needed = Option("checkpoint", "checkpoint")
-        raise OptionError(Option(name, name), " needs ", needed, ": the file that holds the checkpoint")
+        raise OptionError(Option(name, name), " needs ", needed, ", the file to write checkpoints to")
     if passes > 1 and "-" in source.files:
-        reason = "standard input can be read only once: "
-        raise OptionError(reason, Option("passes", "passes"), " needs files")
+        reason = f" must be 1 for standard input, which can be read only once, got {passes}"
+        raise OptionError(Option("passes", "passes"), reason)
     if passes > 1 and source.follow:
-        reason = "a file that is followed has no end, and so no second pass: leave out "
-        raise OptionError(reason, Option("passes", "passes"))
+        reason = f" must be 1 for a file that is followed, because the first pass has no end, got {passes}"
+        raise OptionError(Option("passes", "passes"), reason)
 
 
 def refuse_to_overwrite(source: Source, **outputs: Path | IO[str] | None) -> None:
-    """Raise OptionError for an output that is a file which is read, or which another output is written to."""
+    """Raise OptionError for an output file that is also read, or that another output is written to."""
     read = {os.path.realpath(file) for file in (*source.files, source.labels) if file not in (None, "-")}
     written: set[str] = set()
     for name, output in outputs.items():
@@ -269,12 +269,12 @@ def refuse_to_overwrite(source: Source, **outputs: Path | IO[str] | None) -> Non
         place = os.path.realpath(output)
         if place in read or place in written:
             use = "read" if place in read else "written"
-            raise OptionError(Option(name, name), f": {os.fspath(output)} is {use} already; choose another name")
+            raise OptionError(Option(name, name), f": {os.fspath(output)} is also {use}; choose another file")
         written.add(place)
 
 
 class Job:
-    """The state of one call of ``run``. No dataclass: making one costs half a millisecond at the start of a command."""
+    """The state of one call of ``run``. Not a dataclass, because that would delay the start by half a millisecond."""
 
     curve: Curve | None = None
     checkpoint: Checkpoint | None = None
@@ -295,12 +295,12 @@ class Job:
         self.source, self.learner, self.position = source, learner, position
         self.tally, self.progress = tally, progress
         self.continued = continued
-        """Whether the learner had learned something before."""
+        """Whether the learner had learned before this run."""
         self.remarks: dict[Remark, None] = {}
-        """Each once, in their order."""
+        """The remarks without duplicates, in their order."""
 
     def play(self, predictions: Path | IO[str] | None, *, resume: bool) -> None:
-        """Learn the files, and write the model."""
+        """Learn the files and write the model."""
         at = self.resume(predictions=predictions is not None) if resume else 0
         with ExitStack() as during:
             out = None
@@ -317,7 +317,7 @@ class Job:
                 self.save(self.checkpoint, out)
 
     def resume(self, *, predictions: bool) -> int:
-        """Continue with the learner of the checkpoint, if any; return the byte at which its predictions go on."""
+        """Take the learner of the checkpoint, if there is one. Return the byte at which its predictions continue."""
         found = None if self.checkpoint is None else self.checkpoint.resume(self.learner, predictions=predictions)
         if found is None:
             self.progress.begin(None)
@@ -327,14 +327,14 @@ class Job:
         return at
 
     def learn(self, out: PredictionsFile | None) -> None:
-        """Learn what is still ahead, until the end or until something stops it."""
+        """Learn the rest of the files, until their end or until an error or a signal."""
         position, tally, checkpoint = self.position, self.tally, self.checkpoint
         try:
             for step in position.steps(self.learner, None if checkpoint is None else checkpoint.left):
                 tally.add(step.ledger)
                 if self.curve is not None:
                     self.curve.add(step.ledger)
-                if out is not None:  # first: what the progress raises must not part the model from its predictions
+                if out is not None:  # before progress, which may raise: model and predictions must stay together
                     out.write(step.ledger)
                 self.progress.learned(tally, position)
                 if position.report is not None and (remarks := position.report.remarks):
@@ -352,11 +352,11 @@ class Job:
                 self.remark(*position.report.remarks)
 
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
-        """Write the model, unless nothing was learned, or an earlier model would be lost after an error."""
+        """Write the model, unless nothing was learned, or an error would make it replace an earlier model."""
         rounds = self.tally.rounds
         if not rounds and not (self.stopped or self.continued or self.source.follow):
             files = ", ".join(self.source.files)
-            self.stopped = ValueError(f"{files}: there are no examples: nothing was learned, and nothing is saved")
+            self.stopped = ValueError(f"{files}: there are no examples, so nothing was learned and nothing is saved")
         elif rounds and not (isinstance(self.stopped, ValueError) and checkpoint.would_replace()):
             with uninterrupted:
                 checkpoint.save(self.learner, out)
@@ -366,7 +366,7 @@ class Job:
             self.remark(Remark("not saved", (f"{what}: {checkpoint.path} is not written",)))
 
     def certify(self) -> None:
-        """Certify what was learned; over the whole stream if that can be read again."""
+        """Certify the learner, over the whole stream if it can be read again."""
         try:
             self.certificate, reason = certified(self.learner, self.source, continued=self.continued)
         except KeyboardInterrupt as interrupt:
@@ -375,26 +375,26 @@ class Job:
             self.remark(Remark("certificate", (reason,)))
 
     def write_certificate(self, path: Path) -> None:
-        """Write the portable certificate; if there is no certificate, set ``stopped`` to the reason."""
+        """Write the portable certificate. If there is none, set ``stopped`` to the reason."""
         if self.certificate is None:
             self.stopped = self.stopped or ValueError("no certificate: there are no examples")
         elif self.position.replaced:
             file = self.source.files[-1]
-            self.stopped = ValueError(f"no certificate: {file} was replaced, so it could not be checked")
+            self.stopped = ValueError(f"no certificate: {file} was replaced during the run, so nobody could verify it")
         else:
-            from mistakebound.runs.portable import write  # noqa: PLC0415 - most runs do without
+            from mistakebound.runs.portable import write  # noqa: PLC0415 - few runs need it
 
             write(self.learner, self.certificate, self.position, path)
 
     def remark(self, *remarks: Remark) -> None:
-        """Pass on each remark once."""
+        """Pass each new remark to ``progress``."""
         for remark in remarks:
             if remark not in self.remarks:
                 self.remarks[remark] = None
                 self.progress.remark(remark)
 
     def result(self) -> RunResult:
-        """What happened."""
+        """Return the result."""
         tally, position, ledger = self.tally, self.position, self.learner.ledger_
         report, reader = position.report, position.reader
         negative, positive = ledger.classes
@@ -426,16 +426,16 @@ class Job:
 
 
 def certified(model: Learner, source: Source, *, continued: bool = False) -> tuple[Certificate, str]:
-    """The certificate, and the reason if it covers the mistaken rounds only.
+    """Return the certificate and, if it covers the mistaken rounds only, the reason.
 
     Parameters
     ----------
     model : Learner
-        It has learned from the source.
+        A learner that has learned the source.
     source : Source
-        Its files are read again.
+        The files, which are read again.
     continued : bool
-        Whether the learner had learned something else before.
+        Whether the learner had learned other examples before.
     """
     earlier = "the run continued a saved model, whose earlier examples are not available"
     reason = earlier if continued else cannot_be_read_again(source)

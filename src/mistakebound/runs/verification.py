@@ -1,4 +1,4 @@
-"""Replay the stream of a portable certificate, and check everything in it."""
+"""Replay the stream of a portable certificate, and check every value in the certificate."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     AnyPath = str | PathLike[str]
 
 REFUSED = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
-"""What invalid parameters, options or comparators raise: a certificate may contain anything."""
+"""Errors of invalid parameters, options or comparators, because a certificate may contain anything."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One value in a certificate, compared with what was found.
+    """One value of a certificate, compared with the value that was found.
 
     Attributes
     ----------
     what : str
-        What was checked.
+        The name of the value.
     expected, found : object
-        What the certificate contains, and what the files and the replay give.
+        The value in the certificate, and the value from the files and the replay.
     agrees : bool
-        Whether they are equal; numbers with a fraction up to rounding.
+        Whether they are equal. Floats are compared up to rounding.
     words : str
-        What was found, in one line.
+        The result in one line.
     """
 
     what: str
@@ -67,13 +67,13 @@ class Verification:
     Attributes
     ----------
     checks : tuple of Check
-        In their order.
+        The checks in their order.
     certificate : Certificate
-        The one that was checked.
+        The certificate that was checked.
     other_model : bool
         Whether the model file that was passed differs from the model that the replay learns.
     complete : Certificate or None
-        If the certificate is incomplete because the run did not keep all examples: the complete one.
+        A complete certificate, if the one that was checked is incomplete because the run did not keep all examples.
     """
 
     checks: tuple[Check, ...]
@@ -87,12 +87,12 @@ class Verification:
 
     @property
     def differ(self) -> int:
-        """How many checks do not agree."""
+        """Number of checks that do not agree."""
         return sum(not each.agrees for each in self.checks)
 
     @property
     def agrees(self) -> bool:
-        """Whether everything agrees."""
+        """Whether all checks agree."""
         return self.differ == 0
 
 
@@ -112,14 +112,14 @@ def verify(
     certificate : path
         The file that ``run(..., certificate=path)`` wrote.
     files : path, sequence of paths or Source
-        The same files in the same order; - is standard input. Of a Source, its files and ``labels``: how they are read
-        is in the certificate.
+        The same files in the same order; - is standard input. Of a Source, only its files and ``labels`` are used: the
+        other options are in the certificate.
     labels : path
         The file of labels, if there was one.
     model : path
-        A model file, to be compared with the model that the replay learns.
+        A model file to compare with the model that the replay learns.
     threads : int
-        Threads that parse ahead.
+        Number of threads that parse ahead.
     on_check : callable
         Called with each check as soon as it is made.
 
@@ -135,7 +135,7 @@ def verify(
     >>> _ = (folder / "a.svm").write_text("1 1:1\n-1 2:2\n" * 10)
     >>> found = mb.runs.verify(folder / "c.json", source)
     >>> found.agrees, next(check.words for check in found.checks if not check.agrees)
-    (False, 'the SHA-256 of its 130 bytes is another one')
+    (False, 'the SHA-256 of its 130 bytes differs')
     """
     if isinstance(files, Source):
         labels = files.labels if labels is None else labels
@@ -147,18 +147,18 @@ def verify(
         path = os.fspath(certificate)
         message = f"{path} cannot be verified: {error}"
         raise CertificateError(message, path=path, field=error.field) from None
-    with ExitStack() as until_the_end:
-        copies = [until_the_end.enter_context(kept(os.fspath(file))) for file in names]
-        own_labels = None if labels is None else until_the_end.enter_context(kept(os.fspath(labels)))
-        work = Checker(document, copies, own_labels, threads, on_check)
-        work.check([os.fspath(name) for name in names], None if model is None else os.fspath(model))
+    with ExitStack() as stack:
+        readable = [stack.enter_context(readable_twice(os.fspath(file))) for file in names]
+        label_file = None if labels is None else stack.enter_context(readable_twice(os.fspath(labels)))
+        checker = Checker(document, readable, label_file, threads, on_check)
+        checker.check([os.fspath(name) for name in names], None if model is None else os.fspath(model))
     found = Certificate.from_object(document["certificate"])
-    return Verification(tuple(work.checks), found, work.other_model, work.complete)
+    return Verification(tuple(checker.checks), found, checker.other_model, checker.complete)
 
 
 @contextmanager
-def kept(file: str) -> Iterator[str]:
-    """A file that can be read twice: standard input and pipes are copied first."""
+def readable_twice(file: str) -> Iterator[str]:
+    """Yield the path of a file that can be read twice. Standard input and pipes are copied to one."""
     if size_of(file) is not None:
         yield file
         return
@@ -171,7 +171,7 @@ def kept(file: str) -> Iterator[str]:
 
 @contextmanager
 def beginning(file: str, size: int) -> Iterator[str]:
-    """A copy of the first bytes of a file's text: the rest is not what the certificate is about."""
+    """Yield the path of a copy of the first bytes of a file's text. The certificate does not cover the rest."""
     with tempfile.NamedTemporaryFile() as copy, opened(file) as text:
         for block, _ in text.blocks:
             copy.write(bytes(block[:size]))
@@ -183,20 +183,20 @@ def beginning(file: str, size: int) -> Iterator[str]:
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Whether two JSON values are equal, numbers with a fraction up to rounding."""
+    """Return whether two JSON values are equal. Floats are compared up to rounding."""
     if type(expected) is float and type(found) is float:
         return math.isclose(expected, found, rel_tol=1e-9)
     return json.dumps(expected, sort_keys=True) == json.dumps(found, sort_keys=True)
 
 
 def brief(value: Any) -> str:
-    """A JSON value in one short line."""
+    """Return a JSON value in one short line."""
     text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
     return text if len(text) <= 70 else f"{text[:67]}..."
 
 
 class Checker:
-    """Makes the checks of one document."""
+    """Checks one portable certificate."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class Checker:
     def compare(self, what: str, expected: Any, found: Any) -> None:
         """Check that two JSON values are equal."""
         agrees = same(expected, found)
-        words = brief(expected) if agrees else f"told {brief(expected)}, found {brief(found)}"
+        words = brief(expected) if agrees else f"certificate {brief(expected)}, found {brief(found)}"
         self.add(Check(what, expected, found, agrees, words))
 
     def add(self, check: Check) -> None:
@@ -224,18 +224,18 @@ class Checker:
             self.on_check(check)
 
     def check(self, names: list[str], model: str | None) -> None:
-        """Derive everything again. ``names`` are those of the files as they were passed."""
+        """Make all checks. ``names`` are the files as the caller named them."""
         document = self.document
         sealed = portable.seal(document)
         intact = document["seal"] == sealed
-        words = "as it was written" if intact else "altered since it was written"
+        words = "unchanged since it was written" if intact else "changed since it was written"
         self.add(Check("seal", document["seal"], sealed, intact, words))
         self.check_files(names)
         try:
             learner, stream, skipped = self.replay()
             ledger = learner.ledger_
         except REFUSED as error:
-            self.add(Check("replay", None, str(error), False, f"it stops: {error}"))
+            self.add(Check("replay", None, str(error), False, f"it failed: {error}"))
             return
         for name in portable.COUNTS:
             self.compare(name.replace("_", " "), document["counts"][name], getattr(ledger, name))
@@ -246,17 +246,19 @@ class Checker:
         if model is not None:
             given = fingerprint(load(model))
             self.other_model = given != learned
-            words = "not the model that was learned" if self.other_model else "the model that was learned"
+            words = "not the model that the replay learned" if self.other_model else "the model that the replay learned"
             self.add(Check(model, learned, given, not self.other_model, words))
         if self.check_certificate(ledger, stream) == "incomplete":
             self.complete = learner.certify(X=self.source(self.files))
 
     def check_files(self, names: list[str]) -> None:
-        """Check the files, byte by byte."""
+        """Check the number, the sizes and the SHA-256 of the files."""
         stream, given = self.document["stream"], len(self.files)
         wanted = len(stream)
         short = given < wanted or (self.document["ended"] and given > wanted)
-        self.add(Check("files", wanted, given, not short, f"told {wanted}, given {given}" if short else str(given)))
+        self.add(
+            Check("files", wanted, given, not short, f"certificate {wanted}, given {given}" if short else str(given))
+        )
         for name, file, read in zip(names, self.files, stream, strict=False):
             found = hashes(file, read["bytes"], read["bytes"] + 1)
             length = f"{read['bytes']:,} bytes"
@@ -266,7 +268,7 @@ class Checker:
             elif read["whole"] and len(found) > 1:
                 wrong = f"it is longer than {length}"
             elif found[0].hexdigest() != read["sha256"]:
-                wrong = f"the SHA-256 of its {length} is another one"
+                wrong = f"the SHA-256 of its {length} differs"
             own, other = Path(name).name or "stream", Path(read["file"]).name
             words = wrong or f"{length}, SHA-256 {read['sha256'][:16]}..."
             named = "" if own == other else f" ({other} in the certificate)"
@@ -279,59 +281,60 @@ class Checker:
         if expected is None and self.labels is None:
             return
         if expected is None or self.labels is None:
-            reason = "there were no " if expected is None else "give the file of labels too: "
-            raise OptionError(reason, Option("labels", "labels"))
+            had = "no file of labels" if expected is None else "a file of labels"
+            reason = f" {'must not' if expected is None else 'must'} be set, because the run had {had}"
+            raise OptionError(Option("labels", "labels"), reason)
         self.compare("labels", expected, hashes(self.labels)[0].hexdigest())
 
     def source(self, files: list[str]) -> Source:
-        """Files, parsed as the certificate's were."""
-        said = self.document
-        return Source(files, labels=self.labels, skip_bad=said["skip_bad"], threads=self.threads, **said["reading"])
+        """Return the files with the reading options of the certificate."""
+        stored = self.document
+        return Source(files, labels=self.labels, skip_bad=stored["skip_bad"], threads=self.threads, **stored["reading"])
 
     def replay(self) -> tuple[Learner, Ledger, int]:
-        """A fresh learner that has learned the stream, all its examples, and how many lines the last pass skipped."""
+        """Learn the stream with a fresh learner. Return it, the ledger of all examples, and the skipped lines."""
         from mistakebound.learners.replay import record, recorded, replay_files  # noqa: PLC0415
 
-        said = self.document
-        learner = construct(KINDS[said["learner"]], said["parameters"])
-        if said["certificate"]["scope"] == "whole stream":
+        stored = self.document
+        learner = construct(KINDS[stored["learner"]], stored["parameters"])
+        if stored["certificate"]["scope"] == "whole stream":
             record(learner)
         with ExitStack() as copies:
             files = self.files
-            if not said["ended"]:
-                pairs = zip(files, said["stream"], strict=False)
+            if not stored["ended"]:
+                pairs = zip(files, stored["stream"], strict=False)
                 files = [copies.enter_context(beginning(file, read["bytes"])) for file, read in pairs]
             source = self.source(files)
-            # One round more than there should be shows that there are more.
-            rounds = said["counts"]["rounds"] + said["ended"]
-            report = replay_files(learner, source.open, rounds, passes=said["passes"])
+            # One round more than the certificate has shows that the stream is longer.
+            rounds = stored["counts"]["rounds"] + stored["ended"]
+            report = replay_files(learner, source.open, rounds, passes=stored["passes"])
         return learner, recorded(learner), len(report.skipped) if report else 0
 
     def check_certificate(self, ledger: Ledger, stream: Ledger) -> str:
-        """Check the theorem with its comparator on what happened in the replay; returns the status that was found."""
-        import numpy as np  # noqa: PLC0415 - a file that is refused needs none
+        """Check the theorem with its comparator on the rounds of the replay. Return the status that was found."""
+        import numpy as np  # noqa: PLC0415 - not needed for a file that is rejected
 
         from mistakebound.certificates.certify import recheck  # noqa: PLC0415
         from mistakebound.theorems.evidence import WHOLE_STREAM, Evidence  # noqa: PLC0415
 
-        said = self.document["certificate"]
-        expected = Certificate.from_object(said)
+        stored = self.document["certificate"]
+        expected = Certificate.from_object(stored)
         evidence = Evidence.of(ledger, stream if expected.scope == WHOLE_STREAM else None)
         try:
-            with np.errstate(all="ignore"):  # a comparator may be as large as it likes
+            with np.errstate(all="ignore"):  # the weights of a forged comparator may overflow
                 checked = recheck(evidence, expected)
             found = json.loads(checked.to_json())
         except REFUSED as error:
             self.add(Check("certificate", None, str(error), False, str(error)))
             return ""
         for name, value in found.items():
-            empty = value in ("", None) and said[name] == value
+            empty = value in ("", None) and stored[name] == value
             if name not in ("premises", "comparator") and not empty:
-                self.compare(name if name in ("theorem", "bound", "status") else f"its {name}", said[name], value)
-        for name in {**said["comparator"], **found["comparator"]}:
-            self.compare(f"comparator: {name}", said["comparator"].get(name), found["comparator"].get(name))
-        self.compare("premises", len(said["premises"]), len(found["premises"]))
-        for claimed, premise in zip(said["premises"], found["premises"], strict=False):
+                self.compare(name if name in ("theorem", "bound", "status") else f"its {name}", stored[name], value)
+        for name in {**stored["comparator"], **found["comparator"]}:
+            self.compare(f"comparator: {name}", stored["comparator"].get(name), found["comparator"].get(name))
+        self.compare("premises", len(stored["premises"]), len(found["premises"]))
+        for claimed, premise in zip(stored["premises"], found["premises"], strict=False):
             words = in_words(premise)
             agrees = claimed == premise
             self.add(
@@ -340,13 +343,13 @@ class Checker:
                     claimed,
                     premise,
                     agrees,
-                    words if agrees else f"told {in_words(claimed)}, found {words}",
+                    words if agrees else f"certificate {in_words(claimed)}, found {words}",
                 )
             )
         return checked.status
 
 
 def in_words(premise: dict[str, Any]) -> str:
-    """A premise in one line."""
+    """Return a premise in one line."""
     measured = f" ({premise['measured']})" if premise["measured"] else ""
     return f"{'✓' if premise['holds'] else '✗'} {premise['statement']}{measured}"
