@@ -226,7 +226,7 @@ def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
     assert "0 mistakes in 0 rounds" in report.read_text(encoding="utf-8")
     path.write_text("1 1:1\nbroken\n")
     call("run", path, "--report", report, fails=1)
-    assert "Ended before the end: " in report.read_text(encoding="utf-8")
+    assert "Stopped early: " in report.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("option", ["--save", "--report", "--predictions"])
