@@ -86,7 +86,7 @@ def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None
     assert set(refused) == {"winnow", "elimination"}
     assert refused["winnow"].startswith(f"{path}:101: feature 1 is 0.5; ")
     output = call("compare", path)
-    assert "not for this stream:" in output
+    assert "cannot learn this stream:" in output
     assert f"  elimination: {path}:101: feature 1" in output
 
 
