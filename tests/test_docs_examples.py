@@ -26,7 +26,7 @@ SHOWN = {
     "README.md": ("84 mistakes in 20,000 rounds", "1 mistake in 4 rounds", "ham\n", "3 rounds of load, 3 experts"),
     "files.md": ("1 mistake in 12 rounds", "new.csv:2: predicted ham", "subject=lunch", "winnow --alpha 2"),
     "certificates.md": ("44.0\n", "exit code 1"),
-    "experts.md": ("3 rounds of load, 3 experts, square loss", "load.csv:5: ", "adahedge", "not experts: day"),
+    "experts.md": ("3 rounds of load, 3 experts, square loss", "load.csv:5: ", "adahedge", "not experts", ": day)"),
 }
 """Parts of their output."""
 

@@ -306,7 +306,7 @@ def test_evidence_agrees_with_the_bounds() -> None:
 
 def test_a_bad_round_is_named_and_changes_nothing() -> None:
     sequence = ConfidenceSequence(0.05, -1, 1)
-    with pytest.raises(StreamError, match="round 2: value 1.5 is not between -1 and 1") as raised:
+    with pytest.raises(StreamError, match="round 2: value.*-1 and 1.*got 1.5") as raised:
         sequence.run([0.1, 0.2, 1.5, 0.3])
     assert raised.value.round == 2
     twin = ConfidenceSequence(0.05, -1, 1)
@@ -314,26 +314,26 @@ def test_a_bad_round_is_named_and_changes_nothing() -> None:
     state = (sequence.rounds, sequence.lower, sequence.upper, sequence.mean)
     assert state == (twin.rounds, twin.lower, twin.upper, twin.mean)
     for wrong, words in (
-        ((math.nan,), "value nan"),
-        ((0.5, 0.6, 0.7), "value 0.5 is not between 0.6 and 0.7"),
-        ((0.5, -2, 0.7), "its range from -2 to 0.7"),
-        ((0.5, 0.4, 0.7, 0.8), "guess 0.8 is not between 0.4 and 0.7"),
+        ((math.nan,), "value.*got nan"),
+        ((0.5, 0.6, 0.7), "value.*0.6 and 0.7.*got 0.5"),
+        ((0.5, -2, 0.7), ".*range.*-2 to 0.7"),
+        ((0.5, 0.4, 0.7, 0.8), "guess.*0.4 and 0.7.*got 0.8"),
     ):
         with pytest.raises(StreamError, match=f"round 2: {words}"):
             sequence.learn_one(*wrong)
     assert state == (sequence.rounds, sequence.lower, sequence.upper, sequence.mean)
     with pytest.raises(StreamError, match="round 0: .*finite"):
         ConfidenceSequence(0.05, -math.inf, math.inf, scale=1).learn_one(0.5)
-    with pytest.raises(ValueError, match="2 values but 3 lows"):
+    with pytest.raises(ValueError, match="2 values.*3 lows"):
         sequence.run([0, 0], [0, 0, 0])
 
 
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ({"alpha": 0}, "alpha must be a number above 0 and below 1"),
-        ({"alpha": 1}, "alpha must be a number above 0 and below 1"),
-        ({"low": 1, "high": 1}, "low must be below high"),
+        ({"alpha": 0}, "alpha must be"),
+        ({"alpha": 1}, "alpha must be"),
+        ({"low": 1, "high": 1}, "low must be"),
         ({"low": -math.inf}, "scale must be"),
         ({"scale": 0}, "scale must be a number"),
         ({"low": 0, "high": 1e-70}, "high - low must be a number"),

@@ -27,7 +27,7 @@ FACTS = {
 
 
 def test_ledger_plot(tmp_path: Path) -> None:
-    """The steps are the mistakes of the ledger; a finite bound is a line of its own."""
+    """The steps are the mistakes of the ledger; a finite bound has a line of its own."""
     X, y = mb.streams.panel(n=16, k=3, rounds=200, seed=0)
     learner = mb.Perceptron()
     ledger = learner.run(X, y)
@@ -43,7 +43,7 @@ def test_ledger_plot(tmp_path: Path) -> None:
 
 
 def test_page_takes_plain_records() -> None:
-    """What comes from files is escaped; without a certificate there is no such section."""
+    """Text from files is escaped; without a certificate there is no section for it."""
     facts = FACTS | {"files": ["<b>"], "skipped": ["a.svm:3: <i>"]}
     text = page(facts, [(0, 0), (10, 2), (20, 3)], [("x<y", 0.25)], version="1")
     assert "3 mistakes in 20 rounds" in text
@@ -55,7 +55,7 @@ def test_page_takes_plain_records() -> None:
     text = page(facts, [(0, 0), (10, 2), (20, 3)], [], known)
     assert "novikoff allows 5 mistakes" in text
     assert "✓ a premise" in text
-    assert "what the certificate allows" in text
+    assert "bound of the certificate" in text
 
 
 @pytest.mark.parametrize("rounds", [0, 1])

@@ -1,1 +1,1 @@
-"""Timing beside other libraries, in one run."""
+"""Time this package and other libraries in the same run."""

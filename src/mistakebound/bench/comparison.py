@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Match:
-    """One thing that ours and a peer both do."""
+    """A job that this package and a peer both do."""
 
     what: str
     peer: str
@@ -29,7 +29,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long one thing took."""
+    """The times of one job."""
 
     what: str
     peer: str
@@ -41,17 +41,17 @@ class Timing:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster ours is."""
+        """How many times faster this package is; None if the peer is not installed."""
         return None if self.theirs is None else self.theirs / self.ours
 
 
 def not_installed() -> list[str]:
-    """Names of the peers' packages that cannot be imported."""
+    """Return the package names of the peers that cannot be imported."""
     return [name for module, name in peers.PEERS.items() if not peers.installed(module)]
 
 
 def timings(rows: int = 20_000, repeats: int = 3) -> Iterator[Timing]:
-    """Time each thing in turn; best of ``repeats``, the turns of both interleaved."""
+    """Yield the times of each job: the best of ``repeats``, with the runs of both interleaved."""
     with tempfile.TemporaryDirectory() as folder:
         for match in matches(rows, Path(folder)):
             theirs = {"theirs": match.theirs} if peers.installed(match.peer) else {}
@@ -60,7 +60,7 @@ def timings(rows: int = 20_000, repeats: int = 3) -> Iterator[Timing]:
 
 
 def matches(rows: int, folder: Path) -> Iterator[Match]:
-    """Each thing that is compared, made ready just before."""
+    """Yield each job with its data; the data are generated just before."""
     X, y = click_log(rows, 2**20)
     batches = peers.batches_of(X, y)
     sklearn = "sklearn"
@@ -98,14 +98,14 @@ def matches(rows: int, folder: Path) -> Iterator[Match]:
 
 
 def river() -> Any:
-    """Make a Perceptron of river."""
-    from river import linear_model  # noqa: PLC0415
+    """Return a Perceptron of river."""
+    from river import linear_model  # noqa: PLC0415 - optional
 
     return linear_model.Perceptron()
 
 
 def read_svmlight(path: Path) -> Any:
-    """scikit-learn's reader."""
-    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415
+    """Read a file with scikit-learn."""
+    from sklearn.datasets import load_svmlight_file  # noqa: PLC0415 - optional
 
     return load_svmlight_file(str(path))

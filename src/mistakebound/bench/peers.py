@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from mistakebound.bench.timing import Named
 
 PEERS = {"sklearn": "scikit-learn", "river": "river", "vowpalwabbit": "vowpalwabbit"}
-"""Modules, and what pip calls them."""
+"""Modules, and the names of their packages for pip."""
 USED = {"sklearn": ("sklearn.linear_model", "sklearn.datasets"), "river": ("river.linear_model",)}
-"""What is imported of them, which should not be timed."""
+"""Modules that are imported before timing."""
 BATCH = 10_000
 VW = [sys.executable, "-m", "vowpalwabbit", "-b", "20", "--quiet", "-d"]
 OURS = [sys.executable, "-m", "mistakebound", "run", "--json"]
@@ -28,7 +28,7 @@ Batches = list[tuple[Any, "AnyArray"]]
 
 
 def installed(module: str) -> bool:
-    """Whether a peer can be imported; what is used of it, then is."""
+    """Return whether a peer is installed, and import its modules if it is."""
     if find_spec(module) is None:
         return False
     for each in USED.get(module, ()):
@@ -37,20 +37,20 @@ def installed(module: str) -> bool:
 
 
 def batches_of(X: Any, y: AnyArray) -> Batches:
-    """Cut a stream into batches of 10,000."""
+    """Return a stream in batches of 10,000 rows."""
     return [(X[s : s + BATCH], y[s : s + BATCH]) for s in range(0, X.shape[0], BATCH)]
 
 
 def sklearn_one_call(X: Any, y: AnyArray) -> None:
-    """scikit-learn's Perceptron at its best: one call, unshuffled, no intercept."""
-    from sklearn.linear_model import Perceptron  # noqa: PLC0415
+    """Run scikit-learn's Perceptron in its fastest form: one call, not shuffled, no intercept."""
+    from sklearn.linear_model import Perceptron  # noqa: PLC0415 - optional
 
     Perceptron(shuffle=False, fit_intercept=False).partial_fit(X, y, classes=[-1, 1])
 
 
 def sklearn_batches(batches: Batches) -> None:
-    """scikit-learn's Perceptron as it comes (it shuffles each batch and has an intercept): predict, then learn."""
-    from sklearn.linear_model import Perceptron  # noqa: PLC0415
+    """Predict, then learn, with scikit-learn's default Perceptron, which shuffles each batch and has an intercept."""
+    from sklearn.linear_model import Perceptron  # noqa: PLC0415 - optional
 
     learner = Perceptron()
     learner.partial_fit(batches[0][0][:1], batches[0][1][:1], classes=[-1, 1])
@@ -60,29 +60,29 @@ def sklearn_batches(batches: Batches) -> None:
 
 
 def our_batches(batches: Batches) -> None:
-    """Ours, which gives the predictions of each batch before it learns from it, round by round."""
+    """Predict, then learn, each round of each batch with this package."""
     learner = mb.Perceptron()
     for X, y in batches:
-        learner.run(X, y).predictions  # noqa: B018 - made when asked for
+        learner.run(X, y).predictions  # noqa: B018 - computed at first access
 
 
 def as_river() -> mb.Perceptron:
-    """A Perceptron of ours with river's rule.
+    """Return a Perceptron of this package with the same rule as river's.
 
-    river has an intercept, sends a tie to False and then also learns from it when False was right. Here positive is
-    what a tie predicts, and the smallest update margin there is takes in the ties.
+    river has an intercept, predicts False at a tie, and then learns from it even if False was right. Here a tie
+    predicts the positive class, so the classes are exchanged, and the smallest update margin makes ties cause updates.
     """
     return mb.Perceptron(bias=1, classes=(True, False), update_margin=5e-324)
 
 
 def our_rounds(learner: mb.Perceptron, rows: Named) -> None:
-    """One example at a time; ``learn_one`` predicts and counts by itself."""
+    """Learn one example at a time; ``learn_one`` also predicts and counts."""
     for x, y in rows:
         learner.learn_one(x, y)
 
 
 def river_rounds(learner: Any, rows: Named) -> int:
-    """One example at a time; returns the mistakes."""
+    """Predict and learn one example at a time; return the number of mistakes."""
     mistakes = 0
     for x, y in rows:
         mistakes += learner.predict_one(x) != y
@@ -91,11 +91,11 @@ def river_rounds(learner: Any, rows: Named) -> int:
 
 
 def our_matrix(path: Path) -> tuple[AnyArray, AnyArray]:
-    """Indices and values of a whole svmlight file."""
+    """Return the indices and values of a whole svmlight file."""
     X, _ = mb.Source(path).to_csr()
     return X.indices, X.data
 
 
 def process(*command: str | Path) -> None:
-    """Run a whole process."""
+    """Run a command as a process of its own."""
     subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own words

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 FIELDS = 75
 """Non-zeros in each row of a click log."""
 ACTIVE, PART = 30, 50
-"""Names in each dict, and dicts that are made at a time."""
+"""Names in each dict, and dicts that are generated at a time."""
 
 
 def best_times(
     contenders: Mapping[str, Callable[[], object]], repeats: int, before: Callable[[str], object] | None = None
 ) -> dict[str, float]:
-    """Seconds of the fastest of ``repeats`` turns of each contender, the turns interleaved.
+    """Return the seconds of the fastest of ``repeats`` runs of each contender; their runs are interleaved.
 
-    ``before`` is told whose turn comes, and its own time does not count.
+    ``before`` is called with the name of the contender before each run, and is not timed.
     """
     best = dict.fromkeys(contenders, float("inf"))
     for _ in range(repeats):
@@ -41,16 +41,16 @@ def best_times(
 
 
 def ratio(best: Mapping[str, float], peer: str, ours: str) -> str:
-    """How many times faster ours is, in words."""
+    """Return how many times faster this package is, as text."""
     return f"{best[peer] / best[ours]:.2f}x"
 
 
 def click_log(rows: int, features: int, *, uniform: bool = False) -> tuple[Any, AnyArray]:
-    """A stream like a click log, as a CSR matrix of float32 and labels ±1.
+    """Return a stream like a click log, as a CSR matrix of float32 and labels ±1.
 
-    75 fields, each with its own vocabulary, common values far more common than rare ones (value number v·u³ for uniform
-    u); the label is the sign of a hidden linear target over the 64 most common values of each field, with 2 % flipped.
-    ``uniform`` draws all values alike, which nobody can learn.
+    It has 75 fields, each with a vocabulary of its own. A few values are frequent, most are rare (value number v·u³ for
+    uniform u). The label is the sign of a hidden linear target over the 64 most frequent values of each field; 2 % are
+    flipped. With ``uniform``, all values are equally frequent, and nothing can be learned.
     """
     from scipy.sparse import csr_matrix  # noqa: PLC0415 - only benchmarks need it
 
@@ -61,7 +61,7 @@ def click_log(rows: int, features: int, *, uniform: bool = False) -> tuple[Any, 
         u = u * u * u
     index = (u * np.float32(width)).astype(np.int32)
     np.minimum(index, width - 1, out=index)
-    places = rng.permutation(width).astype(np.int32)  # common values do not lie side by side
+    places = rng.permutation(width).astype(np.int32)  # frequent values get scattered indices
     fields = np.arange(FIELDS, dtype=np.int32) * width
     index = places[index] + fields
     value = rng.random((rows, FIELDS), dtype=np.float32)
@@ -90,7 +90,7 @@ def write_texts(X: Any, y: AnyArray, svmlight: Path, vw: Path) -> None:
 
 
 def write_words(rows: int, vocabulary: int, path: Path) -> None:
-    """Write VW text of 75 words a row, drawn by Zipf's law; the label is the sign of a hidden sum over the words."""
+    """Write VW text of 75 words a row, drawn by Zipf's law; the label is the sign of a hidden sum over them."""
     rng = np.random.default_rng(1)
     share = np.cumsum(1 / np.arange(1, vocabulary + 1))
     words = np.array([f"w{number}" for number in rng.permutation(vocabulary)])
@@ -106,11 +106,11 @@ Named = list[tuple[dict[str, float], bool]]
 
 
 def named_parts(rounds: int, vocabulary: int) -> Iterator[Named]:
-    """Dicts of 30 names, out of a vocabulary in which the k-th name is about as common as in a text (Zipf).
+    """Yield dicts of 30 names from a vocabulary with frequencies as in a text (Zipf), in parts.
 
-    Values are multiples of 1/64, so that sums are exact whoever makes them.
+    Values are multiples of 1/64, so sums are exact in any order.
     """
-    draw = random.Random(0)  # noqa: S311 - no secrets here
+    draw = random.Random(0)  # noqa: S311 - not used for security
     target = {f"name{i}": draw.gauss(0, 1) for i in range(vocabulary)}
     names = list(target)
     for _ in range(rounds // PART):

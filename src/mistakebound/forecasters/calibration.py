@@ -1,7 +1,7 @@
 """Score probability forecasts: Brier and log score, their decomposition, reliability diagrams.
 
-A score is a loss: the smaller, the better. Brier's is ``(p − y)²``; the log score is ``−ln`` of the probability given
-to what happened, infinite if that was 0. Both are proper: nobody gains by saying what he does not believe.
+A score is a loss: smaller is better. The Brier score is ``(p − y)²``; the log score is ``−ln`` of the probability that
+was given to the outcome, infinite if that was 0. Both are proper: the expected score is best for the true probability.
 
 See docs/theory.md, "Proper scores".
 """
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 Score = Literal["brier", "log"]
 MOST_GROUPS = 512
-"""Bands are drawn from at most so many groups of neighbouring forecasts: there is a picture no finer."""
+"""Bands are computed from at most this many groups of neighbouring forecasts; a picture cannot show more."""
 
 
 def brier(p: FloatArray, y: FloatArray) -> FloatArray:
-    """Squared distance of each forecast from its outcome.
+    """Return the squared distance of each forecast from its outcome.
 
     >>> import numpy as np
     >>> brier(np.array([0.75, 0.75]), np.array([1.0, 0.0])).tolist()
@@ -59,14 +59,15 @@ class Decomposition:
     score : float
         Mean over all rounds.
     miscalibration : float
-        What would be gained by recalibrating: saying in place of each forecast how often it came true. Murphy's
-        *reliability*, CORP's MCB.
+        The gain from recalibrating, which replaces each forecast by how often it came true. Called *reliability* by
+        Murphy and MCB in CORP.
     discrimination : float
-        What recalibrated forecasts gain over always saying the base rate. Murphy's *resolution*, CORP's DSC.
+        The gain of recalibrated forecasts over always forecasting the base rate. Called *resolution* by Murphy and DSC
+        in CORP.
     uncertainty : float
-        The score of always saying the base rate.
+        The score of always forecasting the base rate.
     within : float
-        What the forecasts lose against saying the mean of their bin each time; 0 without bins.
+        The loss of the forecasts compared with forecasting the mean of their bin each time; 0 without bins.
     """
 
     score: float
@@ -77,31 +78,31 @@ class Decomposition:
 
     @property
     def skill(self) -> float:
-        """``1 − score/uncertainty``: the part of the base rate's score that is saved; NaN if that has none to save."""
+        """``1 − score/uncertainty``: the share of the base rate's score that is saved; NaN if that score is 0."""
         return 1 - self.score / self.uncertainty if self.uncertainty > 0 else float("nan")
 
 
 def decompose(
     p: FloatArray, y: FloatArray, score: Score = "brier", groups: Literal["isotonic", "values"] | int = "isotonic"
 ) -> Decomposition:
-    """Take the mean score of forecasts p for outcomes y (0 or 1) apart.
+    """Decompose the mean score of forecasts p for outcomes y (0 or 1).
 
-    All terms are differences of mean scores, of the forecasts, of recalibrated ones and of the base rate, so that they
-    add up to the score whatever the score and the groups are.
+    All terms are differences of mean scores: of the forecasts, of recalibrated forecasts and of the base rate. So they
+    add up to the score for any score and any groups.
 
     Parameters
     ----------
     p, y : array
         Forecasts in [0, 1], and outcomes 0 or 1.
     score : {"brier", "log"}
-        Which one.
+        Which score.
     groups : {"isotonic", "values"} or int
-        How a forecast is recalibrated: to the share of ones among the rounds of its group. "isotonic" makes the groups
-        that keep the order of the forecasts and have the best score (by pooling adjacent violators). It has no bins to
-        choose, on which the terms would depend, and serves also forecasts that all differ, where "values" (a group for
-        each different forecast, as Murphy has it) calls every forecaster perfectly discriminating; so it is the default
-        (CORP: Dimitriadis, Gneiting and Jordan 2021). A number makes so many bins of equal width; then ``within`` is
-        what the bins hide.
+        How forecasts are grouped. A forecast is recalibrated to the share of ones among the rounds of its group.
+        "isotonic" (the default; CORP: Dimitriadis, Gneiting and Jordan 2021) chooses the groups with the best score
+        that keep the order of the forecasts, by pooling adjacent violators. It needs no choice of bins, and it also
+        works if all forecasts differ. "values" (Murphy) has a group for each different forecast; if all forecasts
+        differ, every forecaster then seems to discriminate perfectly. A number sets the number of bins of equal width;
+        ``within`` is then the part of the score that is inside the bins.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def decompose(
     Decomposition(score=0.1875, miscalibration=0.0625, discrimination=0.0625, uncertainty=0.1875, within=0.0)
     """
     losses = SCORES[score]
-    said, recalibrated = p, p
+    binned, recalibrated = p, p
     if groups == "isotonic":
         recalibrated = isotonic(p, y)
     else:
@@ -119,16 +120,16 @@ def decompose(
         _, group, counts = np.unique(keys, return_inverse=True, return_counts=True)
         recalibrated = (np.bincount(group, y) / counts)[group]
         if groups != "values":
-            said = np.clip((np.bincount(group, p) / counts)[group], 0, 1)
+            binned = np.clip((np.bincount(group, p) / counts)[group], 0, 1)
     own, in_bins, best, base = (
-        float(losses(each, y).mean()) for each in (p, said, recalibrated, np.full(len(y), y.mean()))
+        float(losses(each, y).mean()) for each in (p, binned, recalibrated, np.full(len(y), y.mean()))
     )
     within = own - in_bins if in_bins < np.inf else 0.0
     return Decomposition(own, in_bins - best, base - best, base, within)
 
 
 def isotonic(p: FloatArray, y: FloatArray) -> FloatArray:
-    """Recalibrate: the non-decreasing function of p that is closest to y, at each p.
+    """Return recalibrated forecasts: the values at p of the non-decreasing function that is closest to y.
 
     It has the best mean Brier score and log score among all non-decreasing functions.
 
@@ -143,9 +144,9 @@ def isotonic(p: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def pooled(counts: IntArray, ones: IntArray) -> FloatArray:
-    """Shares of ones in groups that are in order, neighbours pooled until the shares are in order, too.
+    """Return the share of ones in each group, after pooling neighbours until the shares do not decrease.
 
-    Counts are whole numbers, so that which share is larger is decided exactly.
+    Counts are whole numbers, so shares are compared exactly.
     """
     pools: list[tuple[int, int, int]] = []  # rounds, ones, groups
     for n, s in zip(counts.tolist(), ones.tolist(), strict=True):
@@ -159,21 +160,21 @@ def pooled(counts: IntArray, ones: IntArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Reliability:
-    """A reliability diagram: how often what was said with each probability came true.
+    """A reliability diagram: how often the forecasts of each probability came true.
 
     Attributes
     ----------
     forecasts : array
         The different forecasts, in increasing order; with bins, the mean of each bin.
     counts : array
-        Rounds of each.
+        The number of rounds of each.
     observed : array
         How often they came true: recalibrated by pooling adjacent violators, or the share of ones in each bin.
     low, high : array
-        The consistency band: between them lies ``observed`` with probability ``level``, at each point by itself, if
-        outcomes come true as often as the forecasts say. Outside it, the forecaster is surely not that good.
+        The consistency band. If the forecasts are calibrated, ``observed`` lies between ``low`` and ``high`` with
+        probability ``level``, at each point separately. A point outside is evidence against calibration.
     level : float
-        Of the band.
+        The probability of the band.
     """
 
     forecasts: FloatArray
@@ -194,16 +195,16 @@ def reliability(
     Parameters
     ----------
     p, y : array
-        Forecasts in [0, 1], and outcomes 0 or 1. (Of a forecaster that is silent at times, the rounds where he is not.)
+        Forecasts in [0, 1], and outcomes 0 or 1. Leave out rounds without a forecast.
     bins : int, optional
-        So many bins of equal width; without it, by isotonic regression, which needs none.
+        The number of bins of equal width. Default: no bins, but isotonic regression.
     level : float
-        Of the consistency band, pointwise.
+        The probability of the consistency band at each point.
     resamples : int
-        How often outcomes are drawn from the forecasts for it. (Of more than 512 different forecasts, neighbours are
-        drawn together, with their mean.)
+        How often outcomes are drawn from the forecasts to compute the band. If there are more than 512 different
+        forecasts, neighbours are drawn together with their mean.
     seed : int
-        Of those draws.
+        The seed of these draws.
 
     Examples
     --------
@@ -217,7 +218,7 @@ def reliability(
     counts = np.bincount(place, minlength=len(values))
     forecasts = values if bins is None else np.bincount(place, p) / counts
     ones = np.bincount(place, y).astype(np.int64)
-    # Neighbours are drawn together where there are more of them than a picture has room for.
+    # With more forecasts than a picture can show, neighbours are drawn together.
     order = np.minimum(np.cumsum(counts) - counts, len(p) - 1) * MOST_GROUPS // max(len(p), 1)
     group = np.arange(len(values)) if len(values) <= MOST_GROUPS else np.unique(order, return_inverse=True)[1]
     sizes = np.bincount(group, counts).astype(np.int64)

@@ -1,9 +1,10 @@
-"""Rank forecasters, and compare each pair of them: Alice says 70 %, Bob 80 %, and it rains.
+"""Rank forecasters, and compare each pair: Alice says 70 %, Bob says 80 %, and it rains.
 
-The true probability p of a round is never seen, but ``E[(h − y)²] = E[(h − p)²] + E[p(1 − p)]``, and the last term is
-the same for all forecasters: a smaller mean of Brier's score means being closer to the truth. ``compare`` ranks by it,
-shows the log score beside it (another proper score, which may rank differently), and encloses the difference of each
-two in a confidence sequence: look as often as you like, and stop when it is clear.
+The true probability p of a round is never known, but ``E[(h − y)²] = E[(h − p)²] + E[p(1 − p)]``, and the last term is
+the same for all forecasters. So a smaller mean Brier score means forecasts closer to the true probabilities.
+``compare`` ranks by the Brier score and also reports the log score (another proper score, which may rank differently).
+It computes a confidence sequence for the difference of each pair: you may look at it after every round, and stop when
+the better one is clear.
 
 See docs/theory.md, "Who is closer to the truth".
 """
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 LOG_SCALE = 4.0
-"""Differences of log scores are seldom larger; for the scale of their bounds only."""
+"""Scale of the confidence sequence for log scores: their differences are seldom larger. It affects only its width."""
 
 
 def compare(
@@ -53,29 +54,30 @@ def compare(
     Parameters
     ----------
     P : array (rounds × forecasters), dict of columns, DataFrame; with ``outcome`` also the path of a file, or paths
-        Probabilities that the outcome is 1; NaN where a forecaster was silent. Pairs are compared on the rounds in
-        which both spoke, and all scores are of the rounds in which everybody did. Whether somebody speaks must not
-        depend on the outcome.
+        Probabilities that the outcome is 1; NaN where a forecaster gave none. Pairs are compared on the rounds in which
+        both gave a forecast, and scores are computed on the rounds in which all did. Whether a forecaster gives a
+        forecast must not depend on the outcome.
     y : sequence of 0, 1 or bool
         The outcomes, in the order in which they came.
     names : sequence of str, optional
-        Of the forecasters.
+        The names of the forecasters.
     alpha : float
-        Probability that any of the confidence sequences of Brier's score fails in any round.
+        Probability that any of the confidence sequences for the Brier score fails in any round.
     outcome : str, optional
-        In place of ``y``, the column of P that holds the outcomes. ``names`` are then the columns of the forecasters;
-        without them, all columns that hold probabilities.
+        The column of P with the outcomes, instead of ``y``. ``names`` are then the columns of the forecasters; without
+        ``names``, all columns of probabilities are used.
     positive : str, optional
-        With ``outcome``: the word that is 1, against all others.
+        With ``outcome``: the word that means 1; all other words mean 0.
     separator, header, skip_bad
-        With ``outcome``: how files are read, as for `Source`.
+        With ``outcome``: how files are read, see `Source`.
 
     Notes
     -----
     In each round the forecasts are known before the outcome, so the difference of two scores is one of two known
-    numbers, and ``ConfidenceSequence`` is told that range: narrow where the two nearly agree. Its guess is what the
-    difference would be on average if the mean of the two forecasts were true. The log score is treated in the same way,
-    without any clipping; only if one of the two ever says 0 or 1, and the other does not, there are no bounds.
+    numbers. ``ConfidenceSequence`` uses these two numbers as the range of the difference, which is narrow if the
+    forecasts nearly agree. Its guess is the expected difference if the mean of the two forecasts were the true
+    probability. The log score is treated in the same way, without clipping; there are no bounds for it if one of the
+    two ever forecasts 0 or 1 and the other does not.
 
     Examples
     --------
@@ -97,13 +99,13 @@ def compare(
         return _compare_table(table, alpha)
     reading = {"positive": positive, "separator": separator, "header": header, "skip_bad": skip_bad or None}
     for name in (name for name, value in reading.items() if value is not None):
-        message = f"{name} needs outcome"
+        message = f"{name} is only valid with outcome"
         raise TypeError(message)
     if isinstance(P, (str, PathLike)):
-        message = f"outcome is missing: the column of {fspath(P)} that holds the outcomes"
+        message = f"outcome must be set: the column of {fspath(P)} with the outcomes"
         raise TypeError(message)
     if y is None:
-        message = "y or outcome must be given"
+        message = "y or outcome must be set"
         raise TypeError(message)
     if not 0 < alpha < 1:
         message = f"alpha must lie between 0 and 1, got {alpha!r}"
@@ -134,7 +136,7 @@ def compare(
 
 
 def _compare_table(table: ForecastTable, alpha: float) -> Report:
-    """The report on a table. An error of a round names the place of its row."""
+    """Return the report on a table. An error of a round has the place of its row."""
     try:
         report = compare(table.forecasts, table.outcomes, alpha=alpha)
     except StreamError as error:
@@ -145,7 +147,7 @@ def _compare_table(table: ForecastTable, alpha: float) -> Report:
 def _pair(P: FloatArray, y: FloatArray, names: list[str], a: int, b: int, alpha: float) -> Pair:
     both = ~np.isnan(P[:, a]) & ~np.isnan(P[:, b])
     if brier(P[both, a], y[both]).mean() > brier(P[both, b], y[both]).mean():
-        a, b = b, a  # silent rounds can turn the order of two
+        a, b = b, a  # the order of two may differ on their common rounds
     p, q, truth = P[both, a], P[both, b], y[both]
     values, sequence, bounds = _sequence(p, q, truth, brier, ConfidenceSequence(alpha, -1, 1))
     means = np.cumsum(values) / np.arange(1, len(values) + 1)
@@ -198,27 +200,29 @@ def _difference(
 
 
 def _mean(values: FloatArray) -> float:
-    """Return the mean, which is NaN if both have infinite scores, each in rounds of his own."""
+    """Return the mean; NaN if both have infinite scores, in different rounds."""
     with np.errstate(invalid="ignore"):
         return float(values.mean())
 
 
 def _forecasts(P: Any, names: Sequence[str] | None) -> tuple[FloatArray, list[str]]:
-    """Return the forecasts as rounds × forecasters, and what the forecasters are called."""
+    """Return the forecasts as rounds × forecasters, and the names of the forecasters."""
     if isinstance(P, dict) or hasattr(P, "columns"):
         columns = list(P.keys() if isinstance(P, dict) else P.columns)
         names = [str(each) for each in columns] if names is None else names
         _distinct(names, len(columns))
         found = [_numbers(P[each], f"forecasts of {name!r}") for each, name in zip(columns, names, strict=True)]
         if len({len(each) for each in found}) > 1:
-            message = f"the forecasters gave different numbers of forecasts: {', '.join(str(len(f)) for f in found)}"
+            message = (
+                f"the forecasters must have the same number of forecasts, got {', '.join(str(len(f)) for f in found)}"
+            )
             raise ValueError(message)
         array = np.stack(found, axis=1) if found else np.zeros((0, 0))
     else:
         array = _numbers(P, "forecasts")
         array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[1] == 0:
-        message = f"forecasts are rounds × forecasters, of one forecaster at least; these have the shape {array.shape}"
+        message = f"forecasts must have the shape (rounds, forecasters) with at least one forecaster, got {array.shape}"
         raise ValueError(message)
     names = [f"forecaster {number}" for number in range(1, array.shape[1] + 1)] if names is None else names
     _distinct(names, array.shape[1])
@@ -227,21 +231,21 @@ def _forecasts(P: Any, names: Sequence[str] | None) -> tuple[FloatArray, list[st
 
 def _distinct(names: Sequence[str], count: int) -> None:
     if len(names) != count or len(set(names)) != count:
-        message = f"there are {count} forecasters, who need a name each, and these are {', '.join(names)}"
+        message = f"names must be {count} different names, one for each forecaster, got {', '.join(names)}"
         raise ValueError(message)
 
 
 def _outcomes(y: Any) -> FloatArray:
     outcomes = _numbers(y, "outcomes")
     if outcomes.ndim != 1:
-        message = f"there is one outcome a round; these have the shape {outcomes.shape}"
+        message = f"outcomes must have one dimension, got the shape {outcomes.shape}"
         raise ValueError(message)
     return outcomes
 
 
 def _numbers(values: Any, what: str) -> FloatArray:
-    """Numbers as float64; what is missing is NaN, as None is."""
-    if hasattr(values, "iloc"):  # pandas has several kinds of "missing"
+    """Return numbers as float64; missing values, such as None, become NaN."""
+    if hasattr(values, "iloc"):  # pandas has several kinds of missing values
         values = values.astype(object).where(values.notna(), np.nan).to_numpy()
     array = np.asarray(values)
     if array.dtype.kind not in "biufO" or any(isinstance(each, str) for each in array.flat if array.dtype.kind == "O"):
@@ -255,22 +259,23 @@ def _numbers(values: Any, what: str) -> FloatArray:
 
 
 def _check(P: FloatArray, y: FloatArray, names: list[str]) -> None:
-    """Refuse what is no probability or no outcome, by the first round that has it."""
+    """Raise StreamError for the first round with a forecast outside [0, 1] or an outcome other than 0 and 1."""
     if len(P) != len(y):
-        message = f"there are {len(P)} rounds of forecasts but {len(y)} outcomes"
+        message = f"there are {len(P)} rounds of forecasts, but {len(y)} outcomes"
         raise ValueError(message)
     if not len(y):
         message = "there are no rounds"
         raise ValueError(message)
     bad: BoolArray = ~(np.isnan(P) | ((P >= 0) & (P <= 1)))
-    no_outcome = (y != 0) & (y != 1)
-    rounds = np.flatnonzero(bad.any(axis=1) | no_outcome)
+    bad_outcome = (y != 0) & (y != 1)
+    rounds = np.flatnonzero(bad.any(axis=1) | bad_outcome)
     if not len(rounds):
         return
     at = int(rounds[0])
-    if no_outcome[at]:
-        message = f"the outcome is {y[at]:g}, and must be 0 or 1"
-    else:
-        place = int(np.argmax(bad[at]))
-        message = f"forecaster {names[place]!r} said {P[at, place]:g}, which is no probability"
-    raise StreamError(message, round=at)
+    if bad_outcome[at]:
+        message = f"the outcome must be 0 or 1, got {y[at]:g}"
+        raise StreamError(message, kind="outcome", round=at, value=float(y[at]))
+    column = int(np.argmax(bad[at]))
+    name, value = names[column], float(P[at, column])
+    message = f"the forecast of {name!r} must be a probability from 0 to 1, got {value:g}"
+    raise StreamError(message, kind="forecast", round=at, feature=name, value=value)

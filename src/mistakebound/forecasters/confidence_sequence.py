@@ -1,4 +1,4 @@
-"""Confidence sequences for a mean of bounded values: valid at every moment, also while the mean drifts."""
+"""Confidence sequences for the mean of bounded values: valid after every round, also if the mean drifts."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 LEVELS = np.arange(-4, 22)
 RATES = 3.0 * 2.0**-LEVELS
-"""λ of each martingale, in units of 1/scale: some for a handful of rounds, some for thousands of millions."""
+"""λ of each martingale, in units of 1/scale: from values for a few rounds to values for billions of rounds."""
 WEIGHTS = 1 / ((np.abs(LEVELS) + 1) * (np.abs(LEVELS) + 2))
 LOG_WEIGHTS = np.log(WEIGHTS / WEIGHTS.sum())
 ANY = Interval(infinite=True)
 LARGEST = 1e60
 SCALE = Interval(least=1e-60, most=2 * LARGEST)
-"""Sizes of the numbers. Squares of their quotients, summed over any number of rounds, are floats."""
+"""Limits of the scale: sums of squared quotients cannot overflow, for any number of rounds."""
 AT_ONCE = 4096
-"""Rounds that are computed together: enough to be quick, few enough to stay small."""
+"""Rounds that are computed together: a compromise between speed and memory."""
 
 
 class Bounds(NamedTuple):
@@ -36,16 +36,16 @@ class Bounds(NamedTuple):
 
 
 class ConfidenceSequence:
-    r"""Bounds on ``Δ_t = (δ_1 + ... + δ_t)/t``, δ_i what d_i was expected to be, that hold at every t at once.
+    r"""Bounds on ``Δ_t = (δ_1 + ... + δ_t)/t``, the mean of the expected values, that hold for every t at once.
 
-    Values d_1, d_2, ... come one at a time, from anywhere: they need not be independent nor have the same distribution,
-    and may depend on all that came before. Before round i it is known that ``l_i ≤ d_i ≤ h_i``, and a guess γ_i in
-    that range is made; ``δ_i = E[d_i | what was known before d_i]``. Then
+    The values d_1, d_2, ... come one at a time. They need not be independent or have the same distribution, and may
+    depend on all earlier values. Before round i, a range ``l_i ≤ d_i ≤ h_i`` and a guess γ_i in this range are known.
+    With ``δ_i = E[d_i | everything known before d_i]``,
 
-        P(lower_t ≤ Δ_t ≤ upper_t for every t ≥ 1) ≥ 1 − α,
+        P(lower_t ≤ Δ_t ≤ upper_t for every t ≥ 1) ≥ 1 − α.
 
-    so that one may look after every round, and stop whenever one likes. Since Δ_t is another number in every round, the
-    intervals of several rounds must not be intersected.
+    So you may look at the bounds after every round, and stop at any time. Δ_t is a different number in every round, so
+    the intervals of several rounds must not be intersected.
 
     See docs/theory.md, "Confidence sequences".
 
@@ -54,10 +54,10 @@ class ConfidenceSequence:
     alpha : float
         Probability that the bounds fail in any round.
     low, high : float
-        All values lie between them. A round may pass a narrower range, see ``learn_one``. Each may be infinite; finite
+        The range of all values. ``learn_one`` accepts a narrower range for one round. Each may be infinite; finite
         limits must be at most 1e60 in absolute value, because the bounds use squares of ``high − low``.
     scale : float, optional
-        The size of values for which the bounds are tightest; they hold for any scale from 1e-60 to 2e60. Default:
+        The size of values for which the bounds are tightest. They hold for any scale from 1e-60 to 2e60. Default:
         ``high − low``; required if that is infinite.
 
     Notes
@@ -69,17 +69,19 @@ class ConfidenceSequence:
       ``exp(λξ − ψ(λ)ξ²) ≤ 1 + λξ`` for ξ ≥ −1 and 0 ≤ λ < 1. Put ``ξ = (d−γ)/c`` and λc for λ, take expectations, and
       ``1 + λ(δ−γ) ≤ exp(λ(δ−γ))`` (Howard, Ramdas, McAuliffe and Sekhon 2021, theorem 4).
 
-    The second one is the smaller where the guess is good and values near an end of their range are rare. Which of them
-    a round takes is settled before d is seen: the one that would be smaller if d were only l or h, with mean γ.
+    The second is smaller if the guess is good and values near the ends of their range are rare. Which of the two a
+    round uses is decided before d is known: the one that would be smaller on average if d were either l or h with mean
+    γ.
 
-    *All rounds.* With A_k the sum of the a's for λ_k, ``M_t = Σ_k w_k exp(λ_k Σ_i(d_i−δ_i) − A_k)``, the weights w_k
-    summing to 1, is a nonnegative supermartingale that begins at 1, so by Ville's inequality it ever reaches 2/α with
-    probability at most α/2. Below 2/α it keeps ``Σ(d_i−δ_i)`` below the s where ``Σ_k w_k exp(λ_k s − A_k) = 2/α``, so
-    ``lower_t = mean_t − s/t``. The same of −d gives the upper bound with the other α/2. Here λ_k = 3·2^{−k}/scale, and
-    w_k is proportional to 1/((|k|+1)(|k|+2)), k = −4, ..., 21. Besides, Δ_t lies between the means of l and of h.
+    *All rounds.* Let A_k be the sum of the a's for λ_k, and let the weights w_k sum to 1. Then
+    ``M_t = Σ_k w_k exp(λ_k Σ_i(d_i−δ_i) − A_k)`` is a nonnegative supermartingale that starts at 1. By Ville's
+    inequality, the probability that it ever reaches 2/α is at most α/2. While M_t < 2/α, ``Σ(d_i−δ_i)`` is below the s
+    where ``Σ_k w_k exp(λ_k s − A_k) = 2/α``, so ``lower_t = mean_t − s/t``. The same for −d gives the upper bound with
+    the other α/2. Here λ_k = 3·2^{−k}/scale, and w_k is proportional to 1/((|k|+1)(|k|+2)), k = −4, ..., 21. In
+    addition, Δ_t lies between the mean of the l_i and the mean of the h_i.
 
-    With ``c`` the whole range and one ψ for all rounds this is the empirical-Bernstein sequence of Choe and Ramdas
-    (Operations Research 2023, theorem 2), which mixes over λ by a gamma distribution.
+    With ``c`` the whole range and one ψ for all rounds, this is the empirical-Bernstein sequence of Choe and Ramdas
+    (Operations Research 2023, theorem 2), which mixes over λ with a gamma distribution.
 
     References
     ----------
@@ -102,40 +104,44 @@ class ConfidenceSequence:
         self.low: float = ANY.checked("low", low)
         self.high: float = ANY.checked("high", high)
         for name, end in (("low", self.low), ("high", self.high)):
-            require(math.isinf(end) or abs(end) <= LARGEST, f"{name} must be at most {LARGEST:g} in size, got {end!r}")
+            require(
+                math.isinf(end) or abs(end) <= LARGEST,
+                f"{name} must be at most {LARGEST:g} in absolute value, got {end!r}",
+            )
         require(self.low < self.high, f"low must be below high, got {low!r} and {high!r}")
         between = self.high - self.low
-        require(scale is not None or math.isfinite(between), "scale must be passed because low or high is infinite")
+        require(scale is not None or math.isfinite(between), "scale must be set because low or high is infinite")
         self.scale: float = SCALE.checked(*(("high - low", between) if scale is None else ("scale", scale)))
         self.rounds = 0
         self._rates: FloatArray = np.asarray(RATES / self.scale, np.float64)
         self._sums = np.zeros(3)
-        """Of the values, and of the ends of their ranges."""
+        """Sums of the values, of the lower and of the upper ends of their ranges."""
         self._spent = np.zeros((2, len(RATES)))
-        """A_k of each λ: of the values, which bound Δ from below, and of the values with the other sign."""
+        """A_k of each λ: first for the values (lower bound), then for the negated values (upper bound)."""
         self._bounds: tuple[float, float] = (self.low, self.high)
 
     @property
     def mean(self) -> float:
-        """Mean of the values so far; NaN before the first."""
+        """The mean of the values so far; NaN before the first."""
         return float(self._sums[0]) / self.rounds if self.rounds else math.nan
 
     @property
     def lower(self) -> float:
-        """What Δ_t is at least."""
+        """The lower bound on Δ_t."""
         return self._bounds[0]
 
     @property
     def upper(self) -> float:
-        """What Δ_t is at most."""
+        """The upper bound on Δ_t."""
         return self._bounds[1]
 
     @property
     def log_evidence_below(self) -> float:
-        """Natural logarithm of an e-value against "Δ_t ≥ 0 in every round": large if the values are below zero.
+        """The natural logarithm of an e-value against "Δ_t ≥ 0 in every round": large if the values are below 0.
 
-        Its exponential is at most M_t of the notes, with −d for d, if that hypothesis holds: it ever reaches 1/α with
-        probability at most α. (``upper`` is below 0 if and only if it has reached 2/α, or all values had to be.)
+        If the hypothesis holds, the e-value is at most M_t of the notes with −d for d, so the probability that it ever
+        reaches 1/α is at most α. (``upper`` is below 0 if and only if the e-value has reached 2/α, or the ranges
+        exclude values of 0 and more.)
         """
         return float(_log_sum(LOG_WEIGHTS - self._rates * self._sums[0] - self._spent[1]))
 
@@ -147,13 +153,13 @@ class ConfidenceSequence:
     def learn_one(
         self, value: float, low: float | None = None, high: float | None = None, guess: float | None = None
     ) -> tuple[float, float]:
-        """Take the next value, and return the bounds after it.
+        """Add a value, and return the bounds after it.
 
-        ``low``, ``high`` and ``guess`` must have been known before the value: between what it had to lie, and where it
-        was expected. The guess is the mean of the values so far (and of the middle) unless told.
+        ``low`` and ``high`` (the range of the value) and ``guess`` (its expected value) must be known before the value.
+        The default guess is the mean of the values so far and the middle of the range.
         """
-        told: dict[str, Any] = {"value": value, "low": low, "high": high, "guess": guess}
-        for name, one in told.items():
+        arguments: dict[str, Any] = {"value": value, "low": low, "high": high, "guess": guess}
+        for name, one in arguments.items():
             if np.ndim(one) != 0:
                 message = f"{name} must be one number, got {one!r}"
                 raise StreamError(message, round=self.rounds)
@@ -168,7 +174,7 @@ class ConfidenceSequence:
         highs: ArrayLike | None = None,
         guesses: ArrayLike | None = None,
     ) -> Bounds:
-        """Take many values, and return the bounds after each: the same numbers as one at a time."""
+        """Add many values, and return the bounds after each: the same numbers as from ``learn_one``."""
         d = _numbers(values, "values")
         low = self._column(lows, self.low, len(d), "lows")
         high = self._column(highs, self.high, len(d), "highs")
@@ -188,12 +194,12 @@ class ConfidenceSequence:
     def _column(given: ArrayLike | None, default: float, rounds: int, name: str) -> FloatArray:
         column = np.full(rounds, default) if given is None else _numbers(given, name)
         if len(column) != rounds:
-            message = f"there are {rounds} values but {len(column)} {name}"
+            message = f"there are {rounds} values, but {len(column)} {name}"
             raise ValueError(message)
         return column
 
     def _check(self, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray | None) -> tuple[int, str]:
-        """How many rounds are good, and what is wrong with the one after them."""
+        """Return the number of good rounds before the first bad one, and what is wrong with the bad one."""
         finite = np.maximum(np.abs(low), np.abs(high)) <= LARGEST
         inside = (low <= d) & (d <= high) & (low >= self.low) & (high <= self.high) & finite
         if guess is not None:
@@ -203,11 +209,13 @@ class ConfidenceSequence:
         at = int(np.argmin(inside))
         if not finite[at]:
             ends = f"{low[at]:g} and {high[at]:g}"
-            return at, f"the bounds of a value must be finite and at most {LARGEST:g} in absolute value, got {ends}"
+            return at, f"the range of a value must be finite and at most {LARGEST:g} in absolute value, got {ends}"
         if low[at] < self.low or high[at] > self.high:
-            return at, f"its range from {low[at]:g} to {high[at]:g} is not between {self.low:g} and {self.high:g}"
-        what = f"value {d[at]:g}" if guess is None or not low[at] <= d[at] <= high[at] else f"guess {guess[at]:g}"
-        return at, f"{what} is not between {low[at]:g} and {high[at]:g}"
+            limits = f"{self.low:g} to {self.high:g}"
+            return at, f"the range of a value must lie within {limits}, got {low[at]:g} to {high[at]:g}"
+        is_value = guess is None or not low[at] <= d[at] <= high[at]
+        name, number = ("value", d[at]) if is_value or guess is None else ("guess", guess[at])
+        return at, f"{name} must be between {low[at]:g} and {high[at]:g}, got {number:g}"
 
     def _take(
         self, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray | None
@@ -230,10 +238,10 @@ class ConfidenceSequence:
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Numbers in a row; ValueError, which names the argument, for what is none."""
+    """Return numbers as one row; raise ValueError with the argument's name if one is not a number."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biuf":  # not words that look like numbers, nor None
+        if array.dtype.kind not in "biuf":  # texts and None are not numbers
             array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
     except (TypeError, ValueError) as error:
         message = f"{name} must be numbers: {error}"
@@ -259,17 +267,17 @@ def _costs(rates: FloatArray, d: FloatArray, low: FloatArray, high: FloatArray, 
 
 
 def _log_sum(terms: FloatArray) -> FloatArray:
-    """Logarithm of the sum of exponentials, over the last axis."""
+    """Return the logarithm of the sum of exponentials, over the last axis."""
     top = terms.max(axis=-1, keepdims=True)
     return np.asarray(top[..., 0] + np.log(np.exp(terms - top).sum(axis=-1)))
 
 
 def _largest(rates: FloatArray, spent: FloatArray, reach: float) -> FloatArray:
-    """The s where ``ln Σ_k w_k exp(λ_k s − A_k)`` is ``reach``, by Newton's method from above.
+    """Return the s where ``ln Σ_k w_k exp(λ_k s − A_k)`` equals ``reach``, by Newton's method from above.
 
-    That logarithm is convex and increasing in s. Begun where one term alone reaches it, each step stays at or above the
-    root, so rounding apart the bounds are never too narrow; a row that moves no more stays as it is, whatever its
-    neighbours do.
+    This logarithm is convex and increasing in s. The start is where one term alone reaches it, so each step stays at or
+    above the root: except for rounding, the bounds are never too narrow. A row that has converged does not depend on
+    the other rows.
     """
     s = np.asarray(((reach - LOG_WEIGHTS + spent) / rates).min(axis=1))
     for _ in range(100):

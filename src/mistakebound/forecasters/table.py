@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ForecastTable:
-    """Probabilities by name, outcomes 0 or 1, and why other columns are not forecasters."""
+    """Forecasts by name, outcomes 0 or 1, and why other columns are not forecasters."""
 
     frame: Frame
     forecasts: dict[str, FloatArray]
@@ -29,11 +29,11 @@ class ForecastTable:
     left: tuple[str, ...]
 
     def placed(self, error: StreamError) -> StreamError:
-        """An error of a round, with the place of its row in the table."""
+        """Return an error of a round with the place of its row in the table."""
         if error.round is None:
             return error
-        words = error.text(with_round=False) + hint_of_percent(list(self.forecasts.values()))
-        return self.frame.error_at(error.round, words, kind="bad round")
+        words = error.text(with_round=False) + percent_hint(list(self.forecasts.values()))
+        return self.frame.error_at(error.round, words, kind="bad round", feature=error.feature, value=error.value)
 
 
 def forecast_table(
@@ -46,7 +46,7 @@ def forecast_table(
     header: bool | None = None,
     skip_bad: int = 0,
 ) -> ForecastTable:
-    """Read a table of forecasters. Without their names, all columns that hold probabilities are."""
+    """Read forecasts and outcomes from a table. Without names, all columns of probabilities are forecasters."""
     frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
     name = frame.name(outcome)
     frame.refuse_decimal_commas([name], "choose another ", setting("outcome"))
@@ -63,25 +63,25 @@ def forecast_table(
 
 
 def outcomes_of(frame: Frame, name: str, positive: str | None) -> FloatArray:
-    """The outcomes as 0 and 1; a row with another one is refused."""
+    """Return the outcomes as 0 and 1; raise StreamError for the first row with another outcome."""
     texts = frame.texts(name)
     if positive is not None:
         return is_positive(name, texts, positive)
     if name in frame.words:
-        meant = [TRUTH.get(text.lower()) for text in texts]
+        values = [TRUTH.get(text.lower()) for text in texts]
     else:
         texts = [f"{value:g}" for value in frame.numbers[name].tolist()]
-        meant = [value if value in (0, 1) else None for value in frame.numbers[name].tolist()]
-    for row, value in enumerate(meant):
+        values = [value if value in (0, 1) else None for value in frame.numbers[name].tolist()]
+    for row, value in enumerate(values):
         if value is None:
-            remedy = ("; ", setting("positive"), " tells which word is 1") if name in frame.words else ()
-            told = f"column {name!r}: {texts[row]!r} is neither 0 nor 1"
-            raise frame.error_at(row, told, *remedy, kind="neither 0 nor 1", feature=name, value=texts[row])
-    return np.array(meant, np.float64)
+            remedy = ("; set ", setting("positive"), " to the word that means 1") if name in frame.words else ()
+            message = f"column {name!r}: the outcome must be 0 or 1, got {texts[row]!r}"
+            raise frame.error_at(row, message, *remedy, kind="neither 0 nor 1", feature=name, value=texts[row])
+    return np.array(values, np.float64)
 
 
 def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tuple[str, ...]]:
-    """The columns that hold probabilities, and why the others do not."""
+    """Return the columns of probabilities, and why the other columns are not forecasts."""
     others = [name for name in frame.names if name != outcome]
     faults = {name: fault_of(frame, name) for name in others}
     chosen = {name: frame.numbers[name] for name, fault in faults.items() if not fault}
@@ -89,16 +89,16 @@ def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tup
     if not chosen:
         numbers = [frame.numbers[name] for name in others if name in frame.numbers]
         there = f"; {'; '.join(left)}" if left else ""
-        message = f"no column but {outcome!r} holds probabilities{there}{hint_of_percent(numbers)}"
+        message = f"there is no column of probabilities beside {outcome!r}{there}{percent_hint(numbers)}"
         raise StreamError(message, kind="no forecaster", feature=outcome)
     return chosen, left
 
 
 def fault_of(frame: Frame, name: str) -> str:
-    """Why a column holds no probabilities, by the first row that shows it; "" if it does."""
+    """Return why a column is not a forecast, from its first bad row; "" if all its values are probabilities."""
     if name in frame.words:
         row, word = next((row, word) for row, word in enumerate(frame.words[name]) if not is_number(word))
-        return f"{frame.where(row)} says {word!r}, no number"
+        return f"{frame.where(row)}: {word!r} is not a number"
     values = frame.numbers[name]
     if np.isnan(values).all():
         return "it is empty"
@@ -106,11 +106,11 @@ def fault_of(frame: Frame, name: str) -> str:
     if not outside.any():
         return ""
     row = int(np.argmax(outside))
-    return f"{frame.where(row)} says {values[row]:g}, no probability"
+    return f"{frame.where(row)}: {values[row]:g} is not a probability"
 
 
-def hint_of_percent(columns: list[FloatArray]) -> str:
-    """A hint, if all columns lie between 0 and 100 and are no probabilities with a slip."""
-    told = [values[~np.isnan(values)] for values in columns if not np.isnan(values).all()]
-    percent = told and all(values.min() >= 0 and values.mean() > 1 and 2 <= values.max() <= 100 for values in told)
+def percent_hint(columns: list[FloatArray]) -> str:
+    """Return a hint if all columns look like percentages, and not like probabilities with a single typing error."""
+    filled = [values[~np.isnan(values)] for values in columns if not np.isnan(values).all()]
+    percent = filled and all(values.min() >= 0 and values.mean() > 1 and 2 <= values.max() <= 100 for values in filled)
     return "; if these are percentages, divide them by 100" if percent else ""

@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from mistakebound.forecasters.confidence_sequence import Bounds
 
 
-OF_A_PAIR = (
+PAIR_FIELDS = (
     *("better", "worse", "difference", "low", "high", "clear", "clear_since", "evidence", "enough"),
     *("log_difference", "log_low", "log_high"),
 )
-"""What JSON tells of a pair."""
+"""Fields of a pair in JSON."""
 
 
 @dataclass(frozen=True)
 class Forecaster:
     """One forecaster, on the rounds in which all gave a forecast.
 
-    ``forecasts`` counts those in any round; ``brier`` and ``log`` are mean scores taken apart; ``skill`` is the part of
-    the base rate's Brier score that is saved. (The base rate is known only afterwards: it is not easy to beat.)
+    ``forecasts`` is the number of forecasts in all rounds. ``brier`` and ``log`` are the decomposed mean scores.
+    ``skill`` is the share of the base rate's Brier score that is saved. (The base rate is known only in hindsight, so
+    it is not easy to beat.)
     """
 
     name: str
@@ -47,27 +48,28 @@ class Forecaster:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two forecasters on the rounds in which both gave a forecast; ``better`` has the smaller mean of Brier's score.
+    """Two forecasters on the rounds in which both gave a forecast; ``better`` has the smaller mean Brier score.
 
     Attributes
     ----------
     difference, low, high : float
-        Mean of Brier(better) − Brier(worse), which is never above 0; and the confidence sequence after the last round,
-        for what that mean was expected to be, round by round, by who knows the true probabilities.
+        The mean of Brier(better) − Brier(worse), which is never above 0; and the confidence sequence after the last
+        round, for the expected value of this mean under the true probabilities.
     clear_since : int or None
-        The number of common rounds after which the sequence lay below 0, where it stayed; None if it is not there now.
+        The number of common rounds after which the whole confidence sequence stayed below 0; None if it is not below 0
+        now.
     evidence : float
-        Half of the e-value against "the better one is never better on average": half, since only the outcomes told
-        which of the two that is. The pair is clear when it has reached ``enough``.
+        Half of the e-value against "the better one is never better on average". It is half because the outcomes decide
+        which of the two is called better. The pair is clear when the evidence has reached ``enough``.
     enough : float
         1/α, times the number of pairs.
     log_difference, log_low, log_high : float
-        The same of the log score. The bounds are infinite if one of the two ever said 0 or 1 while the other did not:
-        then the score may be infinite, and nothing is certain.
+        The same for the log score. The bounds are infinite if one of the two ever forecast 0 or 1 and the other did
+        not: the score may then be infinite.
     rounds : array
-        0-based rounds of both.
+        The common rounds, 0-based.
     means, bounds : array, Bounds
-        Difference and confidence sequence after each of them.
+        The mean difference and the confidence sequence after each common round.
     """
 
     better: str
@@ -87,30 +89,30 @@ class Pair:
 
     @property
     def clear(self) -> bool:
-        """Whether the better one is surely better by now."""
+        """Whether the confidence sequence shows by now that the better one is better."""
         return self.clear_since is not None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What ``compare`` found.
+    """The result of ``compare``.
 
     Attributes
     ----------
     scores : dict
         A ``Forecaster`` for each name, the smallest Brier score first.
     pairs : list of Pair
-        Each two of them. All of their confidence sequences together hold with probability 1 − α (Bonferroni).
+        All pairs. All their confidence sequences hold together with probability 1 − α (Bonferroni).
     rounds : int
-        In which all forecasters gave a forecast.
+        The number of rounds in which all forecasters gave a forecast.
     base_rate : float
-        Share of ones among the outcomes of those.
+        The share of ones among the outcomes of these rounds.
     alpha : float
-        As it was told.
+        The parameter of ``compare``.
     left : tuple of str
-        Of a table: the columns that are not forecasters, and why.
+        For a table: the columns that are not forecasters, and why.
     skipped : tuple of BadLine
-        Of files: the bad rows that were left out.
+        For files: the bad rows that were skipped.
     """
 
     scores: dict[str, Forecaster]
@@ -125,33 +127,33 @@ class Report:
     skipped: tuple[BadLine, ...] = field(default=(), repr=False)
 
     def reliability(self, name: str, **options: Any) -> Reliability:
-        """Reliability diagram of a forecaster, on all rounds in which he gave a forecast; see ``reliability``."""
+        """Return the reliability diagram of a forecaster, on all rounds with a forecast; see ``reliability``."""
         p = self.P[:, self.names.index(name)]
-        spoke = ~np.isnan(p)
-        return reliability(p[spoke], self.y[spoke], **options)
+        given = ~np.isnan(p)
+        return reliability(p[given], self.y[given], **options)
 
     @property
     def surely_best(self) -> str | None:
-        """Who is clearly better than each of the others, if somebody is."""
+        """The forecaster that is clearly better than each other one; None if there is none."""
         best = next(iter(self.scores))
         against = [pair for pair in self.pairs if best in (pair.better, pair.worse)]
         return best if against and all(pair.clear and pair.better == best for pair in against) else None
 
     @property
     def ranking(self) -> str:
-        """Who is first, and how sure that is, in a sentence."""
+        """The ranking in one sentence: who is first, and whether that is certain."""
         best, *others = self.scores
         name = escaped(best)
         if not others:
-            return f"{name} is the only one"
+            return f"{name} is the only forecaster"
         if self.surely_best:
-            return f"{name} is best, with {self.confidence} confidence in all that is clear here"
+            return f"{name} is best ({self.confidence} confidence for all clear results together)"
         beaten = ", ".join(escaped(pair.worse) for pair in self.pairs if pair.better == best and pair.clear)
-        return f"{name} is first, {f'by now clearly better than {beaten}' if beaten else 'which is not yet clear'}"
+        return f"{name} is first, {f'and clearly better than {beaten}' if beaten else 'but that is not yet certain'}"
 
     @property
     def table(self) -> str:
-        """The forecasters, the best first, a line each."""
+        """A table of the forecasters, one per line, the best first."""
         width = max(len("forecaster"), *(len(escaped(name)) for name in self.scores))
         titles = ("Brier", "MCB", "DSC", "UNC", "skill", "log score")
         lines = [f"{'forecaster':{width}} {'rounds':>8}" + "".join(f"{title:>10}" for title in titles)]
@@ -167,11 +169,11 @@ class Report:
 
     @property
     def confidence(self) -> str:
-        """Of all pairs together, in percent."""
+        """The confidence for all pairs together, in percent."""
         return f"{100 * (1 - self.alpha):.6g} %"
 
     def to_json(self) -> str:
-        """JSON text; what is infinite or not a number is null there."""
+        """Return the report as JSON; numbers that are not finite become null."""
         scores = [
             {
                 "name": each.name,
@@ -183,7 +185,7 @@ class Report:
             for each in self.scores.values()
         ]
         pairs = [
-            {name: getattr(pair, name) for name in OF_A_PAIR} | {"rounds": len(pair.rounds)} for pair in self.pairs
+            {name: getattr(pair, name) for name in PAIR_FIELDS} | {"rounds": len(pair.rounds)} for pair in self.pairs
         ]
         data = {
             "rounds": self.rounds,
@@ -197,14 +199,14 @@ class Report:
 
 
 def sentence(pair: Pair, confidence: str) -> str:
-    """What is known of a pair, in words."""
+    """Return the result for a pair in words."""
     interval = (
         f"difference {pair.difference:+.5f}, {confidence} confidence sequence [{pair.low:+.5f}, {pair.high:+.5f}]"
     )
     better, worse = escaped(pair.better), escaped(pair.worse)
     if pair.clear_since is not None:
-        said = f"{better} is better than {worse}: {interval}, clear since round {pair.clear_since:,}"
+        result = f"{better} is better than {worse}: {interval}, clear since round {pair.clear_since:,}"
     else:
         evidence = f"not yet clear (evidence {pair.evidence:.3g} of {pair.enough:.3g})"
-        said = f"{better} or {worse}? {interval}, {evidence}"
-    return f"{said}; the log score says the opposite" if pair.log_difference > 0 else said
+        result = f"{better} or {worse}? {interval}, {evidence}"
+    return f"{result}; the log score ranks them the other way" if pair.log_difference > 0 else result

@@ -1,1 +1,1 @@
-"""Pictures and HTML pages, made from arrays and plain records."""
+"""Pictures and HTML pages from arrays and plain records."""

@@ -1,4 +1,4 @@
-"""Pictures of mistakes and bounds. Needs matplotlib: ``pip install 'mistakebound[plot]'``."""
+"""Draw mistakes, bounds, experts and forecasters with matplotlib (``pip install 'mistakebound[plot]'``)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 def mistakes(
-    runs: Mapping[str, tuple[Ledger, Certificate | None]], title: str = "Mistakes, and what a theorem allows"
+    runs: Mapping[str, tuple[Ledger, Certificate | None]], title: str = "Mistakes, and the bounds of theorems"
 ) -> Any:
-    """Draw mistakes made so far against rounds, with each certificate's bound as a dashed line of the same colour.
+    """Draw the number of mistakes against rounds, with the bound of each certificate as a dashed line.
 
     Parameters
     ----------
     runs : mapping
         {name: (ledger, certificate or None)}.
     title : str
-        Above the picture.
+        The title of the picture.
 
     Returns
     -------
@@ -46,14 +46,14 @@ def mistakes(
 
 
 def curves(lines: Mapping[str, Sequence[tuple[int, int]]], title: str = "Mistakes on the same stream") -> Any:
-    """Draw mistakes made so far against rounds from {name: points of (rounds, mistakes)}, as ``mistakes`` does."""
+    """Draw the number of mistakes against rounds, like ``mistakes``, from {name: [(rounds, mistakes), ...]}."""
     from matplotlib import colormaps  # noqa: PLC0415 - optional
 
     figure, axes = _figure(12)
     twenty = colormaps["tab20"]
     for number, (name, points) in enumerate(lines.items()):
         rounds, counts = zip(*(point for point in points if point[0] > 0), strict=True)
-        # With twenty colours in pairs, the darker ones come first.
+        # The colours come in pairs; use the darker one of each pair first.
         colour = twenty((2 * number) % 20 + (2 * number) // 20 % 2)
         axes.plot(rounds, counts, color=colour, label=f"{name}: {counts[-1]:,}")
     return _finished(figure, axes, title, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
@@ -67,7 +67,7 @@ def _figure(width: float) -> tuple[Any, Any]:
 
 
 def _finished(figure: Any, axes: Any, title: str, **legend: Any) -> Any:
-    """Rounds across and mistakes upward, in scales for many sizes; once all is drawn, for limits follow it."""
+    """Set the axes (logarithmic) and the legend. Call it after drawing, because the limits depend on the lines."""
     axes.set(xscale="log", xlabel="rounds", ylabel="mistakes so far", title=title)
     axes.set_yscale("symlog", linthresh=10)
     axes.set_ylim(bottom=0)
@@ -77,13 +77,13 @@ def _finished(figure: Any, axes: Any, title: str, **legend: Any) -> Any:
 
 
 MOST_FORECASTERS = 12
-"""More of them than that are no picture; the best ones are drawn."""
+"""Only the best forecasters are drawn, at most this many."""
 MOST_POINTS = 2000
-"""Of a line."""
+"""Points of a line at most."""
 
 
 def forecasters(report: Report) -> Any:
-    """Draw the reliability diagram of each forecaster, and how the best one's difference from each other became clear.
+    """Draw the reliability diagram of each forecaster, and its difference from the best one over time.
 
     Returns
     -------
@@ -97,20 +97,20 @@ def forecasters(report: Report) -> Any:
     pairs = [
         pair for pair in report.pairs if best in (pair.better, pair.worse) and {pair.better, pair.worse} <= {*names}
     ]
-    wide = min(4, max(2, len(names)))
-    high = -(-len(names) // wide)
-    rows = high + -(-len(pairs) // wide)
-    figure = Figure(figsize=(3.4 * wide, 3.4 * rows), layout="constrained")
+    columns = min(4, max(2, len(names)))
+    diagram_rows = -(-len(names) // columns)
+    rows = diagram_rows + -(-len(pairs) // columns)
+    figure = Figure(figsize=(3.4 * columns, 3.4 * rows), layout="constrained")
     for number, name in enumerate(names):
-        _diagram(figure.add_subplot(rows, wide, number + 1), report, name)
+        _diagram(figure.add_subplot(rows, columns, number + 1), report, name)
     limit = max((float(np.abs(_late(pair.bounds)).max()) for pair in pairs), default=1.0)
     for number, pair in enumerate(pairs):
-        _difference(figure.add_subplot(rows, wide, high * wide + number + 1), pair, limit)
+        _difference(figure.add_subplot(rows, columns, diagram_rows * columns + number + 1), pair, limit)
     return figure
 
 
 def _diagram(axes: Any, report: Report, name: str) -> None:
-    """How often what was said came true, with the band for a forecaster who is right, and how often it was said."""
+    """Draw a reliability diagram with its consistency band, and the number of forecasts of each size as bars."""
     found = report.reliability(name)
     parts = report.scores[name].brier
     axes.fill_between(found.forecasts, found.low, found.high, color="C0", alpha=0.2, linewidth=0)
@@ -123,7 +123,7 @@ def _diagram(axes: Any, report: Report, name: str) -> None:
 
 
 def _difference(axes: Any, pair: Pair, limit: float) -> None:
-    """The mean difference of two scores after each round, and its confidence sequence."""
+    """Draw the mean difference of two scores after each round, and its confidence sequence."""
     at = np.unique(np.linspace(0, len(pair.means) - 1, MOST_POINTS).astype(np.int64))
     colour = "C2" if pair.clear else "C0"
     axes.fill_between(at + 1, pair.bounds.lower[at], pair.bounds.upper[at], color=colour, alpha=0.2)
@@ -132,26 +132,26 @@ def _difference(axes: Any, pair: Pair, limit: float) -> None:
     if pair.clear_since is not None:
         axes.axvline(pair.clear_since, color="C2", linewidth=0.8, linestyle=":")
     verdict = "not yet clear" if pair.clear_since is None else f"clear since round {pair.clear_since:,}"
-    title = f"Brier: {_plain(pair.better)} less {_plain(pair.worse)}\n{verdict}"
+    title = f"Brier: {_plain(pair.better)} minus {_plain(pair.worse)}\n{verdict}"
     axes.set(ylim=(-limit, limit), xlabel="rounds", title=title)
     axes.grid(visible=True, alpha=0.3)
 
 
 def _plain(name: str) -> str:
-    """A name as it is, not a formula."""
+    """Return a name for matplotlib, which would read text between $ signs as a formula."""
     return name.replace("$", r"\$")
 
 
 def _late(bounds: Bounds) -> Any:
-    """The bounds after the first tenth of the rounds, where they are wide."""
+    """Return the bounds without the first tenth of the rounds, where they are wide."""
     start = len(bounds.lower) // 10
     return np.concatenate([bounds.lower[start:], bounds.upper[start:]])
 
 
 MOST_EXPERTS = 8
-"""Whose weights are drawn; the others are drawn together."""
+"""Experts with an area of their own at most; the others share one."""
 FAR = 3
-"""So many times the largest regret is far above it: drawn together, nothing of the regret would be seen."""
+"""A bound above this multiple of the largest regret gets its own panel; beside it, the regret could not be seen."""
 
 
 def experts(
@@ -164,24 +164,24 @@ def experts(
     bounds: Sequence[tuple[int, float]] = (),
     allowed: str = "",
 ) -> Any:
-    """Draw the weights of experts over time, and below it how much more than the best expert each rule has lost.
+    """Draw the weights of the experts over time, and below them the regret of each rule to the best expert.
 
-    All axes are linear. A bound far above the regrets has a panel of its own, with the first rule's regret beside it.
+    All axes are linear. A bound far above the regrets gets its own panel, together with the regret of the first rule.
 
     Parameters
     ----------
     rounds, weights : array
-        0-based rounds, and for each the weights of the experts in it. Weights below 0 are drawn as lines.
+        0-based rounds, and the weights of the experts in each of them. If a weight is below 0, they are drawn as lines.
     regrets : mapping
-        {rule: regret after each round}. The weights and the bounds are of the first one.
+        {rule: regret after each round}. The weights and the bounds belong to the first rule.
     names : sequence of str
-        Of the experts.
+        The names of the experts.
     against : str or mapping
-        The expert whose losses were taken off; or {rule: expert}, where each has its own.
+        The expert that the regret is measured against; or {rule: expert}, if it differs.
     bounds : sequence of (rounds, bound)
-        What a theorem allows the regret to be after so many rounds.
+        Bounds of a theorem on the regret after that many rounds.
     allowed : str
-        What the bounds are, for the legend.
+        The text for the bounds in the legend.
 
     Returns
     -------
@@ -201,14 +201,16 @@ def experts(
     one = len({*rivals.values()}) == 1
     labels = {rule: _plain(rule if one else f"{rule}, to {rivals[rule]}") for rule in regrets}
     _regrets(below, regrets, labels)
-    whom = f"the best expert, {_plain(rivals[first])}" if one else "the expert that each rule is furthest behind"
-    below.set(ylabel="regret", title=f"Losses so far, less those of {whom}")
+    whom = (
+        f"the best expert, {_plain(rivals[first])}" if one else "the expert to which each rule has the largest regret"
+    )
+    below.set(ylabel="regret", title=f"Loss so far minus the loss of {whom}")
     for axes in last:
         _regrets(axes, {first: regrets[first]}, labels)
-        axes.set(ylabel="regret", title="The same, with what a theorem allows")
+        axes.set(ylabel="regret", title="The same, with the bound of a theorem")
     if bounds:
         at, values = zip(*bounds, strict=True)
-        label = _plain(allowed) if allowed else f"what a theorem allows {_plain(first)}:\n{values[-1]:.4g} in the end"
+        label = _plain(allowed) if allowed else f"bound of a theorem for {_plain(first)}:\n{values[-1]:.4g} in the end"
         axes = last[0] if far else below
         axes.plot(at, values, color="C0", linestyle="--", marker=".", linewidth=1, label=label)
     for axes in (below, *last):
@@ -220,7 +222,7 @@ def experts(
 
 
 def _regrets(axes: Any, regrets: Mapping[str, FloatArray], labels: Mapping[str, str]) -> None:
-    """A line for each rule, and one for no regret."""
+    """Draw a line for each rule, and one for no regret."""
     for number, (rule, regret) in enumerate(regrets.items()):
         at = np.unique(np.linspace(0, len(regret) - 1, MOST_POINTS).astype(np.int64))
         axes.plot(at + 1, regret[at], color=f"C{number % 10}", linestyle="-:"[number // 10 % 2], label=labels[rule])
@@ -228,18 +230,18 @@ def _regrets(axes: Any, regrets: Mapping[str, FloatArray], labels: Mapping[str, 
 
 
 def _weights(axes: Any, rounds: IntArray, weights: FloatArray, names: Sequence[str]) -> None:
-    """An area for each of the heaviest experts, the steadiest below; one for all others."""
-    heavy = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:MOST_EXPERTS]
+    """Draw an area for each of the experts with the largest mean weight, and one for all others."""
+    largest = np.argsort(-np.abs(weights).mean(axis=0), kind="stable")[:MOST_EXPERTS]
     if weights.min() < 0:
-        for k in heavy:
+        for k in largest:
             axes.plot(rounds + 1, weights[:, k], label=_plain(names[k]))
         axes.axhline(0, color="grey", linewidth=0.8)
     else:
-        others = np.maximum(weights.sum(axis=1) - weights[:, heavy].sum(axis=1), 0)
-        more = len(names) > len(heavy)
-        layers = [*weights[:, heavy].T, *([others] if more else [])]
-        labels = [*(_plain(names[k]) for k in heavy), *([f"{len(names) - len(heavy)} others"] if more else [])]
-        colours = [*(f"C{k}" for k in (0, 1, 2, 3, 4, 5, 6, 8)[: len(heavy)]), "lightgrey"]
+        others = np.maximum(weights.sum(axis=1) - weights[:, largest].sum(axis=1), 0)
+        more = len(names) > len(largest)
+        layers = [*weights[:, largest].T, *([others] if more else [])]
+        labels = [*(_plain(names[k]) for k in largest), *([f"{len(names) - len(largest)} others"] if more else [])]
+        colours = [*(f"C{k}" for k in (0, 1, 2, 3, 4, 5, 6, 8)[: len(largest)]), "lightgrey"]
         axes.stackplot(rounds + 1, layers, labels=labels, colors=colours, step="post")
         axes.set_ylim(0, 1)
     handles, labels = axes.get_legend_handles_labels()

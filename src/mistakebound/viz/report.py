@@ -1,4 +1,4 @@
-"""Make a self-contained HTML page about a run: no script, no network; all text from files is escaped."""
+"""Write a self-contained HTML page about a run: no scripts, no network; text from files is escaped."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } 
 
 
 class CertificateText(NamedTuple):
-    """What is shown of a certificate."""
+    """The parts of a certificate that the page shows."""
 
     status: str
     scope: str
     meaning: str
-    """In a sentence."""
+    """One sentence."""
     details: Sequence[str]
-    """A line each."""
+    """Lines."""
     bound: float
 
 
@@ -54,7 +54,7 @@ def page(
     certificate: CertificateText | None = None,
     version: str = "",
 ) -> str:
-    """The whole page.
+    """Return the page.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ def page(
     largest : sequence of (feature, weight)
         The largest weights.
     certificate : CertificateText
-        If there is one.
+        The certificate of the run, if there is one.
     version : str
-        Of the program, for the last line.
+        The version of the program, for the last line.
     """
     title = f"{many(facts['mistakes'], 'mistake')} in {many(facts['rounds'], 'round')}"
     files = ", ".join(text(file) for file in facts["files"])
-    ended = f"<p>Ended before the end: {text(facts['stopped'])}</p>" if facts["stopped"] else ""
+    ended = f"<p>Stopped early: {text(facts['stopped'])}</p>" if facts["stopped"] else ""
     bound = certificate.bound if certificate is not None and math.isfinite(certificate.bound) else None
     body = [
         f"<h1>{title}</h1><p>{share(facts['mistakes'], facts['rounds'])} of {files}</p>{ended}",
@@ -95,12 +95,12 @@ def page(
 
 
 def text(value: Any) -> str:
-    """Something from a file or of the user's, made harmless; its direction of writing stays its own."""
+    """Return text from a file or the user as HTML: escaped, and isolated in its writing direction."""
     return f"<bdi>{escape(escaped(value))}</bdi>"
 
 
 def rows(cells: Iterable[tuple[str, ...]]) -> str:
-    """A table of cells that are HTML already; all but the last are numbers."""
+    """Return an HTML table. Cells are HTML already; all but the last of a row are numbers."""
     lines = []
     for *numbers, last in cells:
         lines.append("<tr>" + "".join(f'<td class="n">{each}</td>' for each in numbers) + f"<td>{last}</td></tr>")
@@ -108,13 +108,13 @@ def rows(cells: Iterable[tuple[str, ...]]) -> str:
 
 
 def summary(facts: Mapping[str, Any]) -> str:
-    """Mistakes by kind, what guessing would have made, and how it was done."""
+    """Return the mistakes by kind, those of always predicting the same label, the learner and the time."""
     rounds = facts["rounds"]
     negative, positive = (text(label) for label in facts["classes"])
     kinds = [
-        (facts["false_positives"], f"said {positive}, was {negative}"),
-        (facts["false_negatives"], f"said {negative}, was {positive}"),
-        (facts["majority_mistakes"], f"would be those of always saying {text(facts['majority'])}"),
+        (facts["false_positives"], f"predicted {positive}, label {negative}"),
+        (facts["false_negatives"], f"predicted {negative}, label {positive}"),
+        (facts["majority_mistakes"], f"with always predicting {text(facts['majority'])}"),
     ]
     counts = rows((f"{count:,}", share(count, rounds), words) for count, words in kinds)
     parameters = rows([(f"<code>{text(facts['learner'])}</code>",)])
@@ -123,7 +123,7 @@ def summary(facts: Mapping[str, Any]) -> str:
 
 
 def certified(certificate: CertificateText) -> str:
-    """The certificate in words, with its premises."""
+    """Return the certificate in words, with its premises."""
     status = certificate.status.replace(" ", "-")
     verdict = f'<b class="{status}">{escape(certificate.status)}</b> on the {escape(certificate.scope)}'
     details = "".join(f"<li>{text(line)}</li>" for line in certificate.details)
@@ -131,12 +131,12 @@ def certified(certificate: CertificateText) -> str:
 
 
 def weights(largest: Sequence[tuple[str, float]]) -> str:
-    """The largest weights."""
+    """Return the table of the largest weights."""
     return f"<h2>Largest weights</h2>{rows((f'{weight:.6g}', text(name)) for name, weight in largest)}"
 
 
 def listing(title: str, lines: list[str]) -> str:
-    """Some lines under a title, if there are any."""
+    """Return lines under a title; empty if there are none."""
     return f"<h2>{title}</h2>{rows((line,) for line in lines)}" if lines else ""
 
 
@@ -146,7 +146,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP_EDGE, BOTTOM = 480, 300, 60, 10, 10, 40
 
 
 def pictures(points: Sequence[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
-    """Mistakes against rounds on both kinds of paper, beside those of always guessing the same."""
+    """Return the curves of mistakes, with linear and logarithmic axes, beside those of always the same label."""
     rounds, mistakes = points[-1]
     if not rounds:
         return ""
@@ -156,28 +156,28 @@ def pictures(points: Sequence[tuple[int, int]], guessing: int, guess: object, bo
         lines.append(("bound", [(0, bound), (1, bound), (rounds, bound)]))
         highest = max(highest, math.ceil(bound))
     drawn = "".join(
-        f"<figure>{picture(lines, rounds, highest, paper)}<figcaption>{paper.words}</figcaption></figure>"
-        for paper in ((EVEN, LOGARITHMIC) if rounds >= 10 else (EVEN,))
+        f"<figure>{picture(lines, rounds, highest, axes)}<figcaption>{axes.caption}</figcaption></figure>"
+        for axes in ((LINEAR, LOGARITHMIC) if rounds >= 10 else (LINEAR,))
     )
-    key = f"Solid: the learner. Dashed: always saying {text(guess)}, as often as it is wrong in the end."
-    key += " Dotted: what the certificate allows." if len(lines) > 2 else ""
-    return f'<h2>As it went</h2><div class="pictures">{drawn}</div><p>{key}</p>'
+    key = f"Solid: the learner. Dashed: always predicting {text(guess)} (average rate of mistakes)."
+    key += " Dotted: the bound of the certificate." if len(lines) > 2 else ""
+    return f'<h2>Mistakes over time</h2><div class="pictures">{drawn}</div><p>{key}</p>'
 
 
-def picture(lines: Lines, right: int, top: int, paper: Paper) -> str:
-    """Lines of (x, y) on one kind of paper, from its lowest number to ``right`` and ``top``."""
-    lowest = paper.lowest
+def picture(lines: Lines, right: int, top: int, axes: Axes) -> str:
+    """Return lines of (x, y) as SVG, from the lowest number of the axes to ``right`` and ``top``."""
+    lowest = axes.lowest
 
     def place(x: float, y: float) -> tuple[float, float]:
-        along, up = paper.share(x, right), paper.share(y, top)
+        along, up = axes.share(x, right), axes.share(y, top)
         return LEFT + along * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - TOP_EDGE - BOTTOM)
 
     parts = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="mistakes against rounds">']
-    for tick in paper.ticks(right):
+    for tick in axes.ticks(right):
         x, y = place(tick, lowest)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP_EDGE}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{brief(tick)}</text>')
-    for tick in paper.ticks(top):
+    for tick in axes.ticks(top):
         x, y = place(lowest, tick)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{x - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{brief(tick)}</text>')
@@ -189,10 +189,10 @@ def picture(lines: Lines, right: int, top: int, paper: Paper) -> str:
     return "".join(parts)
 
 
-def even_ticks(most: int) -> list[int]:
-    """From 0 in even steps of 1, 2 or 5 times a power of ten, about five of them.
+def linear_ticks(most: int) -> list[int]:
+    """Return about five numbers from 0 in steps of 1, 2 or 5 times a power of ten.
 
-    >>> even_ticks(32_561)
+    >>> linear_ticks(32_561)
     [0, 10000, 20000, 30000]
     """
     power = 10 ** max(0, math.floor(math.log10(most / 5)) if most >= 5 else 0)
@@ -206,7 +206,7 @@ def powers_of_ten(most: int) -> list[int]:
 
 
 def brief(number: int) -> str:
-    """A short number.
+    """Return a number in a short form.
 
     >>> [brief(number) for number in (0, 500, 20_000, 3_000_000)]
     ['0', '500', '20k', '3M']
@@ -218,16 +218,16 @@ def brief(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Paper:
-    """What a picture is drawn on: where a number lies between the lowest one and the most, and which are marked."""
+class Axes:
+    """Linear or logarithmic axes: the caption, the lowest number, the position of a number, and the marked numbers."""
 
-    words: str
+    caption: str
     lowest: int
     share: Callable[[float, float], float]
     ticks: Callable[[int], list[int]]
 
 
-EVEN = Paper("mistakes against rounds", 0, lambda x, most: x / most, even_ticks)
-LOGARITHMIC = Paper(
+LINEAR = Axes("mistakes against rounds", 0, lambda x, most: x / most, linear_ticks)
+LOGARITHMIC = Axes(
     "the same, both axes logarithmic", 1, lambda x, most: math.log(x) / math.log(max(most, 2)), powers_of_ten
 )
