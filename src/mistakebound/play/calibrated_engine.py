@@ -36,6 +36,8 @@ class Calibrated:
     neighbour by less than ``little`` of its loss, for then they are much the same. With ``only``, a value that is
     given, it is the only one. There is no theorem for following the best; each member has its own. A member whose loss
     is not finite is out. The past is kept for newcomers: rounds × experts numbers.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     factor, step, most, little = 2.0, 3, 80, 1e-6
