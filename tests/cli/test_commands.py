@@ -30,7 +30,7 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def test_run_shows_what_the_ledger_says(stream: Path) -> None:
+def test_run_shows_the_counts_of_the_ledger(stream: Path) -> None:
     """A line at 1, 2, 4, ... and at the end, whose numbers are those of the learner itself."""
     ledger = mb.Perceptron().run(mb.Source(stream))
     curve = ledger.mistake_curve
@@ -47,7 +47,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
 
 @pytest.mark.parametrize("learner", DECLARATIONS)
 def test_every_learner_runs(learner: str, stream: Path) -> None:
-    """As JSON, with the counts of the learner; Winnow needs a threshold, for a file does not tell its width."""
+    """As JSON, with the counts of the learner. Winnow needs a threshold, because the width of a file is not known."""
     more = ["--threshold", 8] if learner == "winnow" else []
     found = json.loads(call("run", stream, "--learner", learner, "--json", *more))
     assert found["rounds"] == 100
@@ -56,7 +56,7 @@ def test_every_learner_runs(learner: str, stream: Path) -> None:
 
 
 def test_save_predict_weights_and_going_on(stream: Path, tmp_path: Path) -> None:
-    """A model goes on as if never stopped, and tells its predictions and its weights."""
+    """A model continues as if it had never stopped; predict and weights use it."""
     half, rest, model = (tmp_path / name for name in ("half", "rest", "model.mb"))
     lines = stream.read_text().splitlines(keepends=True)
     half.write_text("".join(lines[:50]))
@@ -103,8 +103,8 @@ def test_tables(tmp_path: Path) -> None:
     assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
 
 
-def test_a_name_of_two_columns_is_told(tmp_path: Path) -> None:
-    """Rather than that there is no header."""
+def test_a_name_of_two_columns_is_an_error(tmp_path: Path) -> None:
+    """The error is not that there is no header."""
     path = tmp_path / "twice.csv"
     for rows in ("1,2,yes\n3,4,no\n", "p,q,yes\nr,s,no\n"):
         path.write_text("a,a,y\n" + rows)
@@ -133,7 +133,7 @@ def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
 def test_interrupt_ends_with_the_summary_and_saves(
     stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C after the first block: what was learned is counted, told and saved; the exit code is the shell's."""
+    """Ctrl-C after the first block: the rounds so far are counted, shown and saved. Exit code 130."""
     whole = StreamReader.__iter__
 
     def interrupted(self: StreamReader) -> Iterator[Any]:
@@ -153,10 +153,12 @@ def test_bound() -> None:
     assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
     assert "novikoff" in call("bound")
     assert "no theorem 'x'" in call("bound", "x", fails=2)
-    assert "littlestone also needs --r; it takes --n --r [--alpha]" in call("bound", "littlestone", "--n", 9, fails=2)
-    assert "halving does not take --r; it takes --n" in call("bound", "halving", "--r", 9, fails=2)
+    assert "littlestone also needs --r; its parameters are --n --r [--alpha]" in call(
+        "bound", "littlestone", "--n", 9, fails=2
+    )
+    assert "halving has no parameter --r; its parameters are --n" in call("bound", "halving", "--r", 9, fails=2)
     assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
-    assert "--name value" in call("bound", "halving", 3, fails=2)
+    assert "--NAME VALUE" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=2)
 
 
@@ -164,17 +166,17 @@ def test_bounds_of_experts() -> None:
     """Every theorem that a certificate may name is there, with what must hold; ewa is what `experts` calls it."""
     listed = call("bound")
     for name in mb.bounds.BOUNDS:
-        assert f"\n{name} " in f"\n{listed}", name
+        assert f"\n{name}\n    --" in f"\n{listed}", name
     assert "Losses lie in [0, 1]." in listed
-    told = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
-    assert float(call("bound", "fixed-share", *told)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
+    answer = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
+    assert float(call("bound", "fixed-share", *answer)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
     assert float(call("bound", "ewa", "--n", 10, "--eta", 1)) == pytest.approx(math.log(10))
     assert float(call("bound", "boa-adaptive", "--n", 9, "--squares", 4)) == mb.bounds.boa_adaptive(9, 4)
     shown = call("bound", "ogd")
     assert "G (2 sqrt(T) - 1/2)" in shown
     assert "\nPremises\n" in shown
     assert "at most G" in shown.split("\nPremises\n")[1]
-    assert shown.endswith("\n\nIt takes --n --rounds [--longest]\n")
+    assert shown.endswith("\n\nOptions: --n --rounds [--longest]\n")
     message = call("bound", "hedge", "--n", 10, fails=2)
     assert all(option in message for option in ("rounds", "best", "eta"))
 
@@ -196,7 +198,7 @@ def test_help_names_every_command() -> None:
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "balanced-winnow"])
-def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, learner: str) -> None:
+def test_a_run_with_json_imports_no_unneeded_modules(stream: Path, learner: str) -> None:
     """``run --json`` imports neither scipy nor rich, and numpy only if it is needed."""
     code = (
         "import sys; from mistakebound.cli import main; main(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
@@ -212,12 +214,12 @@ def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, l
 
 
 @pytest.mark.parametrize("option", ["--save", "--report", "--certificate", "--predictions"])
-def test_what_is_read_is_never_written(stream: Path, option: str) -> None:
+def test_an_input_file_is_never_overwritten(stream: Path, option: str) -> None:
     before = stream.read_bytes()
-    said = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
-    assert "is read already" in said
+    text_shown = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
+    assert f"{stream} is also an input" in text_shown
     assert stream.read_bytes() == before
-    assert "is written already" in call("run", stream, "--save", "a.out", "--report", "a.out", fails=2)
+    assert "a.out is the file of two outputs" in call("run", stream, "--save", "a.out", "--report", "a.out", fails=2)
 
 
 def test_an_error_leaves_an_earlier_model_alone(stream: Path, tmp_path: Path) -> None:
@@ -234,12 +236,14 @@ def test_an_error_leaves_an_earlier_model_alone(stream: Path, tmp_path: Path) ->
 def test_a_loaded_model_goes_on_as_it_is(stream: Path, tmp_path: Path) -> None:
     call("run", stream, "--save", tmp_path / "m.mb")
     for words in (["--learner", "perceptron"], ["--eta", "0.5"], ["--bias", "1"]):
-        assert f"leave out {words[0]}" in call("run", stream, "--load", tmp_path / "m.mb", *words, fails=2)
+        assert f"{words[0]} and --load cannot both be set" in call(
+            "run", stream, "--load", tmp_path / "m.mb", *words, fails=2
+        )
     call("run", stream, "--load", tmp_path / "m.mb")
 
 
-def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
-    """A label that never comes, columns read otherwise than when learning, a table without rows."""
+def test_a_file_that_does_not_fit_the_model_is_reported(tmp_path: Path) -> None:
+    """A label that never occurs, columns read with other options than in training, a table without rows."""
     table, model = tmp_path / "t.csv", tmp_path / "m.mb"
     table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
     assert "no line has the label 'Spam'" in call("run", table, "--label", "kind", "--positive", "Spam")
@@ -247,14 +251,14 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     assert "note" not in call("predict", model, table)
     strange = tmp_path / "strange.csv"
     strange.write_text("kind,subject\n" + "spam,geld\nham,tee\n" * 3)
-    assert "say nothing to the model" in call("predict", model, strange)
+    assert "lines have no feature that the model has learned" in call("predict", model, strange)
     table.write_text("kind,subject\n")
     words = ["run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb"]
     assert "nothing was learned" in call(*words, fails=1)
     assert not (tmp_path / "n.mb").exists()
 
 
-def test_what_says_nothing_is_what_has_no_name_that_is_known(tmp_path: Path) -> None:
+def test_lines_without_a_known_feature_are_counted(tmp_path: Path) -> None:
     """Whatever its score: known words may add up to that of nothing, and Winnow gives an unknown one a weight."""
     learn, model, new = tmp_path / "l.vw", tmp_path / "m.mb", tmp_path / "n.vw"
     learn.write_text("1 | a c\n-1 | b c\n" * 5)
@@ -264,7 +268,7 @@ def test_what_says_nothing_is_what_has_no_name_that_is_known(tmp_path: Path) -> 
     assert "note" not in call("predict", model, new)
     call("run", learn, "--learner", "winnow", "--threshold", 4, "--save", model)
     new.write_text("| x y\n| x\n| a x\n")
-    assert "2 of 3 lines say nothing to the model" in call("predict", model, new)
+    assert "2 of 3 lines have no feature" in call("predict", model, new)
     new.write_text("| x a\n| a\n| x\n")
     assert "note" not in call("predict", model, new)
 
@@ -280,7 +284,7 @@ def test_predict_takes_a_source(stream: Path) -> None:
 def test_ctrl_c_is_130_wherever_it_falls(
     stream: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of ``verify`` 1 means that something differs: nobody shall take the one for the other."""
+    """Exit code 1 of ``verify`` means that something differs, so Ctrl-C must have another one."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

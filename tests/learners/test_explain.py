@@ -130,7 +130,7 @@ def test_explain_command(tmp_path: Path) -> None:
     call("run", path, "--learner", "perceptron", "--bias", 1, "--save", model)
     lines = call("explain", model, path, "--line", 5, "--top", 2).splitlines()
     (found,) = explanations(mb.load(model), mb.Source(path), 5)
-    assert lines[0] == f"{path}:5: predicted {found.prediction}, truly {found.label}"
+    assert lines[0] == f"{path}:5: predicted {found.prediction}, the label is {found.label}"
     assert lines[1].startswith(f"score {found.score:.6g} ")
     assert lines[3].split() == [f"{x:.6g}" for x in (found.contributions[0].adds, found.contributions[0].value)] + [
         f"{found.contributions[0].weight:.6g}",
