@@ -1,8 +1,8 @@
-"""Checks of rules over experts that their mutants go through, too."""
+"""Checks for rules over experts and for their mutants."""
 
 from __future__ import annotations
 
-from fractions import Fraction as F  # noqa: N817 - traces are made of them
+from fractions import Fraction as F  # noqa: N817 - used very often
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def solve(A: list[list[F]], b: list[F]) -> list[F]:
-    """Gauss, in fractions."""
+    """Solve linear equations by Gaussian elimination, in fractions."""
     n = len(b)
     rows = [[*row, value] for row, value in zip(A, b, strict=True)]
     for i in range(n):
@@ -36,7 +36,7 @@ RIDGE_OUTCOMES = [1, 2, 3, 0, 4, 1]
 
 
 def check_lemmas(rule: str, of: list[tuple[Planted, Game]]) -> None:
-    """Premise and lemma at every round; the rule's own bound is the theorem's, and holds for every expert."""
+    """Check premise and lemma in every round, and that the rule's bound is that of the theorem and holds."""
     for case, game in of:
         check_premise(game)
         allowed = LEMMAS[rule](game)
@@ -44,7 +44,7 @@ def check_lemmas(rule: str, of: list[tuple[Planted, Game]]) -> None:
         assert bound is not None
         assert (game.R[-1] <= bound + game.slack).all(), case.name
         assert (game.R[-1] <= allowed + game.slack).all(), case.name
-        if rule == "Squint":  # it reads off a little more, by a cruder integral
+        if rule == "Squint":  # its bound is slightly larger, because it approximates the integral
             assert (allowed * (1 - 1e-6) <= bound).all(), case.name
             assert (bound <= 1.01 * allowed + game.slack).all(), case.name
         else:
@@ -52,7 +52,7 @@ def check_lemmas(rule: str, of: list[tuple[Planted, Game]]) -> None:
 
 
 def check_mixing(mixture: type[Mixture]) -> None:
-    """Who sleeps has no part in a forecast, learns nothing, and is not asked for its loss."""
+    """An expert that is asleep has no weight and no regret, and its loss is not computed."""
     subject = Subject(RULES["Exponential"].rule, mixture)
     engine = subject.engine(3, "square", by_gradient=False, eta=LN2)
     served = engine.serve(np.array([1.0, NAN, 4.0]))
@@ -61,7 +61,7 @@ def check_mixing(mixture: type[Mixture]) -> None:
     engine.learn(served, np.asarray(2.0))  # losses 1, –, 4; own ¼
     assert engine.sums["regrets"] == near([F(-3, 4), 0, F(-15, 4)])
     assert engine.weights() == near(shares([2 ** (-3 / 4), 1, 2 ** (-15 / 4)]))
-    # made linear at 5/2: slope 1, so r = 5/2 − x
+    # linearised at 5/2: slope 1, hence r = 5/2 − x
     engine = subject.engine(3, "square", eta=LN2)
     engine.learn(engine.serve(np.array([1.0, NAN, 4.0])), np.asarray(2.0))
     assert engine.sums["regrets"] == near([F(3, 2), 0, F(-3, 2)])
@@ -72,20 +72,20 @@ def check_mixing(mixture: type[Mixture]) -> None:
     assert engine.learn(served, np.array([1.0, 0.0])) == pytest.approx(0.5)
     assert engine.sums["regrets"] == near([-1, 1])
     assert engine.weights() == near([F(1, 5), F(4, 5)])
-    # nobody awake has any weight: by the prior
+    # no awake expert has weight: use the prior
     subject = Subject(RULES["MLPoly"].rule, mixture)
     engine = subject.engine([0.5, 0.25, 0.25])
     engine.learn(engine.serve(np.array([0.0, 3.0, 3.0])), np.asarray(0.0))
     assert engine.serve(np.array([NAN, 1.0, 3.0])).p == near([0, F(1, 2), F(1, 2)])
-    # what is only rounding is no regret: all say the same, or one is alone
-    for said in ([0.1, 0.1, 0.1], [NAN, 0.7, NAN], [0.1, np.nextafter(0.1, 1), 0.1]):
+    # a rounding error is not a regret: all forecasts are equal, or one expert is awake
+    for forecasts in ([0.1, 0.1, 0.1], [NAN, 0.7, NAN], [0.1, np.nextafter(0.1, 1), 0.1]):
         engine = Subject(RULES["AdaHedge"].rule, mixture).engine([0.2, 0.3, 0.5], "square", by_gradient=False)
-        engine.learn(engine.serve(np.array(said)), np.asarray(0.3))
+        engine.learn(engine.serve(np.array(forecasts)), np.asarray(0.3))
         assert engine.sums["regrets"].tolist() == [0, 0, 0]
 
 
 def check_ridge(ridge: type[Ridge]) -> None:
-    """Weights are the rational solution of the normal equations after every round; and the identity."""
+    """Check that the weights solve the normal equations after every round, and check the identity."""
     penalty, prior = F(1, 2), [F(1, 2), F(1, 4), F(1, 4)]
     forecaster = ridge(np.array([float(p) for p in prior]), float(penalty))
     A = [[penalty * (i == j) for j in range(3)] for i in range(3)]
@@ -107,6 +107,6 @@ def check_ridge(ridge: type[Ridge]) -> None:
     best += penalty * sum((u[k] - prior[k]) ** 2 for k in range(3))
     assert total == pytest.approx(float(best), rel=1e-12)  # Azoury and Warmuth's identity
     assert forecaster.w == near(u)
-    # a sleeper says the mean of the others
+    # an expert asleep counts with the mean of the others
     asleep = forecaster.serve(np.array([1.0, 0.0, 4.0]), np.array([True, False, True]))
     assert float(asleep.forecast) == pytest.approx(float(u[0] + u[1] * F(5, 2) + u[2] * 4), rel=1e-12)

@@ -1,4 +1,4 @@
-"""Rules over experts at work, or mutants of them: what is played, and planted streams."""
+"""Planted streams for rules over experts and their mutants, and the record of a run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NAN = math.nan
 
 @dataclass(frozen=True)
 class Subject:
-    """A rule at work, or a mutant of it."""
+    """A rule, or a mutant of it, with the functions to run it."""
 
     rule: type[Rule]
     mixture: type[Mixture] = Mixture
     name: str = ""
 
     def engine(self, prior: Any, loss: Any = "given", *, by_gradient: bool = True, **parameters: float) -> Engine:
-        """Fresh; with n experts for a prior of n."""
+        """Return a new engine. A number n as prior means a uniform prior of n experts."""
         prior = np.full(prior, 1 / prior) if isinstance(prior, int) else np.asarray(prior, float)
         loss = loss_named(loss)
         return Engine(self.mixture(self.rule(prior, **parameters), loss, gradient=by_gradient), loss, prior)
@@ -55,26 +55,26 @@ RULES: dict[str, Subject] = {
 
 
 def rates(rule: str) -> dict[str, float]:
-    """Small ones, for the rules that must be told, and losses of about 1."""
-    told = {"Exponential": {"eta": 0.3}, "ExpConcave": {"eta": 0.5}, "FixedBOA": {"eta": 0.05}}
-    return {"eta": 0.3, "alpha": 0.01} if rule == "FixedShare" else told.get(rule, {})
+    """Return small rates for the rules that need one, for losses of about 1."""
+    parameters = {"Exponential": {"eta": 0.3}, "ExpConcave": {"eta": 0.5}, "FixedBOA": {"eta": 0.05}}
+    return {"eta": 0.3, "alpha": 0.01} if rule == "FixedShare" else parameters.get(rule, {})
 
 
 @dataclass(frozen=True)
 class Planted:
-    """A stream on which some expert or mix is good."""
+    """A stream with a good expert or a good mix of experts."""
 
     name: str
     X: np.ndarray
     y: np.ndarray
     loss: str = "square"
     tame: bool = True
-    """Forecasts and outcomes lie in [0, 1]."""
+    """Whether forecasts and outcomes lie in [0, 1]."""
     prior: tuple[float, ...] | None = None
 
 
 def planted(rounds: int = 120, n: int = 6, seed: int = 0) -> list[Planted]:
-    """One good expert, a good mix, a switch, coin flips, heavy tails, jumps of scale; some of them with sleep."""
+    """Return streams with a good expert, a good mix, a switch, coin flips, heavy tails, jumps of scale and sleep."""
     rng = np.random.default_rng(seed)
     y = 0.25 + 0.5 * rng.random(rounds)
     noise = rng.random((rounds, n))
@@ -108,7 +108,7 @@ def planted(rounds: int = 120, n: int = 6, seed: int = 0) -> list[Planted]:
 
 @dataclass
 class Game:
-    """What was played: for each round the weights it was played with (all awake), and the regrets."""
+    """The record of a run: for each round the weights (all experts awake) and the regrets."""
 
     engine: Engine
     prior: np.ndarray
@@ -117,7 +117,7 @@ class Game:
     r: np.ndarray
     h: np.ndarray
     size: np.ndarray
-    """What rounding is measured against, by round."""
+    """The scale of rounding errors in each round."""
     losses: list[float] = field(default_factory=list)
     forecasts: list[Any] = field(default_factory=list)
 
@@ -138,17 +138,17 @@ class Game:
 
     @property
     def spread(self) -> np.ndarray:
-        """Of the losses of each round."""
+        """The range of the losses of each round."""
         return self.r.max(axis=1) - self.r.min(axis=1)
 
     @property
     def slack(self) -> float:
-        """What rounding may add up to."""
+        """The largest possible sum of rounding errors."""
         return 1e-9 * float(np.abs(self.R).max() + self.spread.sum())
 
 
 def play(subject: Subject, case: Planted, prior: Any = None, *, by_gradient: bool = True, **parameters: float) -> Game:
-    """One game, by the specification."""
+    """Play a stream with the specification."""
     n = case.X.shape[1]
     prior = np.full(n, 1 / n) if prior is None else np.asarray(prior, float)
     engine = subject.engine(prior, case.loss, by_gradient=by_gradient, **parameters)

@@ -39,11 +39,11 @@ LEARNERS: dict[str, Any] = {
 }
 every_learner = pytest.mark.parametrize("name", LEARNERS)
 every_mixer = pytest.mark.parametrize("name", [name for name in LEARNERS if "ridge" not in name])
-"""Ridge is for the square loss of numbers."""
+"""Ridge supports only the square loss of numbers."""
 
 
 def stream(rounds: int = 24, n: int = 4, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Forecasts in [0, 1], a fifth of them asleep."""
+    """Return forecasts in [0, 1], a fifth of them missing, and outcomes."""
     rng = np.random.default_rng(seed)
     y, A = rng.random(rounds), rng.random((rounds, n))
     A[:, 1] = 0.5 * y + 0.5 * A[:, 1]
@@ -53,7 +53,7 @@ def stream(rounds: int = 24, n: int = 4, seed: int = 0) -> tuple[np.ndarray, np.
 
 
 def state(learner: Any) -> str:
-    """All that a learner is, to be compared."""
+    """Return the whole state of a learner, for comparisons."""
     return "".join(f"{value!r}" for value in _parts(learner.__dict__))
 
 
@@ -67,7 +67,7 @@ def _parts(value: Any) -> Any:
             yield from _parts(each)
     elif isinstance(value, np.ndarray):
         yield value.tolist()
-    elif isinstance(value, Mixture):  # the core's
+    elif isinstance(value, Mixture):  # of the core
         kept = value.state()
         derived = () if kept["rule"] in ("fixed-share", "ogd") else ("w", "stale", "since")  # weights
         yield from _parts({name: each for name, each in kept.items() if name not in derived})

@@ -23,7 +23,7 @@ def log_mean_exp(prior: np.ndarray, z: np.ndarray) -> float:
 
 
 def check_premise(game: Game) -> None:
-    """``Σ w_k r_k ≤ 0``: all that the proofs use of the loss, and equality for linear losses."""
+    """Check ``Σ w_k r_k ≤ 0``, with equality for linear losses. The proofs use nothing else about the loss."""
     wr = np.einsum("tk,tk->t", game.w, game.r)
     assert (wr <= 1e-9 * (np.abs(game.r).max(axis=1) + 1e-4 * game.size * np.maximum(1, game.size))).all(), wr.max()
 
@@ -33,12 +33,12 @@ def gap(spread: float, eta: float) -> float:
 
 
 def power_mean(prior: np.ndarray, R: np.ndarray, eta: float) -> float:
-    """``ln(Σ π e^{ηR})/η``; the largest R for η = ∞."""
+    """Return ``ln(Σ π e^{ηR})/η``, which is the largest R for η = ∞."""
     return float(R.max()) if math.isinf(eta) else log_mean_exp(prior, eta * R) / eta
 
 
 def hedge_lemma(game: Game, etas: np.ndarray) -> np.ndarray:
-    """``ln(Σ π e^{ηR})/η ≤ Σ gaps`` in every round; returns the bound."""
+    """Check ``ln(Σ π e^{ηR})/η ≤ Σ gaps`` in every round. Return the bound."""
     gaps = np.cumsum([gap(s, e) for s, e in zip(game.spread, etas, strict=True)])
     for R, eta, allowed in zip(game.R, etas, gaps, strict=True):
         assert power_mean(game.prior, R, eta) <= allowed + game.slack
@@ -50,7 +50,7 @@ def lemma_exponential(game: Game) -> np.ndarray:
 
 
 def lemma_exp_concave(game: Game) -> np.ndarray:
-    """``Σ π e^{ηR}`` never rises."""
+    """Check that ``Σ π e^{ηR}`` never increases."""
     eta = game.parameters["eta"]
     values = [0.0, *(log_mean_exp(game.prior, eta * R) for R in game.R)]
     assert (np.diff(values) <= 1e-12 * (1 + eta * np.abs(game.R).max())).all()
@@ -69,7 +69,7 @@ def lemma_anytime(game: Game) -> np.ndarray:
 
 
 def lemma_adahedge(game: Game) -> np.ndarray:
-    """``R ≤ 2Δ`` and theorem 6 of de Rooij et al., with Δ from the weights that were used."""
+    """Check ``R ≤ 2Δ`` and theorem 6 of de Rooij et al., with Δ computed from the weights of the run."""
     log_n = -float(np.log(game.prior).min())
     delta, variance, widest = 0.0, 0.0, 0.0
     before = np.zeros(game.r.shape[1])
@@ -86,13 +86,13 @@ def lemma_adahedge(game: Game) -> np.ndarray:
 
 
 def lemma_fixed_share(game: Game) -> np.ndarray:
-    """For every sequence of experts, by dynamic programming: its regret is at most its code length/η + Σ gaps."""
+    """Check by dynamic programming that the regret to every sequence is at most its code length/η + Σ gaps."""
     eta, alpha = game.parameters["eta"], game.parameters["alpha"]
     T, n = game.r.shape
     stay = math.log(1 - alpha + alpha / n) / eta
     move = math.log(alpha / n) / eta if alpha > 0 else -math.inf
     gaps = np.cumsum([gap(s, eta) for s in game.spread])
-    z = np.log(game.prior) / eta + game.r[0]  # regret of the best sequence that ends in k, less what it costs
+    z = np.log(game.prior) / eta + game.r[0]  # regret to the best sequence that ends in k, minus its code length/η
     for r, allowed in zip(game.r[1:], gaps[1:], strict=True):
         z = np.maximum(z + stay, z.max() + move) + r
         assert z.max() <= allowed + game.slack
@@ -100,7 +100,10 @@ def lemma_fixed_share(game: Game) -> np.ndarray:
 
 
 def lemma_ml_poly(game: Game) -> np.ndarray:
-    """``Φ_t ≤ Φ_{t−1} + Σ π η_{t−1} r²``, ``Φ = Σ π η (R)₊²``; and ``√Φ_t ≤ √Φ_{t−1} + √(Σ π η_t (r)₊²)``."""
+    """Check both bounds of a step of ``Φ = Σ π η (R)₊²``.
+
+    ``Φ_t ≤ Φ_{t−1} + Σ π η_{t−1} r²`` and ``√Φ_t ≤ √Φ_{t−1} + √(Σ π η_t (r)₊²)``.
+    """
     share = game.prior / game.prior.max()
     inverse = game.B[:, None] ** 2 + game.V
     first = int(np.argmax(game.B > 0))
@@ -116,7 +119,7 @@ def lemma_ml_poly(game: Game) -> np.ndarray:
 
 
 def lemma_fixed_boa(game: Game) -> np.ndarray:
-    """``Σ π e^{ηR − η²V}`` never rises, while η|r| ≤ ½."""
+    """Check that ``Σ π e^{ηR − η²V}`` never increases if η|r| ≤ ½."""
     eta = game.parameters["eta"]
     assert eta * game.B[-1] <= 0.5
     values = [0.0, *(log_mean_exp(game.prior, eta * R - eta**2 * V) for R, V in zip(game.R, game.V, strict=True))]
@@ -125,14 +128,14 @@ def lemma_fixed_boa(game: Game) -> np.ndarray:
 
 
 def shrunk(game: Game) -> tuple[np.ndarray, int]:
-    """Regrets shrunk to the range that was known before the round, from the first round with any."""
+    """Return the regrets scaled down to the range before the round, from the first round that has regrets."""
     first = int(np.argmax(game.B > 0))
     known = np.r_[game.B[first], game.B[first:-1]]
     return game.r[first:] * (known / game.B[first:])[:, None], first
 
 
 def lemma_boa(game: Game, gain: Callable[..., np.ndarray] = lambda s, eta: s - eta * s**2) -> np.ndarray:
-    """``Σ π e^{ηX} ≤ 1 + D/e`` in every round."""
+    """Check ``Σ π e^{ηX} ≤ 1 + D/e`` in every round."""
     n = game.r.shape[1]
     s, first = shrunk(game)
     B = game.B[first:]
@@ -153,7 +156,7 @@ def lemma_ml_prod(game: Game) -> np.ndarray:
 
 
 def lemma_squint(game: Game) -> np.ndarray:
-    """``Σ π ∫₀^{1/2B} (e^{ηR−η²V} − 1)/η dη ≤ ln(B_t/B_1)``: looked at in every tenth round."""
+    """Check ``Σ π ∫₀^{1/2B} (e^{ηR−η²V} − 1)/η dη ≤ ln(B_t/B_1)`` in every tenth round."""
     s, first = shrunk(game)
     S, V = np.cumsum(s, axis=0), np.cumsum(s**2, axis=0)
     B = game.B[first:]
@@ -170,7 +173,7 @@ def lemma_squint(game: Game) -> np.ndarray:
 
     for t in {*range(0, len(B), 10), len(B) - 1}:
         assert potential(t) <= math.log(B[t] / B[0]) + 1e-6
-    # no expert can be ahead by more: were S larger, its own term alone would exceed what all terms may be
+    # if S of an expert were larger, its term alone would exceed the bound on all terms
     T = len(game.r)
     owed = math.log((T + 1) / 2) + 1 + 0.5 / (T + 1) + math.log(B[-1] / B[0])
     bound = np.empty(len(S[-1]))
@@ -191,7 +194,7 @@ def lemma_squint(game: Game) -> np.ndarray:
 
 
 def lemma_ogd(game: Game) -> np.ndarray:
-    """``2η ℓ·(w − u) ≤ ‖w − u‖² − ‖w⁺ − u‖² + η²‖ℓ‖²`` for every expert u, in every round."""
+    """Check ``2η ℓ·(w − u) ≤ ‖w − u‖² − ‖w⁺ − u‖² + η²‖ℓ‖²`` for every expert u in every round."""
     losses = game.h[:, None] - game.r
     length = np.sqrt((losses**2).sum(axis=1))
     longest = np.maximum.accumulate(length)
@@ -222,11 +225,11 @@ LEMMAS: dict[str, Callable[[Game], np.ndarray]] = {
     "Squint": lemma_squint,
     "OGD": lemma_ogd,
 }
-"""For each rule with a theorem: checks its lemma in every round, and returns the bound on each expert's regret."""
+"""For each rule with a theorem, a function that checks the lemma in every round and returns the bounds."""
 
 
 def settings(rule: str) -> Iterator[dict[str, Any]]:
-    """Parameters, and whether by gradient, under which the theorem of a rule applies to forecasts in [0, 1]."""
+    """Return settings for which the theorem of a rule applies to forecasts in [0, 1]."""
     if rule == "Exponential":
         yield {"eta": 0.3}
         yield {"eta": 3.0}
@@ -245,19 +248,19 @@ def settings(rule: str) -> Iterator[dict[str, Any]]:
 
 
 FIXED = {"Exponential", "ExpConcave", "FixedShare", "FixedBOA"}
-"""Rules with a rate in the units of the losses: they are shown losses of [0, 1] only."""
+"""Rules whose rate depends on the scale of the losses. They get only losses in [0, 1]."""
 
 
 def games(subject: Subject, rule: str) -> Iterator[tuple[Planted, Game]]:
-    """Every planted stream that the rule's theorem speaks of."""
+    """Yield every planted stream to which the theorem of the rule applies."""
     for case in planted():
         if rule in FIXED and not case.tame:
             continue
-        for told in settings(rule):
+        for parameters in settings(rule):
             if rule == "ExpConcave" and case.loss not in {"square", "log"}:
                 continue
             if rule == "FixedBOA" and case.loss == "log":
-                continue  # its gradient is beyond 1/2η
-            if not told.get("by_gradient", True) and case.loss not in {"square", "log"}:
-                continue  # the others are linear but for a kink
-            yield case, play(subject, case, case.prior, **told)
+                continue  # its gradient exceeds 1/2η
+            if not parameters.get("by_gradient", True) and case.loss not in {"square", "log"}:
+                continue  # the other losses are not exp-concave
+            yield case, play(subject, case, case.prior, **parameters)

@@ -1,4 +1,4 @@
-"""Rules over experts broken on purpose: signs, factors, exponents, normalisers, rates of the wrong round, sleepers."""
+"""Mutants: rules over experts that are wrong on purpose, in signs, factors, exponents, rates or sleep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MUTANTS: list[tuple[str, Subject]] = []
-"""The rule that each was, and what it has become."""
+"""Pairs of the original rule and its mutant."""
 RIDGES: list[type[Ridge]] = []
 MIXTURES: list[type[Mixture]] = []
 
@@ -32,7 +32,7 @@ def mutant(rule: str, name: str, **methods: Callable[..., Any]) -> None:
 
 
 def patched(rule: str, name: str, learn: Callable[[Any, np.ndarray, float, Callable[..., None]], None]) -> None:
-    """Add a rule that learns otherwise; it is handed what it was."""
+    """Add a rule with another ``learn``, which gets the original one as an argument."""
     right = RULES[rule].rule.learn
     mutant(rule, name, learn=lambda self, r, h: learn(self, r, h, lambda r, h: right(self, r, h)))
 
@@ -41,7 +41,7 @@ def gain(rule: Any, r: Any) -> None:
     rule.R += r
 
 
-# Signs and factors, for all that have them.
+# Signs and factors, for all rules that have them.
 for _rule in RULES:
     patched(_rule, "wrong sign", lambda self, r, h, right: right(-r, h))
     patched(_rule, "forgets losses", lambda self, r, h, right: right(np.maximum(r, 0), h))
@@ -61,7 +61,7 @@ for _rule in ("Exponential", "Anytime", "FixedShare"):
 
     patched(_rule, "gaps of s²/16", _gap_of_4)
 
-# Hedge and its kin.
+# Hedge and related rules.
 mutant("Exponential", "one leader", weights=lambda self: np.eye(self.n)[np.argmax(self.R)] + 1e-12)
 mutant("Exponential", "bound without the prior", bound=lambda self: np.full(self.n, self.gaps))
 mutant("Exponential", "prior forgotten in weights", weights=lambda self: softmax(self.eta * self.R))
@@ -245,7 +245,7 @@ for _rule in ("BOA", "MLProd"):
 
 
 def _regain(rule: Any, r: np.ndarray) -> None:
-    """The last gain at the rates of after."""
+    """Compute the last gain at the rates after the round."""
     if rule.largest and np.abs(r).max():
         rule.X = rule.X + 0.1 * rule.gain(r, rule.eta)
 
@@ -317,13 +317,13 @@ class RidgeUp(Ridge):
 
     def learn(self, served: Served, outcome: Any) -> Any:
         w = self.w.copy()
-        told = super().learn(served, outcome)
+        regrets_and_loss = super().learn(served, outcome)
         self.w = 2 * w - self.w
-        return told
+        return regrets_and_loss
 
 
 class RidgeToZero(Ridge):
-    """Drawn towards 0, not towards the prior."""
+    """Regularised towards 0 instead of the prior."""
 
     def __init__(self, prior: Any, penalty: float) -> None:
         super().__init__(prior, penalty)
@@ -342,13 +342,13 @@ class RidgeForgets(Ridge):
 
     def learn(self, served: Served, outcome: Any) -> Any:
         inverse = self.inverse.copy()
-        told = super().learn(served, outcome)
+        regrets_and_loss = super().learn(served, outcome)
         self.inverse = inverse
-        return told
+        return regrets_and_loss
 
 
 class RidgeDrops(Ridge):
-    """A sleeper says 0."""
+    """An expert asleep forecasts 0."""
 
     def serve(self, x: Any, awake: Any) -> Served:
         return super().serve(np.where(awake, x, 0.0), np.ones(len(x), bool))
@@ -358,14 +358,14 @@ RIDGES += [RidgeUp, RidgeToZero, RidgeRoot, RidgeForgets, RidgeDrops]
 
 
 class SleepersLearn(Mixture):
-    """A sleeper is charged as if it had said 0."""
+    """An expert asleep has the loss of the forecast 0."""
 
     def learn(self, served: Served, outcome: Any) -> Any:
         return super().learn(replace(served, awake=np.ones(len(served.awake), bool)), outcome)
 
 
 class SleepersSpeak(Mixture):
-    """A sleeper's 0 is mixed in."""
+    """The forecast 0 of an expert asleep is mixed in."""
 
     def serve(self, x: Any, awake: Any) -> Served:
         served = super().serve(x, np.ones(len(awake), bool))
@@ -373,7 +373,7 @@ class SleepersSpeak(Mixture):
 
 
 class NotNormalised(Mixture):
-    """The weight of sleepers is missing in the forecast."""
+    """The forecast is not divided by the weight of the awake experts."""
 
     def serve(self, x: Any, awake: Any) -> Served:
         served = super().serve(x, awake)
@@ -383,7 +383,7 @@ class NotNormalised(Mixture):
 
 
 class GradientAlways(Mixture):
-    """Losses are made linear even if they should not be."""
+    """Losses are linearised although they must not be."""
 
     def learn(self, served: Served, outcome: Any) -> Any:
         self.gradient = True
@@ -391,7 +391,7 @@ class GradientAlways(Mixture):
 
 
 class GradientNever(Mixture):
-    """Losses are not made linear."""
+    """Losses are not linearised."""
 
     def learn(self, served: Served, outcome: Any) -> Any:
         self.gradient = False
@@ -409,7 +409,7 @@ class HalfTheSlope(Mixture):
 
 
 class UniformFallback(Mixture):
-    """If nobody awake has any weight: 0."""
+    """The forecast is 0 if no awake expert has weight."""
 
     def serve(self, x: Any, awake: Any) -> Served:
         served = super().serve(x, awake)
@@ -419,7 +419,7 @@ class UniformFallback(Mixture):
 
 
 class RoundingIsRegret(Mixture):
-    """What can only be rounding is learned from."""
+    """Rounding errors count as regrets."""
 
     def learn(self, served: Served, outcome: Any) -> Any:
         r, h = super().learn(served, outcome)

@@ -2,12 +2,12 @@
 
 See docs/theory.md, "Experts with losses".
 
-Slow, and nothing is shared with the package. Weights are told by their logarithms, up to a constant; −∞ is 0.
+It is slow, and shares no code with the package. Functions return logarithms of weights, up to a constant; −∞ means 0.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal as D  # noqa: N817 - there are many of them
+from decimal import Decimal as D  # noqa: N817 - used very often
 from decimal import getcontext
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +111,7 @@ def by_product(s: D, eta: D) -> D:
 
 
 def shrunk(past: Past) -> tuple[Past, D]:
-    """Regrets in the range that was known before each round, and the range of now."""
+    """Return the regrets scaled to the range before each round, and the current range."""
     found, B = [], D(0)
     for r in past:
         now = max([B, *(abs(each) for each in r)])
@@ -185,6 +185,6 @@ FORMULAS: dict[str, Callable[..., list[D]]] = {
 
 
 def log_weights(rule: str, prior: Any, past: Any, **parameters: float) -> list[D]:
-    """Of each expert, after this past."""
-    told = {name: D(value) for name, value in parameters.items()}
-    return FORMULAS[rule]([D(float(p)) for p in prior], [[D(float(r)) for r in row] for row in past], **told)
+    """Return the logarithm of each expert's weight after these regrets."""
+    numbers = {name: D(value) for name, value in parameters.items()}
+    return FORMULAS[rule]([D(float(p)) for p in prior], [[D(float(r)) for r in row] for row in past], **numbers)

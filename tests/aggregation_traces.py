@@ -1,13 +1,13 @@
-"""Hand-worked traces of the rules over experts: weights and bounds, round by round, as fractions and powers.
+"""Traces of the rules over experts, computed by hand: weights and bounds, round by round, as fractions and powers.
 
-Where a rule is shown losses, they are "given", and learner and experts play: r is what pencil and paper say. Where the
-arithmetic would grow ugly, regrets are shown to the rule itself.
+Most traces pass losses to an engine, and compute the regrets by hand. Where that would need difficult arithmetic, a
+trace passes regrets directly to the rule.
 """
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction as F  # noqa: N817 - traces are made of them
+from fractions import Fraction as F  # noqa: N817 - used very often
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def trace(rule: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject]
 
 
 def near(values: Any, **more: float) -> Any:
-    """These fractions, in float64."""
+    """Return these fractions as float64, for approximate comparison."""
     return pytest.approx(np.array([float(v) for v in values]), rel=1e-12, abs=1e-13, **more)
 
 
@@ -47,13 +47,13 @@ def shares(weights: Any) -> np.ndarray:
 
 
 def suffer(engine: Engine, losses: list[float], *, mine: Any, outcome: float = 0.0) -> None:
-    """One round, in which the learner loses so much."""
+    """Play one round, and check the loss of the learner."""
     served = engine.serve(np.array(losses, float))
     assert engine.learn(served, np.asarray(outcome)) == pytest.approx(float(mine), rel=1e-12, abs=1e-13)
 
 
 def shown(subject: Subject, prior: Any, regrets: list[Any], **parameters: float) -> Rule:
-    """A rule that was shown these regrets."""
+    """Return a rule after these regrets."""
     prior = np.full(prior, 1 / prior) if isinstance(prior, int) else np.asarray(prior, float)
     rule = subject.rule(prior, **parameters)
     for r in regrets:
@@ -63,7 +63,7 @@ def shown(subject: Subject, prior: Any, regrets: list[Any], **parameters: float)
 
 @trace("Exponential")
 def hedge(subject: Subject) -> None:
-    """η = ln 2: weights are 2 to minus the losses; expert 1 sleeps in round 2 and pays what the learner pays."""
+    """η = ln 2: weights are 2^−loss. Expert 1 is asleep in round 2 and gets the loss of the learner."""
     engine = subject.engine(3, eta=LN2)
     suffer(engine, [0, 1, 2], mine=1)
     assert engine.weights() == near([F(4, 7), F(2, 7), F(1, 7)])
@@ -84,13 +84,13 @@ def hedge_with_a_prior(subject: Subject) -> None:
     suffer(engine, [1, 0, 0], mine=F(1, 2))
     assert engine.weights() == near([F(1, 3), F(1, 3), F(1, 3)])
     assert engine.bound() == near([1 + LN2 / 8, 2 + LN2 / 8, 2 + LN2 / 8])
-    suffer(engine, [3, NAN, NAN], mine=3)  # alone: no regret
+    suffer(engine, [3, NAN, NAN], mine=3)  # only one expert is awake: no regret
     assert engine.weights() == near([F(1, 3), F(1, 3), F(1, 3)])
 
 
 @trace("Exponential")
 def leaders(subject: Subject) -> None:
-    """η = ∞: all leaders, by their prior, not one of them."""
+    """η = ∞: all experts with the largest R have weight, in proportion to their prior."""
     rule = shown(subject, [0.5, 0.25, 0.25], [(1, 1, 0)], eta=math.inf)
     assert shares(rule.weights()) == near([F(2, 3), F(1, 3), 0])
     assert rule.bound() == near([1, 1, 1])
@@ -98,20 +98,20 @@ def leaders(subject: Subject) -> None:
 
 @trace("ExpConcave")
 def bayes(subject: Subject) -> None:
-    """Log loss at η = 1 is Bayes' rule: ½, ¼, ¾ for an outcome that comes; then ½, ½, 0 for one that does not."""
+    """Log loss at η = 1 is Bayes' rule. Forecasts ½, ¼, ¾ for the outcome 1, then ½, ½, 0 for the outcome 0."""
     engine = subject.engine(3, "log", by_gradient=False, eta=1.0)
     suffer(engine, [1 / 2, 1 / 4, 3 / 4], mine=LN2, outcome=1.0)
     assert engine.weights() == near([F(2, 6), F(1, 6), F(3, 6)])
     suffer(engine, [1 / 2, 1 / 2, 0], mine=math.log(4 / 3), outcome=0.0)
     assert engine.weights() == near([F(2, 9), F(1, 9), F(6, 9)])
-    # e^R is what each expert gave to all that happened, over what the learner gave: ½·¾ = ⅜
+    # e^R is the expert's probability of all outcomes divided by the learner's: ½·¾ = ⅜
     assert np.exp(engine.sums["regrets"]) == near([F(2, 3), F(1, 3), 2])
     assert engine.bound() == near([LN3] * 3)
 
 
 @trace("Anytime")
 def anytime(subject: Subject) -> None:
-    """``η_t = 2√(ln n/t)/S``: ∞ in the first round, then by the rounds and the widest spread."""
+    """``η_t = 2√(ln n/t)/S``: ∞ in the first round, then computed from the rounds and the largest range."""
     engine = subject.engine(2)
     suffer(engine, [0, 1], mine=F(1, 2))
     rate = 2 * math.sqrt(LN2 / 2)
@@ -130,7 +130,7 @@ def anytime(subject: Subject) -> None:
 
 @trace("AdaHedge")
 def adahedge(subject: Subject) -> None:
-    """Δ = ½, so η = 2 ln 2; then h = ⅘, m = −lg(⅘·¼ + ⅕)/2 = lg(5/2)/2."""
+    """Δ = ½, hence η = 2 ln 2. Then h = ⅘, m = −lg(⅘·¼ + ⅕)/2 = lg(5/2)/2."""
     engine = subject.engine(2)
     suffer(engine, [1, 1], mine=1)  # nothing is learned
     assert engine.bound() == near([0, 0])
@@ -152,7 +152,7 @@ def adahedge(subject: Subject) -> None:
 
 @trace("AdaHedge")
 def adahedge_with_a_prior(subject: Subject) -> None:
-    """ln 4 in place of ln n; the first round is a mean by the prior: ¼·4 = 1."""
+    """ln 4 replaces ln n. The first round is a mean weighted by the prior: ¼·4 = 1."""
     engine = subject.engine([0.25, 0.75])
     suffer(engine, [4, 0], mine=1)
     assert engine.weights() == near(shares([1 / 4 * 2**-8, 3 / 4]))
@@ -169,13 +169,13 @@ def fixed_share(subject: Subject) -> None:
     assert engine.weights() == near([F(41, 88), F(47, 88)])
     suffer(engine, [NAN, 7], mine=7)
     assert engine.weights() == near([F(1, 8) + F(3, 4) * F(41, 88), F(1, 8) + F(3, 4) * F(47, 88)])
-    # one stay counted for each round after the first
+    # one term ln(1/(1−α)) for each round after the first
     assert engine.bound() == near([1 + 2 * math.log(4 / 3) / LN2 + 2 * LN2 / 8] * 2)
 
 
 @trace("FixedShare")
 def fixed_share_with_a_prior(subject: Subject) -> None:
-    """The prior is where weights begin; what is shared is spread evenly."""
+    """The initial weights are the prior, but the share is divided evenly."""
     engine = subject.engine([0.5, 0.25, 0.25], eta=LN2, alpha=0.5)
     suffer(engine, [1, 0, 0], mine=F(1, 2))
     assert engine.weights() == near([F(1, 3), F(1, 3), F(1, 3)])
@@ -186,7 +186,7 @@ def fixed_share_with_a_prior(subject: Subject) -> None:
 
 @trace("MLEwa")
 def ml_ewa(subject: Subject) -> None:
-    """``η R`` is √(ln 3)·R/√V; who has no regrets has its prior."""
+    """``η R`` is √(ln 3)·R/√V. An expert without regrets has its prior as its weight."""
     root = math.sqrt(LN3)
     rule = shown(subject, 3, [(F(1, 2), -1, 0)])
     assert shares(rule.weights()) == near(shares([math.exp(root), math.exp(-root), 1]))
@@ -205,11 +205,11 @@ def ml_poly(subject: Subject) -> None:
     assert engine.bound() == near([F(1, 2)] * 2)  # φ = ¼/½
     suffer(engine, [1, 0], mine=1)
     assert engine.weights() == near([F(9, 14), F(5, 14)])
-    # φ + Σ η r² = ½ + 2 for the squares; (√½ + √(4/9))² = 1.893 for the triangle: less
+    # φ + Σ η r² = ½ + 2 for the squares; (√½ + √(4/9))² = 1.893 for the triangle inequality, which is less
     phi = (math.sqrt(1 / 2) + 2 / 3) ** 2
     assert engine.bound() == near([math.sqrt(phi * 5 / 4), math.sqrt(phi * 9 / 4)])
     suffer(engine, [0, 1], mine=F(5, 14))
-    phi += float(F(4, 5) * F(25, 196) + F(4, 9) * F(81, 196))  # the triangle: √1.893 + √(25/196/(1 + ¼ + 25/196))
+    phi += float(F(4, 5) * F(25, 196) + F(4, 9) * F(81, 196))  # less than by the triangle inequality
     V = [F(1, 4) + F(25, 196), F(5, 4) + F(81, 196)]
     assert engine.weights() == near([1, 0])
     assert engine.bound() == near([math.sqrt(phi * (1 + v)) for v in V])
@@ -218,7 +218,7 @@ def ml_poly(subject: Subject) -> None:
 
 @trace("MLPoly")
 def ml_poly_with_a_prior(subject: Subject) -> None:
-    """The prior while nobody is ahead; then a factor. Awake without any weight: by the prior again."""
+    """The prior is the weight while no R is positive, then a factor, and the weight of awake experts without weight."""
     engine = subject.engine([0.5, 0.25, 0.25])
     suffer(engine, [2, 2, 2], mine=2)
     assert engine.weights() == near([F(1, 2), F(1, 4), F(1, 4)])
@@ -234,7 +234,7 @@ def ml_poly_with_a_prior(subject: Subject) -> None:
 
 @trace("FixedBOA")
 def fixed_boa(subject: Subject) -> None:
-    """η = ln 2: V is the same after round 0, so weights are 2 to 1; then R is the same, and V ⅓ apart."""
+    """η = ln 2: V is equal after round 0, hence weights are 2 to 1. Then R is equal, and V differs by ⅓."""
     engine = subject.engine(2, eta=LN2)
     suffer(engine, [0, 1], mine=F(1, 2))
     assert engine.weights() == near([F(2, 3), F(1, 3)])
@@ -249,7 +249,7 @@ def fixed_boa(subject: Subject) -> None:
 
 
 BOA_REGRETS = [(0, 0), (F(1, 2), F(-1, 2)), (-1, 2)]
-"""B = ½, so η = 1 and X = ¼, −¾; then B = 2, s = −¼, ½ and η = ¼."""
+"""B = ½, hence η = 1 and X = ¼, −¾. Then B = 2, s = −¼, ½ and η = ¼."""
 
 
 @trace("BOA")
@@ -264,7 +264,7 @@ def boa(subject: Subject) -> None:
     assert shares(rule.weights()) == near(shares(np.exp(np.array(X) / 4)))
     cost = [0.25 + 1 / 16, 0.25 + 1 / 4]
     assert rule.bound() == near([1.5 + c + 4 * (LN2 + math.log1p(3 / E)) for c in cost])
-    # two rounds of 4 make V large enough for the second half of the rate, and those of 1 keep it
+    # two rounds with r = 4 make V so large that √(ln n/V) is the rate, and rounds with r = 1 do not change that
     rule = shown(subject, 2, [*BOA_REGRETS, (2, 0), (2, 0), (2, 0), (1, 0)])
     V = 5 / 16 + np.array([4, 8, 12, 13])
     eta = np.minimum(1 / 4, np.sqrt(LN2 / V))
@@ -294,7 +294,7 @@ def ml_prod(subject: Subject) -> None:
 
 @trace("ObservedBOA")
 def observed_boa(subject: Subject) -> None:
-    """``η`` is 1 and ½, each by its own range; who has no regrets yet has the largest rate."""
+    """``η`` is 1 and ½, from the range of each expert. An expert without regrets has the largest rate."""
     rule = shown(subject, 3, [(F(1, 2), -1, 0)])
     assert shares(rule.weights()) == near(shares([math.exp(1 / 4), math.exp(-3 / 4) / 2, 1]))
     rule = shown(subject, 3, [(F(1, 2), -1, 0), (-2, 0, 0)])
@@ -324,14 +324,14 @@ def integral(R: float, V: float, h: float) -> float:
 
 @trace("Squint")
 def squint(subject: Subject) -> None:
-    """Up to 1/2B, with regrets shrunk to the range of before."""
+    """The integral goes up to 1/2B, with regrets scaled down to the old range."""
     assert shares(shown(subject, [0.25, 0.75], [(0, 0)]).weights()) == near([F(1, 4), F(3, 4)])
     rule = shown(subject, 3, [(F(1, 2), -1, 0)])
     assert shares(rule.weights()) == near(shares([integral(0.5, 0.25, 0.5), integral(-1, 1, 0.5), 0.5]))
     rule = shown(subject, [0.25, 0.5, 0.25], [(F(1, 2), -1, 0), (4, -2, 0)])  # s = 1, −½
     terms = [integral(1.5, 1.25, 0.125), 2 * integral(-1.5, 1.25, 0.125), 0.125]
     assert shares(rule.weights()) == pytest.approx(shares(terms), rel=1e-9)
-    owed = math.log(4) + math.log(3 / 2) + 1 + 1 / 6  # the range has grown by 4; two rounds
+    owed = math.log(4) + math.log(3 / 2) + 1 + 1 / 6  # the range has grown by the factor 4 in two rounds
     for S, V, prior in zip(rule.bound() - 3, (1.25, 1.25, 0), (0.25, 0.5, 0.25), strict=True):
         value = quad(lambda x, S=S, V=V: math.expm1(x * S - x * x * V) / x, 0, 0.125)[0]
         assert value == pytest.approx(owed / prior, rel=1e-6)
@@ -339,7 +339,7 @@ def squint(subject: Subject) -> None:
 
 @trace("OGD")
 def ogd(subject: Subject) -> None:
-    """(½, ½) − (0, 1) is projected to (1, 0); then η = 1/√2, and both ends of the projection stay."""
+    """(½, ½) − (0, 1) is projected to (1, 0). Then η = 1/√2, and both coordinates stay positive."""
     engine = subject.engine(2)
     suffer(engine, [0, 0], mine=0)
     assert engine.bound() == near([0, 0])
@@ -354,11 +354,11 @@ def ogd(subject: Subject) -> None:
 
 @trace("OGD")
 def ogd_of_three(subject: Subject) -> None:
-    """Losses (3, 4, 0) are 5 long: w − ℓ/5 = (−.1, −.55, .25) + …; the second is cut off, the rest moves by 0.3."""
+    """The norm of (3, 4, 0) is 5: w − ℓ/5 = (−.1, −.55, .25) + …. The second becomes 0, the others move by 0.3."""
     engine = subject.engine([0.5, 0.25, 0.25])
     suffer(engine, [3, 4, 0], mine=F(5, 2))
     assert engine.weights() == near([F(65, 200), 0, F(135, 200)])
     assert engine.bound() == near([5 + 25 / 10] * 3)
-    suffer(engine, [NAN, 1, 1], mine=1)  # the sleeper pays 1, too; √3 is not longer than 5
+    suffer(engine, [NAN, 1, 1], mine=1)  # the expert asleep also gets the loss 1; √3 is less than 5
     assert engine.weights() == near([F(65, 200), 0, F(135, 200)])
     assert engine.bound() == near([5 * math.sqrt(2) + 2.5 + 3 / 5 / math.sqrt(8)] * 3)

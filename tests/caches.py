@@ -1,4 +1,4 @@
-"""Small streams and their caches, taken apart and sealed again."""
+"""Small streams and their caches, with functions to change a cache and to write its checksum again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MASK = 2**64 - 1
 
 
 def checksum(payload: bytes) -> int:
-    """The written one (core/read/cache.hpp), so that a forger's bytes get past it."""
+    """Return the checksum of core/read/cache.hpp, so that changed bytes can have a correct one."""
     sums = [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, len(payload)]
     words = struct.unpack(f"<{len(payload) // 8}Q", payload)
     whole = len(words) // 4 * 4
@@ -43,7 +43,7 @@ def chunk_of(kind: str, folder: Path) -> Chunk:
 
 
 def write_stream(path: Path, rounds: int = 300, seed: int = 0) -> Path:
-    """A stream in svmlight of some blocks."""
+    """Write a stream in svmlight with several blocks."""
     rng = np.random.default_rng(seed)
     with path.open("w") as out:
         for _ in range(rounds):
@@ -53,7 +53,7 @@ def write_stream(path: Path, rounds: int = 300, seed: int = 0) -> Path:
 
 
 def learned(*paths: Path, **how: Any) -> tuple[Any, ...]:
-    """All that a run gives."""
+    """Return everything that a run computes."""
     source = mb.Source(paths, **how)
     learner = mb.BalancedWinnow(update_margin=0.01)
     ledger = learner.run(source)
@@ -70,21 +70,21 @@ HEAD = ("named", "consumed", "lines", "rows", "nonzeros", "width", "weighted", "
 
 
 class Packed:
-    """A packed chunk taken apart, to be changed and sealed again."""
+    """The parts of a packed chunk, which can be changed and packed again."""
 
     def __init__(self, packed: bytes) -> None:
         self.head = dict(zip(HEAD, struct.unpack_from("<9Q", packed, 8), strict=True))
         self.rest = bytearray(packed[80:])
 
     def sealed(self) -> bytes:
-        """With a true checksum."""
+        """Return the bytes with a correct checksum."""
         payload = struct.pack("<9Q", *self.head.values()) + self.rest
         payload = payload[: len(payload) // 8 * 8]
         return checksum(payload).to_bytes(8, "little") + payload
 
     @property
     def at(self) -> dict[str, int]:
-        """Where the arrays begin."""
+        """Return the positions of the arrays."""
         rows, nonzeros = self.head["rows"], self.head["nonzeros"]
         value = 8 * (rows + 1) + 8 * rows
         ids = value + 8 * nonzeros
@@ -95,7 +95,7 @@ Record = tuple[tuple[int, ...], bytes]
 
 
 def split(made: bytes) -> tuple[bytes, list[Record]]:
-    """The head of a cache, and its records: where each begins, and the packed chunk."""
+    """Return the head of a cache and its records: the position and the packed chunk of each."""
     at = 24 + 8 + -(-int.from_bytes(made[24:32], "little") // 8) * 8
     head, records = made[:at], []
     while at < len(made):
@@ -106,5 +106,5 @@ def split(made: bytes) -> tuple[bytes, list[Record]]:
 
 
 def join(head: bytes, records: list[Record]) -> bytes:
-    """The inverse, with true sums."""
+    """Return the bytes of a cache from its parts, with correct checksums."""
     return head + b"".join(record(len(packed), begin, packed[:8]) + packed for begin, packed in records)

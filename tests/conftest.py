@@ -1,4 +1,4 @@
-"""Make the helpers in this folder importable, let hypothesis do the same in every run, and sum up what was skipped."""
+"""Make the helpers in this folder importable, make hypothesis deterministic, and report skipped tests."""
 
 import os
 import sys
@@ -12,17 +12,17 @@ from hypothesis import HealthCheck, settings
 os.environ.setdefault("SCIPY_ARRAY_API", "1")  # otherwise scikit-learn skips one of its checks
 sys.path.insert(0, str(Path(__file__).parent))
 
-# The same examples each time, however slow the machine is; --hypothesis-profile=default looks for new ones.
+# The same examples in every run, without deadlines. --hypothesis-profile=default searches new ones.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
-    """Print, below everything else, how many tests were skipped and why."""
+    """Print in the last line how many tests were skipped, and why."""
     yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None:  # xdist's workers have none
+    if reporter is not None:  # the workers of xdist have none
         skipped = reporter.stats.get("skipped", [])
         reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
         why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common())

@@ -1,4 +1,4 @@
-"""Streams of forecasts for the rules over experts: tame, heavy-tailed, jumping in scale; and who sleeps in them."""
+"""Streams of forecasts for the rules over experts: normal, heavy-tailed, with jumps of scale, and with sleep."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CASES = [
 
 
 def streams(loss: str, n: int = 7, rounds: int = 90) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Forecasts (rounds × experts) and outcomes that the loss allows."""
+    """Return forecasts (rounds × experts) and outcomes in the domain of the loss."""
     rng = np.random.default_rng(5)
     noise = rng.standard_normal((rounds, n)) * np.linspace(0.3, 2, n)
     if loss == "log":
@@ -54,18 +54,18 @@ def streams(loss: str, n: int = 7, rounds: int = 90) -> dict[str, tuple[np.ndarr
         "alike": (np.repeat(y[:, None] + noise[:, :1], n, axis=1), y),
     }
     for _, outcomes in made.values():
-        outcomes[np.abs(outcomes) < 0.1] = 0.1  # percentages divide by them
+        outcomes[np.abs(outcomes) < 0.1] = 0.1  # the percentage loss divides by them
     return made
 
 
 def asleep(A: np.ndarray, pattern: str) -> np.ndarray:
-    """A with NaN where an expert sleeps; somebody is always awake."""
+    """Return A with NaN where an expert is asleep. In each round at least one is awake."""
     rng = np.random.default_rng(11)
     A = A.copy()
     if pattern == "some":
         A[rng.random(A.shape) < 0.4] = np.nan
         A[np.isnan(A).all(axis=1), 1] = 0.5
-    elif pattern == "long":  # the first half of the experts is away for long, then the other
+    elif pattern == "long":  # one half of the experts is asleep for many rounds, then the other half
         half = A.shape[1] // 2
         A[20:50, :half] = np.nan
         A[55:80, half:] = np.nan
@@ -73,7 +73,7 @@ def asleep(A: np.ndarray, pattern: str) -> np.ndarray:
 
 
 def both(rule: str, parameters: dict[str, float], loss: str, prior: np.ndarray, *, gradient: bool) -> tuple[Any, Any]:
-    """The core's engine and the specification."""
+    """Return the engine of the core and the specification."""
     named = loss_named(loss)
     made: Any = VARIANTS[rule].rule
     spec = LossEngine(Mixture(made(prior, **parameters), named, gradient=gradient), named, prior)
@@ -81,12 +81,12 @@ def both(rule: str, parameters: dict[str, float], loss: str, prior: np.ndarray, 
 
 
 def uneven(n: int) -> np.ndarray:
-    """A prior that is not uniform."""
+    """Return a prior that is not uniform."""
     weight = 1 + np.arange(n) % 3 / 4
     return np.asarray(weight / weight.sum())
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two engines hold the same state, bit for bit."""
+    """Return whether two engines have the same state, bit for bit."""
     first, second = a.core.state(), b.core.state()
     return first.keys() == second.keys() and all(np.array_equal(first[k], second[k]) for k in first)

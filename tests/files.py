@@ -1,4 +1,4 @@
-"""Small streams as files of every format, and the command line called as from a shell."""
+"""Small streams as files of every format, and calls of the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mistakebound.cli import main
 
 
 def call(*words: Any, fails: int = 0, text: str | bytes | None = None, **more: Any) -> str:
-    """Output of a command, which must end with this exit code; errors are among it."""
+    """Return the output of a command, including errors. It must end with the exit code ``fails``."""
     result = CliRunner().invoke(main, [str(word) for word in words], input=text, **more)
     assert result.exit_code == fails, result.output
     return result.output
@@ -27,7 +27,7 @@ DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[2] / "sha
 
 
 def data(name: str) -> Path:
-    """A file of the data that are not part of the repository; the test is skipped if it is not there."""
+    """Return a data file that is not part of the repository. Skip the test if it does not exist."""
     path = DATA / name
     if not path.exists():
         missing = path if DATA.is_dir() else DATA
@@ -55,7 +55,7 @@ def vw(path: Path) -> Path:
 
 
 def table(path: Path) -> Path:
-    """With quoted fields that go on over lines, so that blocks end within records."""
+    """Return a table with quoted fields over several lines, so that blocks end within records."""
     lines = [f'"{" ".join(f"w{i}" for i in x)}\nand more",{x[0]},{"yes" if y else "no"}\n' for y, x in rows(300)]
     path.write_text("words,first,label\n" + "".join(lines))
     return path

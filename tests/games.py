@@ -1,4 +1,4 @@
-"""Play the Python reference on a stream and write down what the proofs speak of. Mutants are played the same way."""
+"""Play the Python reference on a stream, and record the quantities of the proofs. Mutants are played the same way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Game:
-    """What happened: predictions (True = positive), mistakes, every change of z, and z at the end."""
+    """The record of a run: predictions (True = positive), mistakes, every change of z, and z at the end."""
 
     predictions: list[bool]
     mistakes: int
@@ -30,12 +30,12 @@ class Game:
 
 
 def nonzeros(x: Iterable[float]) -> list[tuple[int, float]]:
-    """The non-zeros of a dense example, in order."""
+    """Return the non-zero features of a dense example, in order."""
     return [(i, float(v)) for i, v in enumerate(x) if v != 0]
 
 
 def play(rule: Rule, X: Any, y: Any) -> Game:
-    """Play all rounds with the reference; labels above 0 are positive."""
+    """Play all rounds with the reference. Labels above 0 are positive."""
     rows = np.asarray(X, float)
     game = ReferenceGame(rule, rows.shape[1])
     seen = np.zeros(rows.shape[1] + bool(rule.bias), bool)

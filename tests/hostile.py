@@ -1,12 +1,12 @@
-"""Forged ledgers, models, caches and certificates with true checksums, read and used: each is refused, or does no harm.
+"""Forged ledgers, models, caches and certificates with correct checksums. Reading each must fail or do no harm.
 
-``python tests/hostile.py --count 20000 --seed 1 [--kind model]`` makes so many of each kind. The same seed makes the
-same files. A kind is four functions; another one is added by another entry of ``KINDS``:
+``python tests/hostile.py --count 20000 --seed 1 [--kind model]`` makes ``--count`` files of each kind. The same seed
+makes the same files. A kind consists of four functions. To add a kind, add an entry to ``KINDS``:
 
-- ``make(rng, folder)``: a sound object, made by a small run;
+- ``make(rng, folder)``: return a valid object of a small run;
 - ``mutate(object, rng)``: change one thing in it;
-- ``sign(object)``: the bytes of the file, with every checksum true again;
-- ``use(data, folder)``: read the file and do with it whatever a user may do, in ``folder``.
+- ``sign(object)``: return the bytes of the file, with correct checksums;
+- ``use(data, folder)``: read the file and use it in ``folder`` in all ways that a user may.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ NASTY += [{"list": []}, "Winnow", "winnow", "elimination", "balanced-winnow", "p
 
 @dataclass(frozen=True)
 class Kind:
-    """What is forged, and how."""
+    """A kind of file that is forged, and how."""
 
     make: Callable[[random.Random, Path], Any]
     mutate: Callable[[Any, random.Random], None]
@@ -75,7 +75,7 @@ class Kind:
 
 
 def trained(rng: random.Random) -> tuple[Any, Any, Any]:
-    """A learner after a small run, and its stream."""
+    """Return a learner after a small run, and its stream."""
     make, binary, names = rng.choice(LEARNERS)
     numbers = np.random.default_rng(rng.randrange(2**32))
     n, rounds = rng.choice([1, 3, 8]), rng.choice([1, 5, 20])
@@ -97,17 +97,19 @@ def trained(rng: random.Random) -> tuple[Any, Any, Any]:
 
 
 def places(at: Any) -> list[tuple[Any, Any]]:
-    """Every (container, key) in what JSON gave."""
+    """Return every (container, key) of a JSON value."""
     inner = list(at.items() if isinstance(at, dict) else enumerate(at) if isinstance(at, list) else ())
     return [(at, key) for key, _ in inner] + [place for _, value in inner for place in places(value)]
 
 
 def mutate_json(data: Any, rng: random.Random) -> None:
-    """Change a value, its type, its size or its place; add a key, or take one away."""
+    """Change a value, its type, its size or its place, or add or remove a key."""
     found = places(data)
     if not found:
         return
-    shallow = [place for place in found if isinstance(place[0], dict)]  # else most would be members of long lists
+    shallow = [
+        place for place in found if isinstance(place[0], dict)
+    ]  # otherwise most places would be elements of long lists
     at, key = rng.choice(shallow if shallow and rng.random() < 0.5 else found)
     value = at[key]
     other = rng.choice(found)
@@ -120,7 +122,7 @@ def mutate_json(data: Any, rng: random.Random) -> None:
         at[key] = value + rng.choice([-1, 1, 0.5, -2, 10**6, 2**62])
     elif what == 5 and type(value) in (int, float):
         at[key] = rng.choice([-value, value * 1e30, float(value), bool(value), str(value)])
-    elif what == 6:  # copies, for an object that is put into itself cannot be written
+    elif what == 6:  # a copy, because an object that contains itself cannot be written
         at[key], other[0][other[1]] = deepcopy(other[0][other[1]]), deepcopy(value)
     elif what == 7 and isinstance(at, dict):
         del at[key]
@@ -133,7 +135,7 @@ def mutate_json(data: Any, rng: random.Random) -> None:
 
 
 def mutate_list(values: list[Any], rng: random.Random) -> None:
-    """Cut it, turn it round, repeat or exchange members."""
+    """Truncate or reverse a list, or repeat or swap elements."""
     at = rng.randrange(len(values) + 1)
     rng.choice(
         [
@@ -172,7 +174,7 @@ def use_ledger(data: bytes, _: Path) -> None:
 
 
 def attempt(do: Callable[[], Any]) -> None:
-    """Do it, unless there is a reason not to."""
+    """Call a function, and ignore the expected errors."""
     with suppress(*EXPECTED):
         do()
 
@@ -181,12 +183,12 @@ def attempt(do: Callable[[], Any]) -> None:
 
 
 class Model:
-    """A model file taken apart."""
+    """The parts of a model file."""
 
     def __init__(self, data: bytes) -> None:
         end = 8 + int.from_bytes(data[:8], "little")
         self.header = json.loads(data[8:end])
-        self.said = json.loads(self.header.pop("__metadata__")["mistakebound"])
+        self.metadata = json.loads(self.header.pop("__metadata__")["mistakebound"])
         self.fitting = True
         self.arrays = {
             name: np.frombuffer(data[end:][slice(*tensor["data_offsets"])], DTYPES[tensor["dtype"]]).copy()
@@ -214,7 +216,7 @@ def make_model(rng: random.Random, folder: Path) -> Model:
 def mutate_model(model: Model, rng: random.Random) -> None:
     what = rng.random()
     if what < 0.45 or not model.arrays:
-        mutate_json(model.said, rng)
+        mutate_json(model.metadata, rng)
     elif what < 0.55:
         mutate_json(model.header, rng)
         model.fitting = False
@@ -224,7 +226,7 @@ def mutate_model(model: Model, rng: random.Random) -> None:
 
 
 def mutated_array(array: Any, rng: random.Random) -> Any:
-    """Other numbers of the same type, or more or fewer of them."""
+    """Replace an array by other numbers of the same type, or change its length."""
     values, real = array.tolist(), array.dtype.kind == "f"
     if rng.random() < 0.4:
         mutate_list(values, rng)
@@ -247,7 +249,7 @@ def sign_model(model: Model) -> bytes:
         for name, array in model.arrays.items():
             model.header[name]["shape"] = [len(array)]
             model.header[name]["data_offsets"] = [at, at := at + array.nbytes]
-    metadata = {"sha256": "0" * 64, "mistakebound": json.dumps(model.said)}
+    metadata = {"sha256": "0" * 64, "mistakebound": json.dumps(model.metadata)}
     text = json.dumps({"__metadata__": metadata, **model.header}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     head = len(text).to_bytes(8, "little") + text
@@ -327,10 +329,10 @@ def use_experts(data: bytes, folder: Path) -> None:
     path.write_bytes(data)
     try:
         learner = mb.load(path)
-        if hasattr(learner, "predict"):  # forged into a linear learner
+        if hasattr(learner, "predict"):  # the forged file is a model of a linear learner
             return
-        said: Any = 1 if isinstance(learner, mb.experts.WeightedMajority) else 0.5
-        row = dict.fromkeys(learner.names_, said) or {"a": said}
+        outcome: Any = 1 if isinstance(learner, mb.experts.WeightedMajority) else 0.5
+        row = dict.fromkeys(learner.names_, outcome) or {"a": outcome}
         for do in (
             lambda: learner.weights_,
             lambda: learner.ledger_,
@@ -338,9 +340,9 @@ def use_experts(data: bytes, folder: Path) -> None:
             lambda: repr(learner),
             lambda: learner.predict_one(row),
             lambda: learner.certify(),
-            lambda: learner.learn_one(row, said),
-            lambda: learner.run([row, {**row, "new": said}], [said, said]),
-            lambda: learner.tell(learner.ask(row), said),
+            lambda: learner.learn_one(row, outcome),
+            lambda: learner.run([row, {**row, "new": outcome}], [outcome, outcome]),
+            lambda: learner.tell(learner.ask(row), outcome),
             lambda: learner.save(path),
             lambda: mb.load(path).predict_one(row),
         ):
@@ -383,7 +385,7 @@ FORMATS = ["svmlight", "vw", "table", "json"]
 
 @dataclass
 class Cached:
-    """A cache taken apart, and the file that it is of."""
+    """Return the parts of a cache, and its source file."""
 
     file: Path
     format: str
@@ -440,7 +442,7 @@ def mutate_cache(cached: Cached, rng: random.Random) -> None:
 
 
 def mutate_words(data: bytearray, rng: random.Random) -> None:
-    """Change a number of 1, 4 or 8 bytes, or how many there are."""
+    """Change a number of 1, 4 or 8 bytes, or the length of an array."""
     what, at = rng.randrange(6), rng.randrange(len(data) // 8 + 1) * 8
     if what == 0:
         del data[at : at + 8]
@@ -470,7 +472,7 @@ def use_cache(data: bytes, _: Path) -> None:
         for make in (mb.Perceptron, mb.Winnow):
             learner = make(threshold=4) if make is mb.Winnow else make()
             for part in source_of(file, form).open():
-                # True or not, an index takes the memory of all below it, as it would in the text.
+                # Skip large indices: the learner reserves memory for all smaller ones, as it does for the text.
                 if not part.chunk.named and part.chunk.width > 10**7:
                     continue
                 attempt(lambda: learner.run_part(part))
@@ -499,7 +501,7 @@ KINDS = {
 
 
 def listing(folder: Path) -> dict[str, str]:
-    """Every file below a folder, with a digest of what is in it."""
+    """Return every file below a folder, with a digest of its contents."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
         for path in sorted(folder.rglob("*"))
@@ -507,7 +509,7 @@ def listing(folder: Path) -> dict[str, str]:
 
 
 def forged(kind: Kind, rng: random.Random, folder: Path) -> bytes | None:
-    """The bytes of a forged file; None if this change leaves nothing that could be written."""
+    """Return the bytes of a forged file, or None if the change cannot be written."""
     made = kind.make(rng, folder)
     for _ in range(rng.choice([1, 1, 2, 3])):
         kind.mutate(made, rng)
@@ -518,7 +520,7 @@ def forged(kind: Kind, rng: random.Random, folder: Path) -> bytes | None:
 
 
 def attack(name: str, amount: int, seed: int, folder: Path) -> Counter[str]:
-    """Forge and use so many files of a kind in an empty folder; AssertionError for the first that does harm."""
+    """Forge and use files of a kind in an empty folder. Raise AssertionError for the first one that does harm."""
     kind, outcomes = KINDS[name], Counter[str]()
     work, canary = folder / f"work-{name}", folder / "canary"
     work.mkdir()
@@ -546,7 +548,7 @@ def attack(name: str, amount: int, seed: int, folder: Path) -> Counter[str]:
 
 
 def outcome(kind: Kind, data: bytes, work: Path, which: str) -> str:
-    """Use a file; how that ended."""
+    """Use a file, and return the result."""
     try:
         kind.use(data, work)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A small stream in every form that a learner reads, and the facts that two learners are compared by."""
+"""A small stream in every form that a learner accepts, and functions to compare learners."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ BINARY: list[Callable[..., Any]] = [lambda **k: mb.Winnow(threshold=4, **k), mb.
 
 
 def stream(rounds: int = 60, seed: int = 0, *, binary: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """A noisy stream over twelve features, many of them zero."""
+    """Return a noisy stream over twelve features, many of them zero."""
     rng = np.random.default_rng(seed)
     X = (rng.random((rounds, 12)) < 0.4).astype(float)
     return X if binary else X * rng.standard_normal(X.shape).astype(np.float32), (rng.random(rounds) < 0.5).astype(int)
 
 
 def dicts(X: Any) -> list[dict[str, float]]:
-    """The rows as dicts of their non-zeros."""
+    """Return the rows as dicts of their non-zero features."""
     return [{NAMES[i]: float(row[i]) for i in np.flatnonzero(row)} for row in np.asarray(X, float)]
 
 
 def facts(learner: Any) -> tuple[Any, ...]:
-    """Everything that the rounds so far have left behind."""
+    """Return everything in a learner that depends on its rounds."""
     ledger, weights = learner.ledger_, learner.weights_
     w = tuple(weights.items()) if isinstance(weights, dict) else weights.tobytes()
     kept = tuple(part.tobytes() for part in vars(ledger.kept).values())
@@ -47,7 +47,7 @@ def facts(learner: Any) -> tuple[Any, ...]:
 
 
 def changed(array: Any, **parts: Any) -> Any:
-    """A copy with some of its parts replaced, unchecked."""
+    """Return a copy with some parts replaced, without checks."""
     array = array.copy()
     for name, value in parts.items():
         setattr(array.flags if name == "writeable" else array, name, value)

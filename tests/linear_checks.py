@@ -1,4 +1,4 @@
-"""Learners by the ids of their rules, and the checks that rules and their mutants go through."""
+"""The learners by the ids of their rules, and checks for rules and their mutants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LEARNERS["winnow"] = lambda theta=None, **p: mb.Winnow(threshold=theta, **p)
 
 
 def check_trace(trace: Trace, make: Callable[..., Rule]) -> None:
-    """The reference does exactly what was worked by hand."""
+    """Check that the reference gives the results that were computed by hand."""
     rule = make(**trace.parameters)
     X, y = zip(*trace.rounds, strict=True)
     game = play(rule, X, y)
@@ -76,7 +76,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]]:
-    """Streams that nothing separates, real-valued, ±1 and 0/1, for every option of a rule."""
+    """Return streams that are not separable (real-valued, ±1 and 0/1), for every option of a rule."""
     rng = np.random.default_rng(7)
     n, rounds = 13, 150
     u = rng.standard_normal(n)
@@ -101,7 +101,7 @@ def streams_for(rule: str) -> list[tuple[dict[str, Any], np.ndarray, np.ndarray]
 def check_parity(
     rule: str, parameters: dict[str, Any], X: np.ndarray, y: np.ndarray, make: Callable[..., Rule]
 ) -> None:
-    """Predictions, z, scores and the number of updates are identical."""
+    """Check that core and reference have identical predictions, z, scores and numbers of updates."""
     learner = LEARNERS[rule](classes=(-1, 1), **parameters)
     ledger = learner.run(X, y)
     game = ReferenceGame(make(**parameters), X.shape[1])

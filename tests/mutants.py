@@ -1,4 +1,4 @@
-"""Rules broken on purpose: signs, ties, factors, exponents, normalisers, update-always. Every one must be caught."""
+"""Mutants: rules that are wrong on purpose, in signs, ties, factors, exponents, normalisers or updates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Mutant:
     rule: type[Rule]
 
     def make(self, **parameters: object) -> Rule:
-        """The broken rule with these parameters."""
+        """Return the wrong rule with these parameters."""
         return self.rule(**parameters)  # type: ignore[arg-type]
 
 
@@ -52,7 +52,7 @@ def _wrong_sign(self: Rule, now: Round) -> float:
 
 
 def _adds_the_prediction(self: Rule, now: Round) -> float:
-    positive = self.is_positive(now.score)  # the slip of 16-831: ŷ·x for y·x
+    positive = self.is_positive(now.score)  # a common mistake of lecture notes: ŷ·x instead of y·x
     return (1 if positive else -1) if positive != (now.y == 1) else 0
 
 

@@ -1,4 +1,4 @@
-"""Planted streams whose bound is well below the number of rounds, with the comparator that was planted."""
+"""Planted streams with a bound well below the number of rounds, and their comparators."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Planted:
         return THEOREMS[self.theorem].rule
 
     def check(self, game: Game) -> None:
-        """The bound holds, and the lemma at every update."""
+        """Check that the bound holds, and that the lemma holds at every update."""
         counted = len(game.steps)
         strict = THEOREMS[self.theorem].strictly_below
         assert counted < self.bound if strict else counted <= self.bound * (1 + 1e-9), (counted, self.bound)
@@ -56,7 +56,7 @@ def _share(variables: tuple[int, ...], n: int) -> Witness:
 
 
 def _noisy(stream: streams.Stream, rate: float, gamma: float) -> tuple[streams.Stream, Witness, float, float]:
-    """A margin stream with flipped labels, and what u loses on it: (stream, witness, D, L₁)."""
+    """Return a margin stream with flipped labels, and the hinge losses of u: (stream, witness, D, L₁)."""
     noisy = streams.label_noise(stream, rate, seed=5)
     u = np.asarray(stream.target, float)
     shortfall = np.maximum(0.0, gamma - noisy.y * (noisy.X @ u))
@@ -64,7 +64,7 @@ def _noisy(stream: streams.Stream, rate: float, gamma: float) -> tuple[streams.S
 
 
 def planted() -> list[Planted]:
-    """All of them, made anew (they are cheap)."""
+    """Return all planted streams. They are generated at each call, which is fast."""
     l2 = streams.margin(20, 300, 0.3, seed=1)
     panel = streams.panel(15, 3, 400, seed=2)
     experts = streams.panel(64, 3, 600, seed=3)

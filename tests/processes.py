@@ -1,4 +1,4 @@
-"""The command as a process of its own, and waiting for what can be observed instead of for a time."""
+"""Run the command as a process, and wait for conditions instead of times."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any
 
 DEADLINE = 300.0
-"""Seconds after which a test fails instead of hanging. Nothing takes nearly as long, not even on a busy machine."""
+"""Seconds after which a test fails instead of hanging. It is much longer than needed, also on a busy machine."""
 
 
 def wait_until(condition: Callable[[], Any], process: subprocess.Popen[Any] | None = None) -> None:
-    """Poll until the condition holds; fail at once if the process that should bring it about has ended without it."""
+    """Poll until the condition holds. Fail at once if the process has ended and the condition does not hold."""
     end, pause = time.monotonic() + DEADLINE, threading.Event()
     while not condition():
         if process is not None and process.poll() is not None:
@@ -32,7 +32,7 @@ PROGRAM = (sys.executable, "-m", "mistakebound")
 
 @contextmanager
 def running(*words: Any, program: tuple[str, ...] = PROGRAM, **more: Any) -> Iterator[Any]:
-    """Start ``mistakebound`` with these words; the process does not outlive the block, whatever happens in it."""
+    """Start ``mistakebound`` with these arguments. The process is ended at the end of the block."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | more
     with subprocess.Popen([*program, *map(str, words)], **pipes) as process:
         try:
@@ -42,13 +42,13 @@ def running(*words: Any, program: tuple[str, ...] = PROGRAM, **more: Any) -> Ite
 
 
 def lines_of(path: Path) -> int:
-    """Whole lines of a file, which need not exist yet."""
+    """Return the complete lines of a file, or none if it does not exist yet."""
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
 @contextmanager
 def opened_for(process: subprocess.Popen[Any], fifo: Path) -> Iterator[IO[bytes]]:
-    """Open a named pipe for writing once the process reads from it; what is written goes out at once."""
+    """Open a named pipe for writing, unbuffered, as soon as the process reads from it."""
     found = []
 
     def is_opened() -> bool:
@@ -65,7 +65,7 @@ def opened_for(process: subprocess.Popen[Any], fifo: Path) -> Iterator[IO[bytes]
 
 
 def is_read(pipe: IO[Any]) -> bool:
-    """Whether everything that was written to a pipe has been read at its other end."""
+    """Return whether everything that was written to a pipe has been read."""
     import fcntl
     import termios
 

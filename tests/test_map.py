@@ -1,4 +1,4 @@
-"""The map in CONTRIBUTING.md and the tree are the same: every room, module and folder of the core, and nothing else."""
+"""The map in CONTRIBUTING.md lists exactly the packages and modules of the source, and the folders of the core."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "mistakebound"
 
 
 def entries() -> dict[str, str]:
-    """Paths of the map with what it says of them. Two spaces are one level; a line may name several modules."""
+    """Return the paths of the map with their descriptions. Two spaces are a level; a line may list several modules."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Where things are")[2].split("```")[1]
     found: dict[str, str] = {}
     folders: list[str] = []
@@ -32,7 +32,7 @@ def entries() -> dict[str, str]:
 
 
 def tree() -> set[str]:
-    """The rooms and modules of the package, and the folders of the core, as the map writes them."""
+    """Return the packages and modules of the source, and the folders of the core, in the format of the map."""
     rooms = {f"{path.parent.relative_to(ROOT).as_posix()}/" for path in PACKAGE.rglob("__init__.py")}
     modules = {path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"}
     core = {f"{path.relative_to(ROOT).as_posix()}/" for path in (ROOT / "core").iterdir() if path.is_dir()}

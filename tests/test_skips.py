@@ -1,4 +1,4 @@
-"""What is skipped is summed up in the last line, so that nobody takes a test for passed that did not run."""
+"""The last line of a test run reports the skipped tests and their reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-worked traces, ties included: what each rule does, round by round, checked with pencil and paper.
+"""Traces of each rule, computed by hand: predictions and state, round by round, including ties.
 
 A trace has the rule's parameters, rounds (x, y), the predictions (+ or -) and z at the end (the constant feature last).
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Trace:
-    """One hand-worked game."""
+    """One stream with its results, computed by hand."""
 
     rule: str
     rounds: list[tuple[tuple[float, ...], int]]
@@ -22,7 +22,7 @@ class Trace:
     scores: dict[tuple[float, ...], float] = field(default_factory=dict)
     """Normalised scores of some examples at the end."""
     more: list[tuple[float, ...]] = field(default_factory=list)
-    """The other floats of each feature at the end, of a rule that keeps more than z."""
+    """The other floats of each feature at the end, if the rule keeps more than z."""
 
 
 LN2 = math.log(2)  # e^{z ln 2} = 2^z, so weights are powers of two
@@ -149,8 +149,8 @@ TRACES = [
         "+-+-++",
         (-1, -1, -1, 0),
     ),
-    # r = 1, scores 0 (tie), 0 (tie: right, but learned), 0 (tie), -3 (beyond the margin) and 1 (at it): the last two
-    # teach nothing. v = 1 in each of the others, so that beta = 1/2; variances 1, 1/2, 3/8.
+    # r = 1, scores 0 (tie), 0 (tie: right, but updated), 0 (tie), -3 (beyond the margin) and 1 (at the margin):
+    # the last two cause no update. v = 1 in the others, hence beta = 1/2; variances 1, 1/2, 3/8.
     Trace(
         "arow",
         [((1, 0), -1), ((0, 1), 1), ((1, 1), -1), ((4, 0), -1), ((0, 4), 1)],

@@ -1,4 +1,4 @@
-"""What learners that mix forecasts are given: bad input names the round and changes nothing."""
+"""Inputs of learners that mix forecasts. An error for bad input has the round, and the learner does not change."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_bad_input_names_the_round_and_changes_nothing(name: str, kind: str) -> 
         learner.learn_one(advice, outcome)
     assert caught.value.round == 6
     assert state(learner) == before
-    # in a batch the round is that of the batch, and what came before it stays learned
+    # in a batch, rounds count from its first one, and the earlier rounds stay learned
     single = copy.deepcopy(learner)
     single.learn_one([0.1, 0.2, 0.3], 0.4)
     with pytest.raises(mb.StreamError, match=f"^round 1: .*({words})") as caught:
@@ -58,7 +58,7 @@ def test_bad_input_names_the_round_and_changes_nothing(name: str, kind: str) -> 
 
 
 @every_learner
-def test_a_refused_round_brings_nobody_in(name: str) -> None:
+def test_a_round_with_an_error_adds_no_experts(name: str) -> None:
     learner = LEARNERS[name]()
     for advice, outcome in (({"Ann": 0.5, "Bob": 0.4}, NAN), ({"Ann": None}, 0.5), ({"Ann": 1e200, "Bob": 0.4}, 0.5)):
         with pytest.raises(mb.StreamError, match="^round 0: "):
@@ -69,7 +69,7 @@ def test_a_refused_round_brings_nobody_in(name: str) -> None:
         assert len(learner.weights_) == 0
     learner.learn_one({"Ann": 0.5, "Bob": 0.4}, 0.1)
     before = state(learner)
-    assert learner.predict_one({"Cid": 0.3}) == pytest.approx(0.3) or "ridge" in name  # who does more than mix
+    assert learner.predict_one({"Cid": 0.3}) == pytest.approx(0.3) or "ridge" in name  # ridge is not a mean
     for outcome in (NAN, "sun"):
         with pytest.raises(mb.StreamError, match="^round 1: "):
             learner.learn_one({"Ann": 0.5, "Cid": 0.4}, outcome)
@@ -86,7 +86,7 @@ def test_a_refused_round_brings_nobody_in(name: str) -> None:
         learner.run([[0.1, 0.2, "?"]], [0.5])
 
 
-def test_probabilities() -> None:
+def test_forecasts_of_the_log_loss_must_be_probabilities() -> None:
     learner = experts.ExponentiallyWeightedAverage(loss="log")
     learner.learn_one([0.2, 0.7], 1.0)
     before = state(learner)
@@ -106,8 +106,8 @@ def test_probabilities() -> None:
         learner.run([[0.5, 0.5], [NAN, NAN], [2.0, 2.0]], [1, 1, 1])
 
 
-def test_certainties_do_not_round_beyond_1() -> None:
-    """All say 1: so does the learner, whatever its weights."""
+def test_a_mean_of_probabilities_is_at_most_1() -> None:
+    """If all experts forecast 1, the learner forecasts 1 for any weights."""
     rng = np.random.default_rng(0)
     for seed in range(30):
         A = np.vstack([rng.random((7, 5)), np.ones((1, 5))])
@@ -119,8 +119,8 @@ def test_certainties_do_not_round_beyond_1() -> None:
 
 
 @every_mixer
-def test_losses_alone(name: str) -> None:
-    """The learner loses the weighted mean, whatever its loss would have been."""
+def test_learning_from_losses_without_forecasts(name: str) -> None:
+    """The loss of the learner is the weighted mean of the losses."""
     L = np.random.default_rng(5).random((20, 3))
     L[4, 1] = NAN
     whole, single, columns, rows = (LEARNERS[name]() for _ in range(4))
@@ -144,7 +144,7 @@ def test_losses_alone(name: str) -> None:
         other.learn_losses([0.1, 0.2])
 
 
-def test_tables_that_are_no_tables() -> None:
+def test_malformed_tables() -> None:
     pandas = pytest.importorskip("pandas")
     learner = experts.MLPoly()
     frame = pandas.DataFrame({"Ann": [0.1, 0.2, "?"], "Bob": [0.2, 0.3, 0.4]})
@@ -152,7 +152,7 @@ def test_tables_that_are_no_tables() -> None:
         learner.run(frame, [0.1, 0.2, 0.3])
     assert learner.names_ == ["Ann", "Bob"]
     assert caught.value.ledger.rounds == 2
-    learner.run(pandas.DataFrame({"Ann": [0.1, None], "Bob": [0.2, 0.3]}).convert_dtypes(), [0.1, 0.2])  # NA sleeps
+    learner.run(pandas.DataFrame({"Ann": [0.1, None], "Bob": [0.2, 0.3]}).convert_dtypes(), [0.1, 0.2])  # NA is asleep
     assert learner.ledger_.expert_rounds.tolist() == [3, 4]
     with pytest.raises(mb.StreamError, match="round 0: .*must be a number"):
         learner.run({"Ann": ["?"], "Bob": [0.2]}, [0.1])
@@ -169,7 +169,7 @@ def test_tables_that_are_no_tables() -> None:
         ragged.run([[0.1, 0.2], [0.1, 0.2, 0.3]], [0.1, 0.1])
 
 
-def test_parameters() -> None:
+def test_parameters_are_checked() -> None:
     for make in (
         lambda: experts.Hedge(eta=0),
         lambda: experts.Hedge(eta=math.inf),
@@ -197,8 +197,8 @@ def test_parameters() -> None:
 
 
 @every_mixer
-def test_vectors(name: str) -> None:
-    """Brier score of three classes; one at a time is the batch, and who forecasts some classes only is refused."""
+def test_forecasts_of_several_classes(name: str) -> None:
+    """Brier score of three classes: learn_one equals a batch, and a forecast without some classes is an error."""
     rng = np.random.default_rng(4)
     y = np.eye(3)[rng.integers(0, 3, 30)]
     A = rng.dirichlet(np.ones(3), (30, 3))
@@ -210,8 +210,8 @@ def test_vectors(name: str) -> None:
     assert ledger.predictions.sum(axis=1) == pytest.approx(np.ones(30))
     assert ledger.losses == pytest.approx(((ledger.predictions - y) ** 2).sum(axis=1))
     for row, outcome in zip(A, y, strict=True):
-        said = [None if np.isnan(each).any() else each.tolist() for each in row]
-        single.learn_one(said, outcome.tolist())
+        forecasts = [None if np.isnan(each).any() else each.tolist() for each in row]
+        single.learn_one(forecasts, outcome.tolist())
     assert single.ledger_.predictions.tolist() == ledger.predictions.tolist()
     assert single.weights_[1] == max(single.weights_)
     before = state(single)
@@ -232,18 +232,18 @@ def test_vectors(name: str) -> None:
     assert state(single) == before
 
 
-def test_of_classes_one_comes_true() -> None:
-    """Otherwise the log loss is not exp-concave, and its theorem false."""
+def test_the_log_loss_needs_exactly_one_class_with_outcome_1() -> None:
+    """Otherwise the log loss is not exp-concave, and its theorem does not apply."""
     learner = mb.experts.ExponentiallyWeightedAverage(loss="log")
     with pytest.raises(mb.StreamError, match="^round 1: 2 classes"):
         learner.run(np.array([[[0.1, 0.1], [0.9, 0.9]]] * 3), np.array([[1, 0], [1, 1], [1, 1]]))
     assert learner.ledger_.rounds == 1
 
 
-def test_a_gradient_that_is_nan_is_refused() -> None:
+def test_a_gradient_of_nan_is_an_error() -> None:
     for rule in (mb.experts.OGD, mb.experts.MLPoly):
         learner = rule(loss=(lambda f, y: (f - y) ** 2, lambda f, y: f * np.nan))
-        with pytest.raises(mb.StreamError, match="round 0: the gradient of the loss is nan"):
+        with pytest.raises(mb.StreamError, match="^round 0: .*gradient.* nan"):
             learner.learn_one([1.0, 2.0], 1.0)
         assert learner.ledger_.rounds == 0
 
@@ -266,14 +266,14 @@ CLASSES = np.array([[[0.5, 0.5], [0.5, 0.5]], [[1.5, 0.1], [0.9, 0.1]], [[0.5, N
         (lambda: experts.MLPoly(loss="log"), CLASSES, np.array([[1, 0], [1, 0], [0, 1.0]])),
     ],
 )
-def test_the_first_bad_round_is_told(make: Any, A: Any, y: Any) -> None:
+def test_the_error_has_the_first_bad_round(make: Any, A: Any, y: Any) -> None:
     learner = make()
     with pytest.raises(mb.StreamError, match="round 1: expert 0's forecast .*is 1.5") as error:
         learner.run(A, y)
     assert error.value.ledger.rounds == 1
 
 
-def test_what_is_masked_sleeps() -> None:
+def test_masked_values_mean_asleep() -> None:
     A = np.ma.array([[1.0, 99.0], [1.0, 99.0], [1.0, 5]], mask=[[0, 1], [0, 1], [0, 0]])
     at_once, one_by_one = experts.MLPoly(), experts.MLPoly()
     for row in A:
@@ -284,7 +284,7 @@ def test_what_is_masked_sleeps() -> None:
 
 
 @pytest.mark.parametrize("odd", [1 + 2j, np.complex128(1 + 5j), np.datetime64("2020-01-01"), "12", 10**400])
-def test_what_is_no_number_is_refused(odd: Any) -> None:
+def test_forecasts_must_be_numbers(odd: Any) -> None:
     learner = experts.MLPoly()
     for act in (
         lambda: learner.learn_one([odd, 1.0], 1.0),
@@ -298,7 +298,7 @@ def test_what_is_no_number_is_refused(odd: Any) -> None:
     assert (learner.names_, learner.ledger_.rounds) == ([], 0)
 
 
-def test_a_loss_of_ones_own_that_raises_leaves_what_came_before() -> None:
+def test_an_exception_of_a_custom_loss_keeps_the_earlier_rounds() -> None:
     def loss(f: Any, y: Any) -> Any:
         return (f - y) ** 2 * (1 // (0 if float(y) == 3 else 1))
 
@@ -309,7 +309,7 @@ def test_a_loss_of_ones_own_that_raises_leaves_what_came_before() -> None:
         assert learner.ledger_.rounds == 2 == learner._play.engine.sums["rounds"][0]
 
 
-def test_losses_that_were_refused_begin_nothing() -> None:
+def test_losses_with_an_error_do_not_start_the_learner() -> None:
     for begin in (lambda each: each.run_losses([]), lambda each: each.learn_losses([NAN, NAN])):
         learner = experts.MLPoly()
         with contextlib.suppress(ValueError):
@@ -331,7 +331,7 @@ def test_threads_share_a_learner() -> None:
     assert learner.certify().status in {"holds", "vacuous"}
 
 
-def test_numbers_of_numpy_have_json() -> None:
+def test_numpy_numbers_as_parameters_can_be_written_as_json() -> None:
     learner = experts.Hedge(horizon=np.int64(50))
     learner.run([[0.0, 1.0]] * 3, [1.0] * 3)
     assert '"horizon": 50' in learner.certify().to_json()

@@ -1,4 +1,4 @@
-"""The tests of the rules over experts are themselves tested: every deliberate mutant is caught, and no true rule."""
+"""Tests of the tests: every deliberately wrong rule over experts (mutant) must fail some check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mistakebound.aggregation.ridge import Ridge
 
 BROKEN = (AssertionError, ArithmeticError, ValueError, IndexError, TypeError)
-"""Arithmetic that breaks down counts as caught; TypeError, for a bound that is lost."""
+"""Errors that count as a failed check: also arithmetic errors, and TypeError for a missing bound."""
 
 
 def red(check: Callable[[], None]) -> bool:
@@ -39,7 +39,7 @@ def caught_by_traces(rule: str, subject: Subject) -> bool:
 
 
 def caught_by_lemmas(rule: str, subject: Subject) -> bool:
-    """On one planted stream after another, until it is."""
+    """Return whether the rule fails a check on some planted stream."""
 
     def check() -> None:
         for pair in games(subject, rule):
@@ -74,15 +74,14 @@ UNSEEN = {
     "Squint: one rate",
     "OGD: prior lost",
 }
-"""Other rules, some of them good ones, whose regret these streams are too kind to push beyond the theorem: the traces
-alone see them."""
+"""Mutants whose regret stays within the bound on these streams. Only the traces detect them."""
 
 BROKEN_PROOFS = [(rule, subject) for rule, subject in MUTANTS if rule in LEMMAS and subject.name not in UNSEEN]
 
 
 @pytest.mark.parametrize(("rule", "subject"), BROKEN_PROOFS, ids=[subject.name for _, subject in BROKEN_PROOFS])
-def test_lemmas_see_it_too(rule: str, subject: Subject) -> None:
-    """Without the traces: most mutants break the proof."""
+def test_lemmas_also_detect_the_mutant(rule: str, subject: Subject) -> None:
+    """Most mutants violate a lemma, also without the traces."""
     assert caught_by_lemmas(rule, subject)
 
 
@@ -98,7 +97,7 @@ def test_mixture_mutant_is_caught(mixture: type[Mixture]) -> None:
         check_mixing(mixture)
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_mutants() -> None:
     per_rule = Counter(rule for rule, _ in MUTANTS)
     assert all(per_rule[rule] >= 4 for rule in RULES)
     assert len(MUTANTS) + len(RIDGES) + len(MIXTURES) >= 20

@@ -1,4 +1,4 @@
-"""Rules over experts against fifty decimal digits; tiny and huge losses, one expert or 100,000, ten million rounds."""
+"""Rules over experts compared with fifty decimal digits, and with extreme losses, numbers of experts and rounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from aggregation_lemmas import FIXED, LEMMAS
 from aggregation_reference import FORMULAS, NEVER, log_weights
 
 LOUD = {"over": "raise", "invalid": "raise", "divide": "raise"}
-"""Underflow to 0 is what small weights do."""
+"""Underflow of small weights to 0 is expected."""
 
 
 def past(rounds: int, n: int, seed: int) -> np.ndarray:
-    """Regrets of a game that could be: mixed signs, some asleep, a quiet start, one jump."""
+    """Return possible regrets: mixed signs, some experts asleep, small at first, one jump."""
     rng = np.random.default_rng(seed)
     r = rng.normal(size=(rounds, n)) + 0.2 * rng.normal(size=n)
     r[rng.random(r.shape) < 0.25] = 0.0
@@ -26,23 +26,23 @@ def past(rounds: int, n: int, seed: int) -> np.ndarray:
     return r
 
 
-def told(rule: str, scale: float) -> dict[str, float]:
+def parameters_of(rule: str, scale: float) -> dict[str, float]:
     return {name: value / scale if name == "eta" else value for name, value in rates(rule).items()}
 
 
 @pytest.mark.parametrize("rule", FORMULAS)
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_weights_are_those_of_the_formulas(rule: str, scale: float, n: int) -> None:
-    """Equal in logarithms, to twelve digits, at every round."""
+def test_weights_equal_the_formulas(rule: str, scale: float, n: int) -> None:
+    """The logarithms of the weights agree to twelve digits in every round."""
     prior = np.arange(1, n + 1) / (n * (n + 1) / 2)
     r = past(24, n, seed=n) * scale
-    subject = RULES[rule].rule(prior, **told(rule, scale))
+    subject = RULES[rule].rule(prior, **parameters_of(rule, scale))
     for t in range(len(r)):
         subject.update(r[t], 1.0)
         if t % 6 and t > 3:
             continue
-        exact = log_weights(rule, prior, r[: t + 1], **told(rule, scale))
+        exact = log_weights(rule, prior, r[: t + 1], **parameters_of(rule, scale))
         w = subject.weights()
         with np.errstate(divide="ignore"):
             found = np.log(w) - np.log(w.max())
@@ -55,8 +55,8 @@ def test_weights_are_those_of_the_formulas(rule: str, scale: float, n: int) -> N
 
 
 @pytest.mark.parametrize("rule", ["Exponential", "FixedShare", "FixedBOA", "BOA", "MLProd"])
-def test_the_awake_keep_their_order_when_a_leader_sleeps(rule: str) -> None:
-    """However far ahead the sleeper is, weights among the others are those of the formulas."""
+def test_weights_of_awake_experts_when_the_best_is_asleep(rule: str) -> None:
+    """The weights of the others equal the formulas, even if the expert asleep is far ahead."""
     parameters = {"eta": 0.2} if rule in FIXED else {}
     parameters |= {"alpha": 0.0} if rule == "FixedShare" else {}
     engine = RULES[rule].engine(3, **parameters)
@@ -76,7 +76,7 @@ def test_the_awake_keep_their_order_when_a_leader_sleeps(rule: str) -> None:
 
 
 def test_weights_too_small_to_be_precise() -> None:
-    """The awake weigh 1e-320 and 1e-322 beside the leader: numbers of a few bits, and yet their ratio is right."""
+    """The awake experts have 1e-320 and 1e-322 of the weight of the best: few bits, but the ratio is correct."""
     engine = RULES["Exponential"].engine(3, eta=1.0)
     behind = 320 * math.log(10)
     engine.forecaster.rule.R = np.array([0.0, -behind, -behind - math.log(100)])  # type: ignore[attr-defined]
@@ -84,15 +84,15 @@ def test_weights_too_small_to_be_precise() -> None:
     assert p[1] / p[2] == pytest.approx(100, rel=1e-9)
 
 
-def test_leaders_of_those_who_are_awake() -> None:
-    """η = ∞."""
+def test_the_best_of_the_awake_experts_have_the_weight_at_an_infinite_rate() -> None:
+    """At η = ∞, only the awake experts with the largest R have weight."""
     engine = RULES["AdaHedge"].engine([0.2, 0.2, 0.3, 0.3])
     engine.forecaster.rule.R = np.array([5.0, 1.0, 1.0, 0.0])  # type: ignore[attr-defined]
     assert engine.serve(np.array([NAN, 1.0, 1.0, 1.0])).p == pytest.approx([0, 0.4, 0.6, 0])
 
 
-def test_an_expert_that_was_lost_comes_back() -> None:
-    """Fixed Share without a share is Hedge, also after e^−1000."""
+def test_an_expert_with_an_underflowed_weight_can_recover() -> None:
+    """Fixed Share with α = 0 equals Hedge, also after a weight of e^−1000."""
     shared, plain = RULES["FixedShare"].engine(2, eta=1.0, alpha=0.0), RULES["Exponential"].engine(2, eta=1.0)
     for losses in [[0.0, 1.0]] * 1000 + [[1.0, 0.0]] * 1001:
         for engine in (shared, plain):
@@ -106,8 +106,8 @@ SCALE_FREE = sorted(set(RULES) - FIXED)
 
 @pytest.mark.parametrize("rule", SCALE_FREE)
 @pytest.mark.parametrize("scale", [2.0**-40, 2.0**40, 1e-12, 1e12])
-def test_a_unit_of_losses_changes_nothing(rule: str, scale: float) -> None:
-    """By a power of two not even a bit, but where logarithms of rates are taken."""
+def test_scaling_all_losses_does_not_change_the_weights(rule: str, scale: float) -> None:
+    """A power of two changes no bit, except in rules that use logarithms of rates."""
     case = next(case for case in planted() if case.name == "the best is switched")
     here = play(RULES[rule], case, by_gradient=True)
     there = play(RULES[rule], Planted("scaled", case.X * scale, case.y * scale, case.loss), by_gradient=True)
@@ -120,7 +120,7 @@ def test_a_unit_of_losses_changes_nothing(rule: str, scale: float) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_losses_of_every_size(rule: str) -> None:
-    """From 1e-12 to 1e12 in one stream, of both signs, with sleep: weights are weights, and the bound holds."""
+    """Losses from 1e-12 to 1e12 of both signs, with sleep: weights are valid, and the bound holds."""
     rng = np.random.default_rng(1)
     losses = 10.0 ** rng.uniform(-12, 12, (150, 5)) * rng.choice([-1, 1], (150, 5))
     losses[rng.random(losses.shape) < 0.2] = NAN
@@ -132,7 +132,7 @@ def test_losses_of_every_size(rule: str) -> None:
     assert np.isfinite(game.w).all()
     assert game.w.min() >= 0
     assert game.w.sum(axis=1) == pytest.approx(np.ones(150))
-    if rule in LEMMAS and rule not in {"ExpConcave", "FixedBOA"}:  # whose premises fail
+    if rule in LEMMAS and rule not in {"ExpConcave", "FixedBOA"}:  # their premises do not hold here
         assert (game.R[-1] <= game.engine.bound() + game.slack).all()
         assert np.isfinite(game.engine.bound()).all()
 
@@ -163,7 +163,7 @@ def test_a_hundred_thousand_experts(rule: str) -> None:
     assert w.sum() == pytest.approx(1)
     assert w[77_777] >= np.median(w)
     assert game.losses[-1] <= 1
-    if rule in LEMMAS and rule not in {"ExpConcave", "Squint"}:  # the last takes its time
+    if rule in LEMMAS and rule not in {"ExpConcave", "Squint"}:  # Squint is slow
         assert (game.R[-1] <= game.engine.bound() + game.slack).all()
 
 
@@ -172,7 +172,7 @@ SUMS = ("R", "V", "X", "S", "cost", "gaps", "drift", "variance")
 
 @pytest.mark.parametrize("rule", RULES)
 def test_ten_million_rounds(rule: str) -> None:
-    """Five hundred rounds, whose sums are then taken twenty thousand times, and a hundred rounds more.
+    """Play five hundred rounds, multiply the sums by twenty thousand, and play a hundred rounds more.
 
     Nothing a rule keeps grows faster than rounds do, so that is where it stands after ten million.
     """
@@ -197,7 +197,7 @@ def test_ten_million_rounds(rule: str) -> None:
             engine.sums[name] = values * 20_000
         kept.rounds *= 20_000
         more(100)
-        # the leader sleeps: who follows it is still preferred to who is far behind
+        # the best expert is asleep: the second best still has more weight than one far behind
         p = engine.serve(np.where(np.arange(5) == 1, NAN, 0.5)).p
         bound = engine.bound()
     w = engine.weights()
@@ -212,6 +212,6 @@ def test_ten_million_rounds(rule: str) -> None:
 
 
 def test_the_reference_is_not_the_package() -> None:
-    """It works in decimals, and says so."""
+    """The reference computes with decimals and does not import the package."""
     assert all(isinstance(z, Decimal) for z in log_weights("MLPoly", [0.5, 0.5], [[1.0, -1.0]]))
     assert log_weights("MLPoly", [0.5, 0.5], [[1.0, -1.0]])[1] == NEVER

@@ -1,4 +1,4 @@
-"""Rules over experts on planted streams: the bound holds and says something, and its lemma holds at every round."""
+"""Rules over experts on planted streams: the bound holds and is not vacuous, and the lemma holds in every round."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aggregation_lemmas import LEMMAS, check_premise, games
 from mistakebound import oracles
 
 TELLING = {"the best is switched", "coin flips"}
-"""Streams whose bounds must be below half of what a stream could force, for every rule; forecasts suffice for that."""
+"""Streams on which the bound of every rule must be below half of the largest possible regret."""
 
 
 @cache
@@ -28,8 +28,8 @@ def test_lemma_holds_at_every_round(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", LEMMAS)
-def test_bound_says_something(rule: str) -> None:
-    """Well below the sum of spreads, which no learner can exceed."""
+def test_bound_is_not_vacuous(rule: str) -> None:
+    """The bound is well below the sum of the ranges, the largest possible regret."""
     streams = {"one good expert"} if rule == "ExpConcave" else TELLING
     of = [(case, game) for case, game in played(rule) if case.name in streams]
     assert of
@@ -45,12 +45,12 @@ def test_bound_survives_a_jump_of_scale(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", sorted(set(RULES) - set(LEMMAS)))
-def test_rules_without_a_theorem_keep_the_premise(rule: str) -> None:
+def test_rules_without_a_theorem_have_small_regret(rule: str) -> None:
     for case in planted():
         game = play(RULES[rule], case)
         check_premise(game)
         assert game.engine.bound() is None
-        assert game.R[-1].max() < game.spread.sum() / 3, case.name  # a promise of nobody, but a sign of life
+        assert game.R[-1].max() < game.spread.sum() / 3, case.name  # no theorem guarantees it, but it must learn
 
 
 @cache
@@ -62,10 +62,10 @@ def best_mix(name: str) -> oracles.Oracle:
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", ["one good expert", "a good mix", "the best is switched", "log loss"])
 def test_the_gradient_trick_competes_with_the_best_mix(rule: str, name: str) -> None:
-    """Loss less that of the best convex combination u ≤ Σ u_k R_k ≤ max R_k, R of the losses made linear."""
+    """The regret to the best mix u is at most Σ u_k R_k ≤ max R_k, with R of the linearised losses."""
     case = next(case for case in planted() if case.name == name)
-    told = rates(rule)
-    game = play(RULES[rule], case, **told)
+    parameters = rates(rule)
+    game = play(RULES[rule], case, **parameters)
     best = best_mix(name)
     assert best.weights is not None
     lost, linear = sum(game.losses) - best.total, float(best.weights @ game.R[-1])
@@ -92,11 +92,11 @@ def sleeping() -> Planted:
 
 
 @pytest.mark.parametrize("rule", LEMMAS)
-def test_a_sleeper_is_judged_by_its_own_rounds(rule: str) -> None:
-    """``R_k`` counts the rounds in which k is awake, and no others."""
+def test_regret_to_an_expert_counts_only_its_awake_rounds(rule: str) -> None:
+    """``R_k`` is a sum over the rounds in which k is awake."""
     case = sleeping()
-    told = rates(rule)
-    game = play(RULES[rule], case, by_gradient=False, **told)
+    parameters = rates(rule)
+    game = play(RULES[rule], case, by_gradient=False, **parameters)
     sums = game.engine.sums
     assert sums["rounds"].tolist() == [50, 150, 150, 150]
     own = np.array(game.losses)
@@ -110,7 +110,7 @@ def test_a_sleeper_is_judged_by_its_own_rounds(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", LEMMAS)
-def test_vectors(rule: str) -> None:
+def test_bounds_hold_for_several_classes(rule: str) -> None:
     """Probabilities of three classes: Brier score and log loss."""
     rng = np.random.default_rng(6)
     truth = rng.integers(0, 3, 120)
@@ -120,8 +120,8 @@ def test_vectors(rule: str) -> None:
     X /= X.sum(axis=2, keepdims=True)
     X[::7, 2] = math.nan
     case = Planted("classes", X, y, "log" if rule == "ExpConcave" else "square")
-    told = rates(rule)
-    game = play(RULES[rule], case, by_gradient=rule != "ExpConcave", **told)
+    parameters = rates(rule)
+    game = play(RULES[rule], case, by_gradient=rule != "ExpConcave", **parameters)
     check_lemmas(rule, [(case, game)])
     assert np.array(game.forecasts).sum(axis=1) == pytest.approx(np.ones(120))
     assert sum(game.losses) == pytest.approx(float(loss_of(case, np.array(game.forecasts)).sum()))
@@ -134,17 +134,17 @@ def loss_of(case: Planted, forecasts: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("rule", LEMMAS)
-def test_experts_that_join_keep_the_theorem(rule: str) -> None:
-    """Newcomers have slept; rates never rise; every bound stays true."""
+def test_bounds_hold_when_experts_join(rule: str) -> None:
+    """New experts count as asleep before. Rates never increase, and every bound holds."""
     rng = np.random.default_rng(7)
     y = rng.random(180)
     X = rng.random((180, 6))
     X[:, 4] = y
     X[:, 5] = np.where(rng.random(180) < 0.9, y, 0.5)
-    told = rates(rule)
+    parameters = rates(rule)
     loss = "square" if rule == "ExpConcave" else "absolute"
     prior = np.array([1, 2, 1, 1, 3, 2.0])
-    engine = RULES[rule].engine(prior[:2] / 3, loss, by_gradient=rule != "ExpConcave", **told)
+    engine = RULES[rule].engine(prior[:2] / 3, loss, by_gradient=rule != "ExpConcave", **parameters)
     for t, (x, outcome) in enumerate(zip(X, y, strict=True)):
         for join, n in ((20, 3), (60, 5), (120, 6)):
             if t == join:
@@ -157,8 +157,8 @@ def test_experts_that_join_keep_the_theorem(rule: str) -> None:
 
 
 @pytest.mark.parametrize("rule", ["Exponential", "ExpConcave", "MLPoly", "FixedBOA", "Squint"])
-def test_a_newcomer_is_one_that_has_slept(rule: str) -> None:
-    """For rules that do not depend on how many there are: the same weights and the same bounds, also with priors."""
+def test_a_new_expert_equals_one_that_was_asleep(rule: str) -> None:
+    """Rules that do not depend on the number of experts have the same weights and bounds, also with priors."""
     rng = np.random.default_rng(8)
     prior = np.array([1, 2, 9.0])
     X, y = rng.random((60, 3)), rng.random(60)
@@ -176,7 +176,7 @@ def test_a_newcomer_is_one_that_has_slept(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", ["Anytime", "AdaHedge", "BOA", "MLProd"])
 def test_rates_do_not_rise_when_experts_join(rule: str) -> None:
-    """ln n does, and a proof would break: here from 2 to 1,000."""
+    """The number of experts increases from 2 to 1,000. The proofs need rates that do not increase."""
     rng = np.random.default_rng(9)
     engine = RULES[rule].engine(2)
     kept = engine.forecaster.rule  # type: ignore[attr-defined]
@@ -190,8 +190,8 @@ def test_rates_do_not_rise_when_experts_join(rule: str) -> None:
     assert (engine.sums["regrets"] <= engine.bound()).all()
 
 
-def test_what_joining_does_to_weights_that_are_kept() -> None:
-    """Fixed Share and OGD keep weights: newcomers take their part of the prior, the rest keeps its proportions."""
+def test_new_experts_get_their_prior_as_weight() -> None:
+    """Fixed Share and OGD store weights: new experts get their prior, the others keep their proportions."""
     for rule in ("FixedShare", "OGD"):
         engine = RULES[rule].engine(2, **rates(rule))
         for _ in range(3):
@@ -199,7 +199,7 @@ def test_what_joining_does_to_weights_that_are_kept() -> None:
         before, bound = engine.weights(), engine.bound()
         engine.join(np.array([0.2, 0.3, 0.5]))
         assert engine.weights() == pytest.approx([*(before / 2), 0.5])
-        if rule == "OGD":  # whose weights were moved, at most across the simplex: 1/η more
+        if rule == "OGD":  # joining moved its weights, which adds 1/η to the bound
             eta = 1 / (math.sqrt(0.3**2 + 0.5**2) * math.sqrt(3))
             assert engine.bound() == pytest.approx([bound[0] + 1 / eta] * 3)
 

@@ -1,9 +1,9 @@
-"""The rules over experts do what pencil and paper say; so do the pieces that they are made of."""
+"""The rules over experts and their parts give the results that were computed by hand."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction as F  # noqa: N817 - traces are made of them
+from fractions import Fraction as F  # noqa: N817 - used very often
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ def test_ridge_with_late_outcomes_is_the_same_argmin() -> None:
 
 
 def test_projection() -> None:
-    """By hand; and no point of the simplex is nearer."""
+    """Compare with values by hand, and check that no point of the simplex is nearer."""
     assert onto_simplex(np.array([0.5, -0.5])) == near([1, 0])
     assert onto_simplex(np.array([3.0, 3.0, -9.0])) == near([F(1, 2), F(1, 2), 0])
     assert onto_simplex(np.array([0.2, 0.3, 0.5])) == near([0.2, 0.3, 0.5])
@@ -70,7 +70,7 @@ def test_projection() -> None:
         p = onto_simplex(v)
         assert p.sum() == pytest.approx(1)
         assert p.min() >= 0
-        # the angle at p between v and any corner is not acute
+        # for the nearest point p, the angle between v − p and any corner − p is not acute
         assert ((np.eye(5) - p) @ (v - p)).max() <= 1e-12
 
 
@@ -78,7 +78,7 @@ def test_projection() -> None:
 @pytest.mark.parametrize("V", [0.0, 1e-9, 1e-3, 1.0, 50.0, 1e5])
 @pytest.mark.parametrize("R", [-300.0, -3.0, -1e-6, 0.0, 1e-3, 2.0, 40.0, 500.0])
 def test_log_integral(R: float, V: float, h: float) -> None:
-    """In units of h, against quadrature of the exponent less its greatest value."""
+    """Compare with numerical quadrature, in units of h, after subtracting the maximum of the exponent."""
     peak = min(max(R / (2 * V), 0.0), 1.0) if V > 0 else float(R > 0)
     top = peak * R - peak**2 * V
     near_peak = [p for p in (peak - 1e-3, peak, peak + 1e-3, peak - 1e-1, peak + 1e-1) if 0 < p < 1]
@@ -90,12 +90,12 @@ def test_log_integral(R: float, V: float, h: float) -> None:
 
 
 @pytest.mark.parametrize("largest", [1e-12, 1.0, 1e12])
-def test_squint_regret_is_where_the_potential_is_spent(largest: float) -> None:
+def test_squint_regret_is_where_the_potential_reaches_its_limit(largest: float) -> None:
     V = np.array([0.0, 3.0, 400.0])
     prior = np.array([0.5, 0.3, 0.2])
     found = squint_regret(V * largest**2, np.log(prior), largest, rounds=500, increase=0.7) / largest
     owed = math.log(501 / 2) + 1 + 0.5 / 501 + 0.7
     for S, v, p in zip(found, V, prior, strict=True):
         value = quad(lambda x, S=S, v=v: math.expm1(x * S - x * x * v) / x, 0, 0.5)[0]
-        assert value >= owed / p * (1 - 1e-9)  # the crude lower bound makes it larger, never smaller
+        assert value >= owed / p * (1 - 1e-9)  # the approximation of the integral can only make it larger
         assert value <= owed / p * 1.6

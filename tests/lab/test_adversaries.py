@@ -120,16 +120,16 @@ class Witness:
 
     def __init__(self, learner: Any) -> None:
         self.learner = learner
-        self.heard: list[tuple[Any, Any, Any]] = []
+        self.rounds: list[tuple[Any, Any, Any]] = []
 
     def predict_one(self, x: Any) -> Any:
         self.asked = (x.copy(), x)
-        self.said = self.learner.predict_one(x)
-        return self.said
+        self.predicted = self.learner.predict_one(x)
+        return self.predicted
 
     def learn_one(self, x: Any, y: Any) -> None:
         assert x is self.asked[1], "learn what was asked"
-        self.heard.append((self.asked[0], self.said, y))
+        self.rounds.append((self.asked[0], self.predicted, y))
         self.learner.learn_one(x, y)
 
 
@@ -137,12 +137,12 @@ def audited(adversary: Any, learner: Any, positive: Any = 1) -> Played:
     """Play a game, and compare its result with the recorded calls."""
     witness = Witness(learner)
     played: Played = adversary.play(witness)
-    assert played.rounds == len(witness.heard) == len(played.y)
-    assert played.mistakes == sum((said == positive) != (y == positive) for _, said, y in witness.heard)
-    assert played.y.tolist() == [y for _, _, y in witness.heard]
+    assert played.rounds == len(witness.rounds) == len(played.y)
+    assert played.mistakes == sum((predicted == positive) != (y == positive) for _, predicted, y in witness.rounds)
+    assert played.y.tolist() == [y for _, _, y in witness.rounds]
     X = played.X if isinstance(played.X, np.ndarray) else played.X.toarray()
-    if witness.heard and not isinstance(witness.heard[0][0], dict):
-        np.testing.assert_array_equal(X, [x for x, _, _ in witness.heard])
+    if witness.rounds and not isinstance(witness.rounds[0][0], dict):
+        np.testing.assert_array_equal(X, [x for x, _, _ in witness.rounds])
     assert played.regret == played.mistakes - played.best
     return played
 
