@@ -156,7 +156,7 @@ def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
         )
     elif rounds == 0:
         found["status"] = DOES_NOT_APPLY
-        premises = (Premise("something has happened", False),)
+        premises = (Premise("at least one round was learned", False),)
     else:
         engine, losses, r = ledger.replay()
         spread = np.nanmax(r, axis=1) - np.nanmin(r, axis=1)
