@@ -61,6 +61,8 @@ def _exponential(prior: FloatArray, eta: float, alpha: float) -> Rule:  # noqa: 
 class ExponentiallyWeightedAverage(Aggregation):
     """The weighted mean of the forecasts, with weights that are exponential in the regret.
 
+    See docs/theory.md, "The exponentially weighted average".
+
     Parameters
     ----------
     eta : float or "theorem", optional
@@ -128,6 +130,8 @@ class ExponentiallyWeightedAverage(Aggregation):
 class FixedShare(Aggregation):
     """Exponential weights of which a share α is spread evenly after each round; competes with the best *sequence*.
 
+    See docs/theory.md, "Fixed Share".
+
     Parameters
     ----------
     eta, alpha : float, optional
@@ -168,6 +172,8 @@ class FixedShare(Aggregation):
 
 class Ridge(Aggregation):
     """Online ridge regression on the forecasts: weights of either sign, for the square loss.
+
+    See docs/theory.md, "Ridge regression".
 
     Parameters
     ----------

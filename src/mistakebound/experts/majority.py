@@ -45,7 +45,7 @@ class WeightedMajority:
     """Predict the outcome with the most weight; in every round, multiply the weight of each wrong expert by β.
 
     For β = 1/2 it makes at most ``2.41(m + lg n)`` mistakes on any stream, where m is the number of mistakes of the
-    best of n experts. See docs/theory.md, "Weighted Majority (`weighted-majority`)".
+    best of n experts. See docs/theory.md, "Weighted Majority".
 
     If outcomes are tied, the greatest is predicted. Two weights are tied if they differ by at most 2⁻⁴⁰ of the total
     weight; the order of the experts does not matter. Advice is a sequence of votes, or a dict of votes by name. Experts
@@ -294,7 +294,7 @@ class WeightedMajority:
 class Halving(WeightedMajority):
     """Predict with the majority of the experts without a mistake: at most ⌊lg n⌋ mistakes if one of n is never wrong.
 
-    See docs/theory.md, "Halving (`halving`)".
+    See docs/theory.md, "Halving".
 
     Examples
     --------
@@ -314,7 +314,7 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     The expected number of mistakes ``Σ F_t`` is at most ``(m ln(1/β) + ln n)/(1−β)``. It is computed exactly in
     ``ledger_.expected_mistakes``. With probability 1−δ, the number of mistakes exceeds it by at most √(T ln(1/δ)/2).
-    See docs/theory.md, "Randomized Weighted Majority (`randomized-weighted-majority`)".
+    See docs/theory.md, "Randomized Weighted Majority".
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class MLPoly(Aggregation):
 
     ``w_k ∝ η_k (R_k)₊`` with ``1/η_k = B² + V_k``. R_k is the regret to expert k so far: the sum of ``r_k``, the
     learner's loss less the loss of k, over the rounds in which k was awake. V_k is the sum of their squares. B is the
-    largest ``|r|`` so far, of any expert. See docs/theory.md, "ML-Poly (`ml-poly`)".
+    largest ``|r|`` so far, of any expert. See docs/theory.md, "ML-Poly".
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ class MLPoly(Aggregation):
 class MLEwa(Aggregation):
     """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``. We know no theorem about it.
 
+    See docs/theory.md, "ML-Ewa".
+
     Parameters
     ----------
     loss, gradient, prior, keep_bytes
@@ -65,6 +67,8 @@ class MLEwa(Aggregation):
 
 class AdaHedge(Aggregation):
     """Hedge with a rate that adapts to the losses so far, for any range of losses and any number of rounds.
+
+    See docs/theory.md, "AdaHedge".
 
     Parameters
     ----------
@@ -78,6 +82,8 @@ class AdaHedge(Aggregation):
 class Squint(Aggregation):
     """Weights averaged over all rates, each weighted by how well it has done.
 
+    See docs/theory.md, "Squint".
+
     Parameters
     ----------
     loss, gradient, prior, keep_bytes
@@ -90,6 +96,8 @@ class Squint(Aggregation):
 class OGD(Aggregation):
     """Projected online gradient descent on the simplex.
 
+    See docs/theory.md, "Projected gradient descent".
+
     Parameters
     ----------
     loss, gradient, prior, keep_bytes
@@ -101,6 +109,8 @@ class OGD(Aggregation):
 
 class BOA(Aggregation):
     """Bernstein online aggregation.
+
+    See docs/theory.md, "BOA with adaptive rates", and for a fixed rate docs/theory.md, "BOA at a fixed rate".
 
     Parameters
     ----------
@@ -135,6 +145,8 @@ class BOA(Aggregation):
 class MLProd(Aggregation):
     """Multiplicative weights with a rate for each expert.
 
+    See docs/theory.md, "ML-Prod".
+
     Parameters
     ----------
     rates : str
@@ -163,6 +175,8 @@ class MLProd(Aggregation):
 
 class Hedge(Aggregation):
     """Exponential weights.
+
+    See docs/theory.md, "Hedge".
 
     Parameters
     ----------

@@ -36,6 +36,8 @@ class Calibrated:
     No value is added if the best is better than its neighbour by less than ``little`` of its loss. If ``only`` is set,
     it is the only value. A member whose loss is not finite is never followed. All past rounds are kept for new members:
     rounds × experts numbers. There is no theorem on following the best member, only on each member.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     factor, step, most, little = 2.0, 3, 80, 1e-6
