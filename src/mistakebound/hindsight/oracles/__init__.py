@@ -1,6 +1,8 @@
 """What would have been best in hindsight: an expert, a convex or linear combination, a sequence of experts.
 
-Each comes with its gap: a proof, by a lower bound computed beside it, of how far from the best it can be at most.
+Each result has a gap: no other choice is better by more. The gap comes from a lower bound computed with the result.
+
+See docs/theory.md, "The best combination and the best sequence".
 """
 
 from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts, expert_losses
