@@ -56,7 +56,7 @@ def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
 def test_before_the_first_round(make: type[WeightedMajority]) -> None:
     found = make().certify()
     assert found.status == "does not apply"
-    assert [(p.statement, p.holds) for p in found.premises] == [("something has happened", False)]
+    assert [(p.statement, p.holds) for p in found.premises] == [("at least one round was learned", False)]
     assert mb.Certificate.from_json(found.to_json()) == found
 
 

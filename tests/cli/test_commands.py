@@ -123,7 +123,7 @@ def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     with stream.open("a") as file:
         file.write("1 broken\n")
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=1)
-    assert "stream.svm:101:3: a feature is index:value, got 'broken'" in output
+    assert "stream.svm:101:3: a feature must be index:value, got 'broken'" in output
     assert mb.load(tmp_path / "m.mb").ledger_.rounds == 100
     assert "skipped" in call("run", stream, "--skip-bad", 1)
     (tmp_path / "m.mb").write_bytes(b"nonsense")

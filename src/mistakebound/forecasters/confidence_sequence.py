@@ -254,7 +254,7 @@ def _running(before: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def _costs(rates: FloatArray, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray) -> FloatArray:
-    """Return the term a of one round, for each round and each λ: Hoeffding's, or that of Fan et al. if it looks smaller.
+    """Return the term a for each round and each λ: Hoeffding's, or that of Fan et al. if it should be smaller.
 
     See docs/theory.md, "Confidence sequences".
     """

@@ -1,6 +1,6 @@
-"""What would have been best in hindsight: an expert, a convex or linear combination, a sequence of experts.
+"""The best choice in hindsight: an expert, a convex or linear combination, or a sequence of experts.
 
-Each result has a gap: no other choice is better by more. The gap comes from a lower bound computed with the result.
+Each result has a gap, computed from a lower bound: the true optimum is at most this much better.
 
 See docs/theory.md, "The best combination and the best sequence".
 """
