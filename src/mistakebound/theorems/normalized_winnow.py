@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WinnowFixedRate(Theorem):
-    """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L (COS 511).
+    """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L.
 
     With an update margin b: C = ηγ − ln(cosh ηL + (b/L) sinh ηL). See docs/theory.md, "Normalised Winnow at a fixed
     rate".
