@@ -49,14 +49,14 @@ def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
     for _ in range(9):
         master.learn_one({"a": 1}, 0)  # b sleeps, and loses what the learner loses: 1
     (premise,) = master.certify().premises
-    assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of us while it slept)"
+    assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of the learner while it slept)"
 
 
 @pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority, Halving])
 def test_before_the_first_round(make: type[WeightedMajority]) -> None:
     found = make().certify()
     assert found.status == "does not apply"
-    assert [(p.statement, p.holds) for p in found.premises] == [("something has happened", False)]
+    assert [(p.statement, p.holds) for p in found.premises] == [("at least one round was learned", False)]
     assert mb.Certificate.from_json(found.to_json()) == found
 
 

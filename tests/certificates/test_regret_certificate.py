@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -182,19 +183,17 @@ def test_the_text_of_a_certificate_without_regret_or_bound() -> None:
     played.run(*stream(15))
     later = certify_regret(played.run(*stream(10)))
     regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
-    no_rounds = "regret and bound are derived from all rounds since the start, which are not at hand"
-    nothing = "nothing was learned yet, so there is no regret to bound"
-    expected = {
-        f"– ml-poly: {nothing}: does not apply": experts.MLPoly().certify(),
-        f"– ml-poly: {no_rounds}: incomplete": dropped.certify(),
-        f"– ml-ewa: linear regret {regret}, no bound: does not apply": no_theorem.certify(),
+    told = {
+        "– ml-poly: .*no round.*: does not apply": experts.MLPoly().certify(),
+        "– ml-poly: .*all rounds.*: incomplete": dropped.certify(),
+        f"– ml-ewa: linear regret {re.escape(regret)}, no bound: does not apply": no_theorem.certify(),
     }
-    for head, found in expected.items():
-        assert str(found).splitlines()[0] == head
+    for head, found in told.items():
+        assert re.fullmatch(head, str(found).splitlines()[0])
     assert [p.holds for p in dropped.certify().premises] == [True, False]
     assert [p.holds for p in later.premises] == [False, True]
-    assert "a later run" in str(later)
-    for text in map(str, (*expected.values(), later, experts.WeightedMajority().certify())):
+    assert "after the first round" in str(later)
+    for text in map(str, (*told.values(), later, experts.WeightedMajority().certify())):
         assert " nan" not in text
         assert " inf" not in text
 

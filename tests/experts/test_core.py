@@ -1,4 +1,4 @@
-"""What the core of the experts is fed wrongly, and Weighted Majority: many rounds at once, one by one, in fractions."""
+"""Bad input of the compiled engine; and Weighted Majority in batches, one by one, and in exact fractions."""
 
 from __future__ import annotations
 
@@ -69,14 +69,16 @@ def test_a_bad_round_is_named_and_changes_nothing(
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
 @pytest.mark.parametrize(
-    ("row", "why"),
+    ("row", "expert", "why"),
     [
-        ([NAN] * 3, "every expert is asleep"),
-        ([1, INF, 2], "expert 1 is inf"),
-        ([1, NAN, -1e200], "expert 2 is -1e+200"),
+        ([NAN] * 3, None, "every expert is asleep"),
+        ([1, INF, 2], 1, "got inf"),
+        ([1, NAN, -1e200], 2, "got -1e+200"),
     ],
 )
-def test_bad_losses(rule_parameters: tuple[str, dict[str, float]], row: list[float], why: str) -> None:
+def test_bad_losses(
+    rule_parameters: tuple[str, dict[str, float]], row: list[float], expert: int | None, why: str
+) -> None:
     L = np.random.default_rng(0).random((12, 3))
     core, spec = both(*rule_parameters, "square", uneven(3), gradient=False)
     good = both(*rule_parameters, "square", uneven(3), gradient=False)[0]
@@ -85,7 +87,7 @@ def test_bad_losses(rule_parameters: tuple[str, dict[str, float]], row: list[flo
     for engine in (core, spec):
         losses, error = engine.run_losses(np.insert(L, 6, row, axis=0))
         assert len(losses) == 6
-        assert error.round == 6
+        assert (error.round, error.expert) == (6, expert)
         assert why in str(error)
     core.weights()
     assert same(core, good)
@@ -136,7 +138,7 @@ def test_arguments_are_checked() -> None:
             call()
 
 
-def test_states_that_cannot_be() -> None:
+def test_impossible_states_are_rejected() -> None:
     game = CompiledEngine("ml-prod", {}, loss_named("square"), uneven(5), gradient=True)
     game.run(*streams("square", n=5)["random"])
     state = game.core.state()
@@ -166,8 +168,8 @@ def test_states_that_cannot_be() -> None:
             majority.restore(state | change)
 
 
-def test_threads_take_turns() -> None:
-    """Many threads in one object: no round is lost."""
+def test_threads_share_one_engine() -> None:
+    """Four threads run rounds in one engine; no round is lost."""
     A, y = streams("square")["random"]
     core, _ = both("boa-adaptive", {}, "square", uneven(7), gradient=True)
     rows, outcomes = np.tile(A, (200, 1)), np.tile(y, 200)
@@ -180,7 +182,7 @@ def test_threads_take_turns() -> None:
 
 
 def majority_stream(n: int, rounds: int = 700) -> tuple[np.ndarray, np.ndarray]:
-    """Advice of experts that err now and then, and all at once for long."""
+    """Return advice of experts that are sometimes wrong, and all wrong in one long stretch."""
     rng = np.random.default_rng(n)
     y = (rng.random(rounds) < 0.5).astype(np.uint8)
     wrong = rng.random((rounds, n)) < rng.random(n) * 0.6
