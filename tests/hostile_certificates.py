@@ -1,8 +1,8 @@
 """Forged certificates with correct seals. A bound that `verify` confirms is derived again by hand.
 
 A forger has this software. Hence, after a change of the comparator or of another part, the numbers of the certificate
-are often computed again by ``recheck``, and the seal is correct. If `verify` confirms the certificate, its bound is derived
-again by formulas that are independent of the package, in exact fractions where possible.
+are often computed again by ``recheck``, and the seal is correct. If `verify` confirms it, its bound is derived again by
+formulas that are independent of the package, in exact fractions where possible.
 """
 
 from __future__ import annotations
