@@ -666,7 +666,7 @@ def test_more_labels_than_a_byte_can_number(block: int, tmp_path: Path, monkeypa
         ledger = learner.run(mb.Source(path, positive=str(positive)))
         assert ledger.positive_predictions - ledger.false_positives + ledger.false_negatives == 2
         assert ledger.rounds == len(wanted)
-    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third one"):
+    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third"):
         mb.Perceptron().run(mb.Source(path))
 
 
@@ -685,7 +685,7 @@ def test_files_that_are_no_streams(tmp_path: Path) -> None:
     """Unknown formats and missing files are told; an empty file is an empty stream."""
     path = tmp_path / "what"
     path.write_text("hello, world\n")
-    with pytest.raises(ValueError, match="no label .*label=NAME"):
+    with pytest.raises(ValueError, match="no label.*label=NAME"):
         mb.Perceptron().run(mb.Source(path))
     with pytest.raises(ValueError, match="unknown format wav"):
         mb.Perceptron().run(mb.Source(path, format="wav"))

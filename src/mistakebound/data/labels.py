@@ -181,17 +181,17 @@ class Labels:
         if self.settled and label is None:
             raise StreamError(NO_LABEL, kind="no label")
         if self.settled:
-            message = f"label {label!r} is a third one beside {self.negative!r} and {self.positive!r} (of a file, "
-            remedy = " takes one against all others)"
+            message = f"label {label!r} is a third label, after {self.negative!r} and {self.positive!r}; for a file, "
+            remedy = " predicts one label against all others"
             raise StreamError(message, Option("positive", "positive=LABEL"), remedy, kind="third label", value=label)
         if label is None:
-            message = "there is no label (of a table, tell which column it is: "
-            raise StreamError(message, Option("label", "label=NAME or NUMBER"), ")", kind="no label")
+            message = "there is no label; for a table, set its column: "
+            raise StreamError(message, Option("label", "label=NAME or NUMBER"), kind="no label")
         if not isinstance(label, (bool, int, float)):
-            message = f"label {label!r} alone does not tell which side is positive: "
+            message = f"label {label!r} is the only label so far, so it is not known which label is positive: "
             raise StreamError(message, BY_CLASSES, kind="lone label", value=label)
         if label != label:  # noqa: PLR0124
-            message = "label is NaN (of a file, or infinite)"
+            message = "label is not finite; it must be a finite number or text"
             raise StreamError(message, kind="label", value=label)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other one is known: the greater is positive
