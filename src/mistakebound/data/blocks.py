@@ -12,7 +12,7 @@ from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import end_of_line, read_at
-from mistakebound.data.follow import Dry, arriving
+from mistakebound.data.follow import LastForNow, arriving
 from mistakebound.data.formats import COLUMNAR, ENOUGH, PACKED
 from mistakebound.errors import InputError
 
@@ -181,7 +181,7 @@ def cut(pieces: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         newline = block.rfind(b"\n") + 1
         if newline:
             known = rest + block[:newline]
-            yield Dry(known) if isinstance(block, Dry) else known, False
+            yield LastForNow(known) if isinstance(block, LastForNow) else known, False
             rest = block[newline:]
         else:
             rest += block
@@ -194,7 +194,7 @@ def after(blocks: Iterable[tuple[Any, bool]], byte: int) -> Iterator[tuple[Any, 
     for block, last in blocks:
         if byte < len(block):
             rest = block[byte:]
-            yield Dry(rest) if isinstance(block, Dry) else rest, last
+            yield LastForNow(rest) if isinstance(block, LastForNow) else rest, last
         byte = max(0, byte - len(block))
 
 

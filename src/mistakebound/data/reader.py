@@ -12,7 +12,7 @@ from mistakebound._support.text import many
 from mistakebound._support.threads import parallel_map
 from mistakebound.data import blocks as texts
 from mistakebound.data.blocks import Block, Text, after, parse, parsed_one_by_one, texts_of, total_size
-from mistakebound.data.follow import Dry, Follower, check_that_it_can_be_followed
+from mistakebound.data.follow import Follower, LastForNow, check_that_it_can_be_followed
 from mistakebound.data.formats import ENOUGH, reader_of, suffices, watched
 from mistakebound.data.label_codes import MOST, every_label, label_lines, numbered, of_positive, of_rows
 from mistakebound.data.labels import NO_LABEL
@@ -190,7 +190,7 @@ class StreamReader:
         """The parts, and in the end a check that every label was used."""
         source, notes = self.source, self._notes
         if source.follow:
-            check_that_it_can_be_followed(source.files[-1], own_labels=source.labels is None)
+            check_that_it_can_be_followed(source.files[-1], has_labels=source.labels is None)
         told = None
         if source.labels is not None:
             told = islice(label_lines(os.fspath(source.labels)), start.rows + start.skipped, None)
@@ -279,7 +279,9 @@ class StreamReader:
                     if was_last:  # a small file: there is nothing to parse ahead
                         chunks = map(work, blocks)
                     else:
-                        chunks = parallel_map(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
+                        chunks = parallel_map(
+                            work, blocks, source.threads, lambda block: isinstance(block[0], LastForNow)
+                        )
                 for chunk in chunks:
                     its_begin = (number, byte, line, int(in_rows))
                     byte += chunk.consumed
