@@ -83,7 +83,7 @@ def test_run_shows_names_escaped(folder: Path) -> None:
     found = shown(
         "run", file, "--label", LABEL, "--certify", "--save", folder / "m.mb", "--report", page, "--predictions", out
     )
-    assert f"said {escaped(SPAM)}, was {escaped(HAM)}" in found
+    assert f"predicted {escaped(SPAM)}, was {escaped(HAM)}" in found
     assert escaped(str(folder / "m.mb")) in found
     assert harmful(page.read_text()) == set()
     assert "size\\x1b]0;pwned" in page.read_text()
@@ -175,7 +175,7 @@ def test_a_name_that_is_not_utf8_is_shown(model: Path, folder: Path) -> None:
 def test_resuming_and_notes_escape(folder: Path) -> None:
     file = table(folder / "a.csv")
     words = ["run", file, "--label", LABEL, "--save", folder / "r.mb", "--resume"]
-    assert "is not there yet" in CliRunner().invoke(main, [str(word) for word in words], color=True).output
+    assert "starting at the beginning" in CliRunner().invoke(main, [str(word) for word in words], color=True).output
     found = CliRunner().invoke(main, [str(word) for word in words], color=True).output
     assert harmful(OWN_STYLES.sub("", found)) == set()
     (folder / "empty.csv").write_text("")

@@ -114,22 +114,22 @@ def test_the_tables_say_the_same(load: Path) -> None:
     assert (first[0], first[-1]) == ("120", "Alice")
     assert float(first[3]) == pytest.approx(rule["weights"]["Alice"], abs=5e-5)
     assert lines[5] == "(and 2 more: --top 4)"
-    assert lines[6].startswith("most weight by ml-poly: ")
-    assert "(regret: to the best expert: Alice; a total, where losses are means)" in lines
-    assert any(line.startswith("(linear regret: ") and "to any mix of experts is no larger" in line for line in lines)
-    assert "(bound: what a theorem allows the linear regret to be)" in lines
+    assert lines[6].startswith("largest weights of ml-poly: ")
+    assert "(regret: the total loss minus that of the best expert: Alice)" in lines
+    assert any("regret to any combination of experts" in line for line in lines)
+    assert "(bound: of a theorem, on the linear regret)" in lines
     assert "✓ ml-poly: linear regret " in shown
     assert notes_name_the_columns(lines[-2:], "day")
     assert "✓" not in call("experts", load, "--outcome", "load")
     plain = call("experts", load, "--outcome", "load", "--no-gradient")
-    assert "(bound: what a theorem allows the regret to be to any expert)" in plain
+    assert "(bound: of a theorem, on the regret to any expert)" in plain
     assert "linear" not in plain.replace("best linear", "")
     assert "(weight:" not in shown
     words = (load, "--outcome", "load", "--rule", "ridge,ml-poly", "--penalty", 3)
     several = call("experts", *words)
     best = found(*words)["rules"][0]["rule"]
-    assert f"(weight: in the end, by {best}, the rule with the least loss)" in several
-    assert "allows the linear regret to be, or the regret of rules that have none)" in several
+    assert f"(weight: after the last round, by {best}, the rule with the smallest loss)" in several
+    assert "(bound: of a theorem, on the linear regret, or on the regret of rules that have none)" in several
 
 
 def test_rules_are_ranked(tmp_path: Path) -> None:
@@ -199,8 +199,8 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert rule["regrets"]["linear"] == pytest.approx(ledger.losses[full].sum() - linear.total)
     shown = call("experts", path, "--outcome", "load")
     assert "best linear combination, over the rounds in which all experts are awake" in shown
-    assert "(regret: to the best expert: Alice, over its own rounds; a total, where losses are means)" in shown
-    assert "the regret to any expert is no larger)" in shown
+    assert "minus that of the best expert: Alice, in that expert's rounds)" in shown
+    assert "the regret to any expert is not larger)" in shown
 
 
 def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
@@ -324,7 +324,9 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
     assert told["ahead"] == pytest.approx(expected)
     assert told["rounds"] == 118
     shown = call("experts", path, "--outcome", "load", "--ahead", "--predictions", load.with_name("p.csv"))
-    assert f"yet to come, by ml-poly:\n  {path}:120: {expected[0]:.6g}\n  {path}:121: {expected[1]:.6g}\n" in shown
+    assert (
+        f"without an outcome, by ml-poly:\n  {path}:120: {expected[0]:.6g}\n  {path}:121: {expected[1]:.6g}\n" in shown
+    )
     written = list(csv.reader(io.StringIO(load.with_name("p.csv").read_text())))
     assert [row[0] for row in written[-3:]] == [f"{y[-3]:.17g}", "", ""]
     assert float(written[-1][1]) == pytest.approx(expected[1])
@@ -365,7 +367,7 @@ def test_a_row_ahead_in_which_all_sleep_has_no_forecast(
     out = load.with_name("p.csv")
     shown = call("experts", load, "--outcome", "y", "--ahead", *more, "--predictions", out)
     asleep = next(number for number, line in enumerate(text.splitlines(), 1) if not line.strip(","))
-    assert f"  {load}:{asleep}: no forecast, since every expert is asleep\n" in shown
+    assert f"  {load}:{asleep}: no forecast, because every expert is asleep\n" in shown
     assert out.read_text().splitlines()[-2:] == [f",{cell}" for cell in cells]
     assert found(load, "--outcome", "y", "--ahead", *more)["ahead"][0] is None
 
@@ -447,7 +449,7 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     row = next(line for line in shown.splitlines() if line.endswith("  randomized-weighted-majority")).split()
     assert row[0] == f"{ledger.expected_mistakes:.2f}"
     assert row[2] == f"{ledger.expected_mistakes - ledger.expert_mistakes.min():.2f}"
-    assert f"what was drawn with --seed 3 made {ledger.mistakes})" in shown
+    assert f"--seed 3 made {ledger.mistakes})" in shown
     mixed = found(path, "--outcome", "truth", "--rule", "ml-poly")
     assert mixed["rules"][0]["total_loss"] == pytest.approx(mb.experts.MLPoly().run(A, y).total_loss)
     assert found(path, "--outcome", "truth", "--loss", "absolute")["rules"][0]["rule"] == "ml-poly"
@@ -562,7 +564,7 @@ def test_a_rule_that_does_not_fit_is_told(tmp_path: Path) -> None:
     words = ("experts", path, "--outcome", "result", "--classes", "H,D,A", "--rule")
     assert "the square loss" in call(*words, "ridge", fails=2)
     told = call(*words, "all")
-    assert re.search("not played: ridge: .*the square loss", told)
+    assert re.search("not run: ridge: .*the square loss", told)
     assert "weighted-majority follows labels, but these are probabilities" in call(*words, "weighted-majority", fails=1)
 
 
@@ -756,7 +758,7 @@ def test_words_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_no_file_is_overwritten_and_nothing_uncanny_is_shown(load: Path, tmp_path: Path) -> None:
-    assert "is read already" in call("experts", load, "--outcome", "load", "--predictions", load, fails=2)
+    assert f"{load} is also an input" in call("experts", load, "--outcome", "load", "--predictions", load, fails=2)
     path = tmp_path / "x.csv"
     path.write_text("a\x1b[31m,rain\n0.5,1\n0.5\n0.25,0\n")
     shown = call("experts", path, "--outcome", "rain", "--skip-bad", 1)
@@ -772,7 +774,7 @@ def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.Monke
     shown = call("experts", load, "--outcome", "load")
     assert "not derived" in shown
     assert "--certify" in shown
-    assert "not known: best convex combination: there are too many" in shown
+    assert "not computed: best convex combination: there are too many" in shown
     assert "holds" in call("experts", load, "--outcome", "load", "--certify")
 
 

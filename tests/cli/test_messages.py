@@ -99,8 +99,9 @@ def test_numbers_that_make_no_sense_are_refused(words: tuple[str, int], tmp_path
 @pytest.mark.parametrize("command", ["run", "compare"])
 def test_classes_are_two_labels(classes: str, command: str, tmp_path: Path) -> None:
     (tmp_path / "x.svm").write_text("1 1:1\n-1 2:1\n")
-    wanted = f"--classes takes two different labels, NEGATIVE,POSITIVE, not {classes!r}"
-    assert wanted in call(command, tmp_path / "x.svm", "--classes", classes, fails=2)
+    output = call(command, tmp_path / "x.svm", "--classes", classes, fails=2)
+    assert "--classes must be two different labels" in output
+    assert repr(classes) in output
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_what_is_resumed_otherwise_is_told_in_options(words: list[Any], wanted: 
 
 
 def test_numbers_that_lose_are_told_of_bins(tmp_path: Path) -> None:
-    file, hint = tmp_path / "x.csv", "advice        numbers of very different sizes? try --bins 4"
+    file, hint = tmp_path / "x.csv", "try --bins 4"
     file.write_text("size,y\n" + "".join(f"{10**k},{'yes' if k % 4 == 0 else 'no'}\n" for k in range(12)))
     assert hint in call("run", file, "--label", "y", "--learner", "perceptron")
     assert hint not in call("run", file, "--label", "y", "--learner", "perceptron", "--bins", 4)
@@ -161,8 +162,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(command: str, tmp_path: Path)
     assert (done.returncode, done.stderr) == (141, b"")
 
 
-def test_verify_tells_its_exit_codes() -> None:
-    assert "0    everything agrees\n    1    something does not" in call("verify", "--help")
+def test_the_help_of_verify_lists_its_exit_codes() -> None:
+    codes = call("verify", "--help").partition("Exit codes:\n")[2].splitlines()
+    assert [line.split()[0] for line in codes] == ["0", "1", "2", "130"]
+    assert "agrees" in codes[0]
+    assert "differs" in codes[1]
 
 
 # ---------------------------------------------------------------------- what was passed is something else

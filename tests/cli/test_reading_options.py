@@ -149,7 +149,7 @@ def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
     lines = "x,1,yes\ny,2,no\n" * 5
     model = word_model(tmp_path, "--label", "3", text=lines)
     found = told(model, "a,b,c\nx,1,yes\ny,2,no\n")
-    assert "line 1 looks like names of columns" in found[3]
+    assert "note: line 1 looks like a header" in found[3]
     assert found[1:3] == ["yes", "no"]
     assert told(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
 
@@ -230,7 +230,7 @@ def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_pa
         Reading.from_json(wrong)
     learner = mb.Perceptron()
     learner.learn_one({"a": 1}, True)
-    vars(learner)["_reading"] = SimpleNamespace(to_json=lambda: wrong)
+    learner._play.reading = SimpleNamespace(to_json=lambda: wrong)
     learner.save(tmp_path / "m.mb")
     with pytest.raises(ModelError, match="cannot load"):
         mb.load(tmp_path / "m.mb")

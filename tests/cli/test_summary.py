@@ -28,7 +28,7 @@ HOW = ("--label", "kind", "--skip-bad", 1, "--learner", "perceptron", "--bias", 
 
 
 def test_facts_are_those_of_the_ledger(mail: Path, tmp_path: Path) -> None:
-    """Counts by kind, and the mistakes of always saying the commoner label, counted by hand."""
+    """Counts by kind, and the mistakes of always predicting the more frequent label, counted by hand."""
     found = json.loads(call("run", mail, *HOW, "--json", "--save", tmp_path / "m.mb"))
     learner = mb.Perceptron(bias=1)
     ledger = learner.run(mb.Source(mail, label="kind", skip_bad=1))
@@ -59,10 +59,10 @@ def test_summary_in_words(mail: Path, tmp_path: Path) -> None:
     output = call("run", mail, *HOW, "--save", tmp_path / "m.mb", "--report", tmp_path / "r.html")
     lines = output[output.index("\n\n") + 2 :].splitlines()
     assert lines[0].startswith(f"{found['mistakes']} mistakes in 40 rounds ({2.5 * found['mistakes']:.2f} %), ")
-    assert lines[1].split() == [str(found["false_positives"]), "said", "spam,", "was", "ham"]
-    assert lines[2].split() == [str(found["false_negatives"]), "said", "ham,", "was", "spam"]
+    assert lines[1].split() == [str(found["false_positives"]), "predicted", "spam,", "was", "ham"]
+    assert lines[2].split() == [str(found["false_negatives"]), "predicted", "ham,", "was", "spam"]
     assert lines[3].split()[0] == "10"
-    assert "always saying ham (25.00 %)" in lines[3]
+    assert "always predicting ham (25.00 %)" in lines[3]
     assert lines[4].split() == ["learner", "perceptron", "--bias", "1"]
     assert "1 bad line" in lines[5]
     assert f"{tmp_path / 'm.mb'} (" in lines[6]
@@ -172,11 +172,11 @@ def test_advice_on_sentences(tmp_path: Path) -> None:
     lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tone of {k % 7}\n" for k in range(200)]
     path.write_text("".join(lines))
     how = ("--label", 1, "--learner", "perceptron")
-    assert "column c2 has sentences? try --text c2\n" in call("run", path, *how)
-    assert "c3 has sentences" not in call("run", path, *how)
-    assert "sentences" not in call("run", path, *how, "--text", "c2")
+    assert re.search("^advice .*column c2.* --text c2$", call("run", path, *how), re.MULTILINE)
+    assert "c3" not in call("run", path, *how)
+    assert "advice" not in call("run", path, *how, "--text", "c2")
     path.write_text("".join(lines[:10]))
-    assert "sentences" not in call("run", path, *how)
+    assert "advice" not in call("run", path, *how)
 
 
 def test_advice_on_numbers_among_words(tmp_path: Path) -> None:
@@ -186,10 +186,10 @@ def test_advice_on_numbers_among_words(tmp_path: Path) -> None:
         f"{'yes' if k % 3 else 'no'},{1987 if k % 10 == 0 else f'word{k % 37}'},{k % 9 or 'none'}" for k in range(300)
     ]
     path.write_text("kind,noun,age\n" + "\n".join(rows))
-    told = call("run", path, "--label", "kind")
-    assert "advice        numbers among the words of column noun? try --categorical noun\n" in told
-    assert "column age" not in told
-    assert "among the words" not in call("run", path, "--label", "kind", "--categorical", "noun")
+    output = call("run", path, "--label", "kind")
+    assert re.search("^advice .*column noun.* --categorical noun$", output, re.MULTILINE)
+    assert "column age" not in output
+    assert "column noun" not in call("run", path, "--label", "kind", "--categorical", "noun")
 
 
 def test_a_cache_is_named_with_its_size(mail: Path) -> None:
@@ -201,9 +201,10 @@ def test_a_cache_is_named_with_its_size(mail: Path) -> None:
 
 
 def test_a_way_out_of_a_bad_line(mail: Path, tmp_path: Path) -> None:
-    """That lines can be left out is said of such lines only."""
-    hint = "(--skip-bad N leaves out up to N bad lines)"
-    assert f"more fields than the 2 columns {hint}" in call("run", mail, "--label", "kind", fails=1)
+    """The option that skips bad lines is named for bad lines only."""
+    assert re.search(
+        rf"^Error: {mail}:\d+:.* 2 columns.*--skip-bad N", call("run", mail, "--label", "kind", fails=1), re.MULTILINE
+    )
     path, labels = tmp_path / "x.svm", tmp_path / "labels"
     path.write_text("1:1\n2:1\n")
     labels.write_text("1\n")
@@ -214,7 +215,8 @@ def test_a_way_out_of_a_bad_line(mail: Path, tmp_path: Path) -> None:
 
 def test_labels_come_from_one_place(mail: Path, tmp_path: Path) -> None:
     (tmp_path / "labels").write_text("1\n")
-    assert "not from both" in call("run", mail, *HOW, "--labels", tmp_path / "labels", fails=2)
+    output = call("run", mail, *HOW, "--labels", tmp_path / "labels", fails=2)
+    assert "--label and --labels cannot both be set" in output
 
 
 def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
@@ -231,7 +233,8 @@ def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_said_at_once(option: str, mail: Path, tmp_path: Path) -> None:
     """Before anything is learned."""
     output = call("run", mail, *HOW, option, tmp_path / "absent" / "x", fails=2)
-    assert "there is no folder" in output
+    assert option in output
+    assert str(tmp_path / "absent") in output
     assert "rounds" not in output
     assert "directory" in call("run", mail, *HOW, option, tmp_path, fails=2)
 

@@ -36,11 +36,11 @@ def test_a_forecast_is_told_to_whom_it_was_asked_of(advice: Any) -> None:
     learner.learn_one(ANN_AND_BOB, 0.2)
     for _ in range(2):  # before anything was asked of it, and after
         before = state(learner)
-        with pytest.raises(mb.StreamError, match="^round 1: this forecast was not asked of this MLPoly"):
+        with pytest.raises(mb.StreamError, match="^round 1: .* MLPoly"):
             learner.tell(other.ask(advice), 0.2)
         assert state(learner) == before
         learner.ask(ANN_AND_BOB)
-    with pytest.raises(mb.StreamError, match="^round 1: what is told must come from ask"):
+    with pytest.raises(mb.StreamError, match="^round 1: .*Ann"):
         learner.tell(ANN_AND_BOB, 0.2)  # type: ignore[arg-type]
 
 

@@ -186,15 +186,18 @@ def test_kinds_do_not_mix() -> None:
     before = facts(named), facts(placed)
     for x in ([1.0], np.ones(1), np.ones((1, 2)), sp.csr_matrix([[1.0]])):
         for call in (named.predict_one, named.score_one, lambda x: named.learn_one(x, 1)):
-            with pytest.raises(ValueError, match="features with names; .* positions"):
+            with pytest.raises(mb.StreamError, match="names; examples with positions") as caught:
                 call(x)
-        with pytest.raises(ValueError, match="round 1: .* features with names; .* positions"):
+            assert caught.value.kind == "names and positions"
+        with pytest.raises(mb.StreamError, match="names; examples with positions") as caught:
             mb.Perceptron().run([{}, x], [1, 1])
+        assert (caught.value.kind, caught.value.round) == ("names and positions", 1)
     for x in ({"a": 1}, ["a"], {"a"}):
         for call in (placed.predict_one, lambda x: placed.learn_one(x, 1), lambda x: placed.run([x], [1])):
-            with pytest.raises(ValueError, match="features with positions; .* names"):
+            with pytest.raises(mb.StreamError, match="positions; examples with names") as caught:
                 call(x)
-    with pytest.raises(ValueError, match="features with names; .* positions"):
+            assert caught.value.kind == "names and positions"
+    with pytest.raises(mb.StreamError, match="names; examples with positions"):
         named.run(np.ones((2, 2)), [1, 1])
     assert (facts(named), facts(placed)) == before
 

@@ -180,4 +180,4 @@ def test_rules_of_0_and_1_see_the_sum(make: Callable[..., Any], tmp_path: Path) 
         with pytest.raises(mb.StreamError, match="0 or 1") as caught:
             make(classes=(0, 1)).run(rows, y)
         assert feature in str(caught.value)
-        assert caught.value.round == 0
+        assert (caught.value.round, caught.value.kind) == (0, "not_binary")

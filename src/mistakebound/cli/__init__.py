@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mistakebound._support.signals import exit_code, interrupt_cause, uninterrupted
-from mistakebound.cli.help import EXIT_CODES, UNREAD, kept_as_written
+from mistakebound.cli.help import PIPE_CLOSED, RUN_EXIT_CODES, with_line_marks
 from mistakebound.cli.output import raise_rendered
 
 COMMANDS = {
@@ -27,47 +27,50 @@ COMMANDS = {
     "version": "installation",
     "completion": "installation",
 }
-"""Commands, in the order of the help, and the modules that have them."""
+"""The module of each command, in the order of the help."""
 
 
 class Commands(click.Group):
-    """A group whose commands are imported when they are needed: starting quickly is part of being quick."""
+    """A group of commands. Each command is imported when it is called, because imports take most of a short run."""
 
     def invoke(self, ctx: click.Context) -> object:
-        """Call the command; Ctrl-C ends it as it ends any other program, and so does a reader (head) that has gone."""
+        """Call the command, and turn exceptions into messages and exit codes.
+
+        Ctrl-C ends it as it ends any other program, and so does a pipe whose reader (such as head) has ended.
+        """
         if sys.stdout is None:
-            ctx.fail("standard output is closed, so nothing could be told: > /dev/null throws it away")
+            ctx.fail("standard output is closed: redirect it, for example with > /dev/null")
         try:
             uninterrupted.listen()
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             ctx.exit(exit_code(stopped))
-        except BrokenPipeError:  # the reader, such as head, has seen enough: that is no error
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # where what is left may go
-            ctx.exit(UNREAD)
-        except Exception as error:  # noqa: BLE001 - what is not known is raised again
+        except BrokenPipeError:  # the reader, such as head, has ended: that is not an error
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the rest of the output
+            ctx.exit(PIPE_CLOSED)
+        except Exception as error:  # noqa: BLE001 - an unknown exception is raised again
             if (interrupt := interrupt_cause(error)) is not None:
                 ctx.exit(exit_code(interrupt))
             raise_rendered(error)
 
     def make_context(self, *words: Any, **more: Any) -> click.Context:
-        """Read the options of the whole program; what is wrong with them is escaped, too."""
+        """Parse the options of the whole program; errors about them are escaped, too."""
         try:
             return super().make_context(*words, **more)
         except click.ClickException as error:
             raise_rendered(error)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the text, with examples and tables line by line."""
-        self.help = kept_as_written(self.help)
+        """Write the text; examples and tables keep their lines."""
+        self.help = with_line_marks(self.help)
         super().format_help_text(ctx, formatter)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own signature
-        """Names of the commands."""
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command, or None if there is none of that name."""
+        """Import and return the command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         found: click.Command = getattr(import_module(f"mistakebound.cli.{COMMANDS[cmd_name]}"), cmd_name)
@@ -76,18 +79,18 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that is meant; of one that there is not, say which may have been meant."""
+        """Return the command that the arguments name. An unknown name is an error that suggests a similar one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
             near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(COMMANDS)}"
-            ctx.fail(f"no such command {args[0]!r}; {hint}")
+            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            ctx.fail(f"there is no command {args[0]!r}; {hint}")
         return super().resolve_command(ctx, args)
 
 
-def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own
-    """Do what "mistakebound version" does."""
+def show_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's signature
+    """Handle ``--version``: do the same as ``mistakebound version``."""
     if wanted:
         from mistakebound.cli.installation import version  # noqa: PLC0415 - seldom needed
 
@@ -95,49 +98,50 @@ def tell_version(context: click.Context, _: click.Parameter, wanted: bool) -> No
         context.exit()
 
 
-@click.group(cls=Commands, epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=tell_version, hidden=True)
+@click.group(cls=Commands, epilog=RUN_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, hidden=True)
 def main() -> None:
     r"""Online learning that proves how few mistakes it makes.
 
-    Examples come one at a time: predict, be told the truth, learn. A run shows how many predictions were wrong, and a
-    theorem says how many could have been.
+    Each example is predicted first; then its label is read and learned. A run counts the wrong predictions, and a
+    theorem limits how many there can be.
 
     \b
     From a CSV file to a model and its predictions:
       mistakebound run mail.csv --label kind --text subject --save model.mb
       mistakebound predict model.mb new.csv
 
-    Here "kind" is the column to be predicted and "subject" a column of words. All other columns are features by
-    themselves: numbers as they are (of very different sizes, better with --bins 4), anything else as categories. The
-    model remembers all this; new.csv may have the column "kind" or not. Write "> FILE" to keep the predictions.
+    Here "kind" is the column to predict, and "subject" is a column of words. Every other column is a feature: a number
+    keeps its value (set --bins 4 if numbers have very different sizes), and anything else is a category. The model
+    stores these options, so "predict" needs none. In new.csv the column "kind" may be missing. Write "> FILE" after the
+    command to keep the predictions.
 
     \b
     More examples:
-      mistakebound run stream.svm                        learn, and show the mistakes
-      mistakebound run train.vw.gz --save model.mb       ... and keep the model
-      mistakebound run stream.svm --report page.html     ... and all about it on a page
-      mistakebound compare stream.svm                    every learner on the same stream
-      mistakebound experts load.csv --outcome Load       mix forecasts, a column an expert
-      mistakebound forecasters rain.csv --outcome rain   who is best, and is it clear yet?
-      mistakebound predict model.mb new.svm              a prediction a line
-      mistakebound weights model.mb                      the features that matter most
-      mistakebound explain model.mb new.svm              why each prediction was made
-      mistakebound run train.vw.gz --certificate c.json  learn, for others to check
-      mistakebound verify c.json train.vw.gz             replay, and check it
-      mistakebound bound littlestone --n 100 --r 2       what a theorem allows
-      mistakebound bench                                 how fast it is here, beside others
-      mistakebound completion bash                       for the Tab key
+      mistakebound run stream.svm                        learn, count mistakes
+      mistakebound run train.vw.gz --save model.mb       also save the model
+      mistakebound run stream.svm --report page.html     also write a report
+      mistakebound compare stream.svm                    rank all learners
+      mistakebound experts load.csv --outcome Load       combine forecasts
+      mistakebound forecasters rain.csv --outcome rain   rank forecasters
+      mistakebound predict model.mb new.svm              one prediction per line
+      mistakebound weights model.mb                      show the largest weights
+      mistakebound explain model.mb new.svm              show why
+      mistakebound run train.vw.gz --certificate c.json  also write a certificate
+      mistakebound verify c.json train.vw.gz             check the certificate
+      mistakebound bound littlestone --n 100 --r 2       compute a bound
+      mistakebound bench                                 measure the speed
+      mistakebound completion bash                       complete with Tab
 
     \b
-    Files are told apart by their content, not by their name:
-      tables         CSV, TSV, columns separated by ; or spaces; with a header or not
-      JSON lines     an object a line; what is nested is named a.b
-      svmlight       label index:value ...
-      VW text        label |namespace name:value ...
-      Parquet, Arrow files, streams and Feather (needs pyarrow)
+    The format of a file is detected by its content, not by its name:
+      tables          CSV, TSV, columns separated by ; or spaces
+      JSON lines      one object per line; a nested key is named a.b
+      svmlight        label index:value ...
+      VW text         label |namespace name:value ...
+      Parquet, Arrow  files, streams and Feather (needs pyarrow)
 
-    Text may be packed (.gz, .zst). A single - is standard input: lines are learned as they come.
+    Text may be compressed (.gz, .zst). A single - is standard input, whose lines are learned as they come.
 
-    "mistakebound COMMAND --help" tells all about a command.
+    "mistakebound COMMAND --help" explains a command.
     """

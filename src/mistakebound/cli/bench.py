@@ -15,26 +15,28 @@ if TYPE_CHECKING:
     from mistakebound.bench.comparison import Timing
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Measure it against other packages.")
-@click.option("--rows", default=20_000, show_default=True, type=click.IntRange(100), help="Rows of the stream.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Measure the speed beside other libraries.")
 @click.option(
-    "--repeats", default=3, show_default=True, type=click.IntRange(1), help="Turns, of which the best counts."
+    "--rows", default=20_000, show_default=True, type=click.IntRange(100), help="Number of rows of the stream."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@click.option(
+    "--repeats", default=3, show_default=True, type=click.IntRange(1), help="Number of turns; the best one counts."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 def bench(rows: int, repeats: int, *, as_json: bool) -> None:
-    r"""Measure mistakebound against scikit-learn, river and Vowpal Wabbit, as far as they are installed.
+    """Measure mistakebound beside scikit-learn, river and Vowpal Wabbit, if they are installed.
 
-    \b
-    Both learn a Perceptron from the same generated stream (75 non-zeros a row, about 1.2 kB of text), in turns, in one
-    run; VW learns its default. A ratio above 1 means that mistakebound is so many times faster. Small streams show the
-    time to start as well: --rows 200000 takes some minutes and says more.
+    Both sides learn a Perceptron from the same generated stream (75 non-zeros per row, about 1.2 kB of text), in
+    alternating turns; Vowpal Wabbit runs its default learner. The ratio is the time of the other library divided by
+    ours. With few rows the times include the start of the programs: --rows 200000 takes some minutes, and is more
+    precise.
     """
     from mistakebound.bench.comparison import not_installed, timings  # noqa: PLC0415 - it needs numpy
 
     missing, results = not_installed(), []
     if not as_json:
         click.echo(f"{rows:,} rows, best of {many(repeats, 'turn')} each\n")
-        click.echo(f"{'':46} {'peer':>14} {'seconds':>9} {'ours':>9} {'ratio':>8}")
+        click.echo(f"{'':46} {'library':>14} {'seconds':>9} {'ours':>9} {'ratio':>8}")
     for found in timings(rows, repeats):
         results.append(
             {
@@ -55,7 +57,7 @@ def bench(rows: int, repeats: int, *, as_json: bool) -> None:
 
 
 def in_words(found: Timing) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     seconds = f"{found.theirs:.3f}" if found.theirs else "–"
     ratio = f"{found.ratio:.1f}x" if found.ratio else "–"
     return f"{found.what:46} {found.peer:>14} {seconds:>9} {found.ours:>9.3f} {ratio:>8}"

@@ -19,27 +19,29 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    cls=Manual, short_help="Compute what a theorem allows.", context_settings={"ignore_unknown_options": True}
+    cls=Manual, short_help="Compute the bound of a theorem.", context_settings={"ignore_unknown_options": True}
 )
 @click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:
-    r"""Compute what a theorem allows; without THEOREM, list them with what they need and what must hold.
+    r"""Compute the bound of a theorem.
 
-    Bounds are on mistakes; those of rules that mix forecasts of experts, on the regret to the best of them.
+    Without THEOREM, list all theorems with their parameters and premises. With THEOREM alone, explain it.
+
+    Most bounds limit the number of mistakes. Those of rules that combine forecasts limit the regret to the best expert.
 
     \b
     Examples:
       mistakebound bound
       mistakebound bound fixed-share
-      mistakebound bound fixed-share --n 10 --eta 0.5 --alpha 0.01 --rounds 1000 --switches 3
       mistakebound bound littlestone --n 100 --r 2
       mistakebound bound novikoff --radius 1 --norm 1 --margin 0.1
+      mistakebound bound fixed-share --n 10 --eta 0.5 --alpha 0.01 --rounds 1000
     """
     known = bounds()
     if theorem is None:
         for name, function in known.items():
-            click.echo(f"{name:32} {taken_by(function)}")
+            click.echo(f"{name:32} {parameters_in_words(function)}")
             click.echo("".join(f"{'':33}{line}\n" for line in wrap(premises_of(function), 87)), nl=False)
         return
     theorem = ALIASES.get(theorem, theorem)
@@ -48,19 +50,19 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
         message = f"there is no theorem {theorem!r}; {hint}"
         raise click.UsageError(message)
-    takes = f"it takes {taken_by(known[theorem])}"
+    takes = f"its parameters are {parameters_in_words(known[theorem])}"
     if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
-        message = f"what {theorem} needs comes as --name value; {takes}"
+        message = f"the parameters of {theorem} must be pairs --NAME VALUE; {takes}"
         raise click.UsageError(message)
     if not values:
-        click.echo(f"{told_of(known[theorem])}\n\nIt takes {taken_by(known[theorem])}")
+        click.echo(f"{explanation_of(known[theorem])}\n\nOptions: {parameters_in_words(known[theorem])}")
         return
     given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
     parameters = inspect.signature(known[theorem]).parameters
     missing = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
     foreign = [name for name in given if name not in parameters]
     if missing or foreign:
-        what = f"does not take {options(foreign)}" if foreign else f"also needs {options(missing)}"
+        what = f"has no parameter {options(foreign)}" if foreign else f"also needs {options(missing)}"
         message = f"{theorem} {what}; {takes}"
         raise click.UsageError(message)
     try:
@@ -72,40 +74,40 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
 
 
 def options(names: Iterable[str]) -> str:
-    """Parameters, as the command line has them."""
+    """Return parameters as options of the command line."""
     return " ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
-def taken_by(function: Any) -> str:
-    """What a formula takes; what it can do without is in brackets."""
+def parameters_in_words(function: Any) -> str:
+    """Return the parameters of a formula as options; optional ones are in brackets."""
     needed = {name: each.default is each.empty for name, each in inspect.signature(function).parameters.items()}
     return " ".join(options([name]) if needed[name] else f"[{options([name])}]" for name in needed)
 
 
 def bounds() -> dict[str, Any]:
-    """The formulas of ``mistakebound.bounds`` by the names of their theorems, and what else is computed there."""
+    """Return the formulas of ``mistakebound.bounds`` by the ids of their theorems, and the parts of formulas."""
     return dict(sorted({**mb.bounds.PARTS, **mb.bounds.BOUNDS}.items()))
 
 
-def told_of(function: Any) -> str:
-    """What a formula bounds, the formula, its parameters and what must hold: its docstring before the notes."""
+def explanation_of(function: Any) -> str:
+    """Return the docstring of a formula up to its notes: what it bounds, the formula, parameters and premises."""
     text = re.split(r"\n(?:Notes|Examples|References)\n-+\n", inspect.getdoc(function) or "")[0]
     return re.sub(r"\n-+\n", "\n", text).replace("`", "").strip()
 
 
 def premises_of(function: Any) -> str:
-    """What must hold, in one line; nothing if that is all in what it takes."""
+    """Return the premises of a formula in one line; empty if there are none."""
     found = re.search(r"\nPremises\n-+\n(.*?)(\n\n|$)", inspect.getdoc(function) or "", re.DOTALL)
     return "" if found is None else " ".join(found[1].replace("`", "").split())
 
 
 def named_like(word: str) -> list[str]:
-    """Theorems whose names begin so, for the Tab key."""
+    """Return the theorems whose ids start with the word, for the Tab key."""
     return [name for name in bounds() if name.startswith(word)]
 
 
 def number(text: str) -> float | int:
-    """A whole number if it is one, for some formulas want it."""
+    """Return an int if possible, because some formulas need one; otherwise a float."""
     try:
         return int(text)
     except ValueError:

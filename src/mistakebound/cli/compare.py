@@ -22,32 +22,33 @@ if TYPE_CHECKING:
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
 @FILES
-@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
-@click.option("--certify", is_flag=True, help="Find a comparator in hindsight for each, for the column of bounds.")
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
+@click.option("--certify", is_flag=True, help="Certify each learner, for the columns bound and status.")
 @click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw mistakes against rounds; needs matplotlib.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @reading_options
 def compare(
     files: tuple[str, ...], *, classes: str | None, certify: bool, plot: str | None, as_json: bool, **options: Any
 ) -> None:
-    r"""Let every learner predict and learn the same lines of FILE, which is read once, and rank them by mistakes.
+    r"""Run all learners on the same lines of FILE, which is read once, and rank them by mistakes.
 
     \b
       rate       mistakes per round
       last half  the same in the last half of the rounds
-      seconds    for learning, without reading
-      bound      what a theorem allows, where that is known at once or with --certify; otherwise –
-      status     of the certificate (--certify): holds, vacuous (true, but it says nothing),
-                 does not apply (a premise of the theorem fails)
-      learner    what `mistakebound run` takes to do the same
+      seconds    time for learning, without reading
+      bound      the bound of a theorem, if it is known during the run or with
+                 --certify; otherwise –
+      status     of the certificate (--certify): holds, vacuous (the bound is too
+                 large to say anything) or does not apply (a premise fails)
+      learner    options of 'mistakebound run' for this learner
 
-    Winnow's threshold is four times the most features of the first hundred lines. Learners that cannot take this
-    stream, such as Winnow where values are not 0 or 1, are listed with the reason.
+    The threshold of winnow is four times the largest number of features in the first hundred lines. A learner that
+    cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason.
 
     \b
     Examples:
       mistakebound compare stream.svm
-      mistakebound compare mail.csv --label kind --text subject --plot mistakes.png
+      mistakebound compare mail.csv --label kind --text subject --plot out.png
     """
     source = source_of(files, options)
     if source.positive is not None:
@@ -72,12 +73,12 @@ def compare(
 
 
 def name_of(contender: Contender) -> str:
-    """The learner as ``run`` takes it."""
+    """Return the learner as options of ``run``."""
     return options_of(contender.learner.ledger_.rule).removeprefix("--learner ")
 
 
 def in_words(found: Comparison) -> str:
-    """The table, those that are not in it, and what to do next."""
+    """Return the table, the learners that are not in it, and the command for the best one."""
     certified = any(each.certificate for each in found.ranked)
     status = f" {'status':>15}" if certified else ""
     lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}{status}  learner"]
@@ -89,25 +90,25 @@ def in_words(found: Comparison) -> str:
             f"{each.seconds:>8.3f} {in_digits(each.bound):>12}{status}  {name_of(each)}"
         )
     if certified:
-        lines += ["", "vacuous: the bound is true, but it says nothing; does not apply: a premise of the theorem fails"]
+        lines += ["", "vacuous: the bound is true, but too large to say anything; does not apply: a premise fails"]
     if found.refused:
-        lines += ["", "not for this stream:", *(f"  {name_of(each)}: {why(each)}" for each in found.refused)]
+        lines += ["", "cannot learn this stream:", *(f"  {name_of(each)}: {why(each)}" for each in found.refused)]
     best = found.ranked[0]
     label, mistakes = best.majority
     rounds = best.curve.rounds
-    guess = f"always saying {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
+    guess = f"always predicting {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
     lines += ["", f"{many(rounds, 'round')}, {size(found.bytes)} read once, {found.seconds:.2f} s; {guess}"]
     lines += [f"fewest mistakes: mistakebound run ... --learner {name_of(best)}"]
     return "\n".join(lines)
 
 
 def why(contender: Contender) -> str:
-    """Why a learner cannot take the stream."""
+    """Return the reason why a learner cannot learn the stream."""
     return "" if contender.error is None else reason_of(contender.error)
 
 
 def in_digits(bound: float | None) -> str:
-    """A bound for the table, rounded up."""
+    """Return a bound for the table, rounded up."""
     if bound is None:
         return "–"
     from mistakebound.certificates.certificate import rounded_up  # noqa: PLC0415 - it needs numpy
@@ -116,7 +117,7 @@ def in_digits(bound: float | None) -> str:
 
 
 def as_object(found: Comparison) -> dict[str, Any]:
-    """The same for machines."""
+    """Return the comparison for JSON."""
     label, mistakes = found.ranked[0].majority if found.ranked else (None, 0)
     return {
         "rounds": found.ranked[0].curve.rounds if found.ranked else 0,

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from mistakebound.experts.comparison.advice import Advice
 
 HEAVIEST = 5
-"""Experts whose weights are told in a line."""
+"""How many of the heaviest experts are listed in a line."""
 
 
 def in_words(found: Comparison, top: int, *, certify: bool) -> str:
-    """What a person sees."""
+    """Return the comparison as text."""
     advice, best = found.advice, found.mixes[0]
     experts = many(len(advice.names), "expert")
     lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
@@ -32,15 +32,15 @@ def in_words(found: Comparison, top: int, *, certify: bool) -> str:
         lines += ["", *(line for each in found.mixes for line in str(each.certificate).split("\n"))]
     coming = range(advice.rounds, len(advice.forecasts))
     if coming:
-        lines += ["", f"yet to come, by {best.rule}:"]
-        lines += [f"  {advice.frame.where(t)}: {said(best.predictions[t], advice)}" for t in coming]
+        lines += ["", f"forecasts of the rows without an outcome, by {best.rule}:"]
+        lines += [f"  {advice.frame.where(t)}: {prediction_in_words(best.predictions[t], advice)}" for t in coming]
     lines += [f"({message_text(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 
 
 def of_experts(found: Comparison, top: int) -> list[str]:
-    """The experts that are hardest to beat, and those with the most weight."""
+    """Return the table of the best experts, and the list of the heaviest ones."""
     best, names = found.mixes[0], found.advice.names
     weights, regrets = best.weights, best.expert_regrets
     order = np.argsort(-regrets if found.some_slept else found.expert_means, kind="stable")[:top]
@@ -54,17 +54,17 @@ def of_experts(found: Comparison, top: int) -> list[str]:
     if len(names) > len(order):
         lines.append(f"(and {len(names) - len(order):,} more: --top {len(names)})")
         heavy = [k for k in np.argsort(-np.abs(weights), kind="stable")[:HEAVIEST] if abs(weights[k]) >= 5e-4]
-        lines.append(f"most weight by {best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
+        lines.append(f"largest weights of {best.rule}: {', '.join(f'{names[k]} {weights[k]:.3f}' for k in heavy)}")
     if len(found.mixes) > 1:
-        lines.append(f"(weight: in the end, by {best.rule}, the rule with the least loss)")
+        lines.append(f"(weight: after the last round, by {best.rule}, the rule with the smallest loss)")
     if found.some_slept:
-        lines.append("(experts were awake in different rounds, so their means cannot be compared: they are ranked by")
-        lines.append(f" the regret of {best.rule} to each over that expert's own rounds, the hardest to beat first)")
+        lines.append("(experts were awake in different rounds, so their means cannot be compared; they are")
+        lines.append(f" ranked by the regret of {best.rule} to each in that expert's rounds, the largest first)")
     return lines
 
 
 def of_rules(found: Comparison) -> list[str]:
-    """Rules, the best first; the plain average or majority where it belongs; and what could not be played."""
+    """Return the table of rules, with the plain average or majority, and the rules that could not be run."""
     rules = found.mixes
     means = [*(each.mean for each in rules), float(found.plain.mean())]
     columns = measured(found, means, [found.advice.rounds] * len(means))
@@ -84,40 +84,37 @@ def of_rules(found: Comparison) -> list[str]:
     for each in rules:
         if each.drawn is not None:
             seed = each.learner.seed
-            lines.append(
-                f"({each.rule}: mistakes to be expected; what was drawn with --seed {seed} made {each.drawn:,})"
-            )
+            lines.append(f"({each.rule}: expected mistakes; the draws with --seed {seed} made {each.drawn:,})")
     if any(each.certificate is None for each in rules):
-        lines.append("(the bound of so many rounds takes a while to derive: --certify does so)")
-    return lines + [f"not played: {each.rule}: {message_of(each.error, as_flag)}" for each in found.refused]
+        lines.append("(bounds are not computed for so many rounds, because that takes long: set --certify)")
+    return lines + [f"not run: {each.rule}: {message_of(each.error, as_flag)}" for each in found.refused]
 
 
 def what_regrets_are(found: Comparison) -> list[str]:
-    """To whom, and which of them the theorem bounds."""
-    means = "" if found.of_labels else "; a total, where losses are means"
+    """Return notes: to whom the regrets are, and which of them the bound limits."""
+    total = "mistakes" if found.of_labels else "the total loss"
     rivals = {each.rule: each.against for each in found.mixes}
     if not found.some_slept or len({*rivals.values()}) == 1:
-        over = ", over its own rounds" if found.some_slept else ""
-        lines = [f"(regret: to the {found.hindsight[0].name}{over}{means})"]
+        over = ", in that expert's rounds" if found.some_slept else ""
+        lines = [f"(regret: {total} minus that of the {found.hindsight[0].name}{over})"]
     else:
         each_one = ", ".join(f"{rule} {rival}" for rule, rival in rivals.items())
-        lines = [f"(regret: to the expert that a rule is furthest behind, over that expert's own rounds{means}:"]
+        lines = [f"(regret: {total} minus that of the expert whom a rule is furthest behind, in that expert's rounds:"]
         lines.append(f" {each_one})")
     if found.of_labels:
-        return [*lines, "(bound: what a theorem allows the mistakes to be)"]
+        return [*lines, "(bound: of a theorem, on the mistakes)"]
     linear = [each.linear_regret is not None for each in found.mixes]
     if not any(linear):
-        return [*lines, "(bound: what a theorem allows the regret to be to any expert)"]
-    whom = "any expert" if found.some_slept else "any mix of experts"
-    rest = "" if all(linear) else ", or the regret of rules that have none"
-    lines.append(
-        f"(linear regret: by tangents of the losses, the largest to an expert; the regret to {whom} is no larger)"
-    )
-    return [*lines, f"(bound: what a theorem allows the linear regret to be{rest})"]
+        return [*lines, "(bound: of a theorem, on the regret to any expert)"]
+    whom = "any expert" if found.some_slept else "any combination of experts"
+    rest = "" if all(linear) else ", or on the regret of rules that have none"
+    lines.append("(linear regret: with the tangents of the losses, the largest to any expert;")
+    lines.append(f" the regret to {whom} is not larger)")
+    return [*lines, f"(bound: of a theorem, on the linear regret{rest})"]
 
 
 def of_hindsight(found: Comparison) -> list[str]:
-    """What would have been best, and how far the best rule is from it."""
+    """Return the table of what would have been best, and the regret of the best rule to it."""
     best = found.mixes[0]
     known = [(each, each.oracle) for each in found.hindsight if each.oracle is not None]
     rounds = [oracle.rounds for _, oracle in known]
@@ -126,24 +123,26 @@ def of_hindsight(found: Comparison) -> list[str]:
     regrets = [best.regrets[each.kind] for each, _ in known]
     columns["regret"] = aligned(regrets, counted_decimals(found))
     lines = table(columns, f"in hindsight (regret: of {best.rule})", [each.name for each, _ in known])
-    return lines + [f"not known: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
+    return lines + [f"not computed: {each.name}: {each.reason}" for each in found.hindsight if each.oracle is None]
 
 
 # ---------------------------------------------------------------------- pieces
 
 
 def measured(found: Comparison, means: Sequence[float], rounds: Sequence[int]) -> dict[str, list[str]]:
-    """Mistakes and their rate; or the mean loss, with its root for the square loss of numbers."""
+    """Return the columns of losses: mistakes and their rate, or the mean loss, with RMSE for the square loss."""
     if found.of_labels:
         totals = [mean * count if count else None for mean, count in zip(means, rounds, strict=True)]
-        whole = all(total is None or abs(total - round(total)) < 1e-6 for total in totals)  # or some are expected
+        whole = all(
+            total is None or abs(total - round(total)) < 1e-6 for total in totals
+        )  # expected mistakes are not whole
         return {"mistakes": aligned(totals, 0 if whole else 2), "rate": [f"{mean:.4f}" for mean in means]}
     columns = {"mean loss": aligned(means)}
     return columns | ({"RMSE": aligned([math.sqrt(mean) for mean in means])} if found.rooted else {})
 
 
 def table(columns: dict[str, list[str]], last: str, names: list[str]) -> list[str]:
-    """Columns to the right, and the names after them."""
+    """Return the lines of a table: right-aligned columns, then the names."""
     widths = {head: max(len(head), *map(len, cells)) + 2 for head, cells in columns.items()}
     lines = ["".join(f"{head:>{widths[head]}}" for head in columns) + f"  {last}"]
     for number, name in enumerate(names):
@@ -152,7 +151,7 @@ def table(columns: dict[str, list[str]], last: str, names: list[str]) -> list[st
 
 
 def aligned(values: Sequence[float | None], decimals: int | None = None) -> list[str]:
-    """Numbers with the same decimals: as many as the largest of them needs for six digits, if it is not told.
+    """Return numbers with equally many decimals. By default the largest of them has six digits.
 
     >>> aligned([1056.87, 2.5, None]), aligned([0.20575]), aligned([7.5e9, -4.2e8])
     (['1,056.87', '2.50', '–'], ['0.205750'], ['7,500,000,000', '-420,000,000'])
@@ -165,16 +164,16 @@ def aligned(values: Sequence[float | None], decimals: int | None = None) -> list
 
 
 def counted_decimals(found: Comparison) -> int | None:
-    """Mistakes are whole, unless expected ones are among them; other numbers have as many decimals as they need."""
+    """Return the decimals of regrets: 0 for mistakes, 2 for expected mistakes, otherwise None (as needed)."""
     if not found.of_labels:
         return None
     return 0 if all(each.drawn is None for each in found.mixes) else 2
 
 
-def said(value: Any, advice: Advice) -> str:
-    """A prediction in words."""
+def prediction_in_words(value: Any, advice: Advice) -> str:
+    """Return a prediction as text."""
     if value is None:
-        return "no forecast, since every expert is asleep"
+        return "no forecast, because every expert is asleep"
     if isinstance(value, list):
         return ", ".join(f"{label} {each:.4g}" for label, each in zip(advice.labels, value, strict=True))
     return value if isinstance(value, str) else f"{value:.6g}"

@@ -10,18 +10,21 @@ import mistakebound as mb
 from mistakebound._support.text import escaped
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options
-from mistakebound.cli.output import picture_maker, tell_skipped
+from mistakebound.cli.output import picture_maker, show_skipped
 
 if TYPE_CHECKING:
     from mistakebound.forecasters.verdict import Report
 
 
-@click.command(cls=Manual, short_help="Rank forecasters, and say how sure it is.")
+@click.command(cls=Manual, short_help="Rank forecasters by their probabilities.")
 @FILES
-@click.option("--outcome", required=True, metavar="COLUMN", help="What happened: 1 or 0, true or false.")
-@click.option("--positive", "positive_outcome", metavar="WORD", help="This outcome against all others.")
+@click.option("--outcome", required=True, metavar="COLUMN", help="Column of the outcome: 1 or 0, true or false.")
+@click.option("--positive", "positive_outcome", metavar="WORD", help="The outcome that the probabilities are for.")
 @click.option(
-    "--forecasters", "names", metavar="A,B,...", help="Their columns; without it, all that hold probabilities."
+    "--forecasters",
+    "names",
+    metavar="A,B,...",
+    help="Columns of the forecasters. By default all that hold probabilities.",
 )
 @click.option(
     "--alpha",
@@ -29,12 +32,12 @@ if TYPE_CHECKING:
     default=0.05,
     show_default=True,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Probability that any bound fails in any round.",
+    help="Probability that a confidence sequence fails in any round.",
 )
 @click.option(
-    "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability and differences; needs matplotlib."
+    "--plot", type=OutputFile(), metavar="FILE.png", help="Draw reliability diagrams and differences; needs matplotlib."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @column_options
 def forecasters(
     files: tuple[str, ...],
@@ -47,47 +50,50 @@ def forecasters(
     as_json: bool,
     **options: Any,
 ) -> None:
-    r"""Compare the forecasters of FILE, a column of probabilities each, by what happened, a round a row.
+    r"""Compare forecasters by the probabilities that they gave.
 
-    FILE is a table, JSON lines, Parquet or Arrow. An empty field is no forecast: two forecasters are compared on the
-    rows in which both gave one, and the table is about the rows in which all did.
+    FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column of probabilities per
+    forecaster. An empty field means that there is no forecast. Two forecasters are compared in the rows in which both
+    gave a forecast; the table uses the rows in which all did.
 
     \b
-      Brier      mean of (forecast − outcome)², the smaller the better; = MCB − DSC + UNC
-      MCB        miscalibration: what recalibrating (isotonic regression) would gain
-      DSC        discrimination: what forecasts, recalibrated, gain over the base rate
-      UNC        uncertainty: the score of always saying the base rate
+      Brier      mean of (forecast − outcome)²; smaller is better;
+                 it is MCB − DSC + UNC
+      MCB        miscalibration: the gain from recalibrating (isotonic regression)
+      DSC        discrimination: their gain over the base rate, if recalibrated
+      UNC        uncertainty: the score of always forecasting the base rate
       skill      1 − Brier/UNC
-      log score  mean of −ln of the probability of what happened: another opinion
+      log score  mean of −ln of the probability that was given to what happened
 
-    Brier's score is the one that tells who is closer to the true probabilities. A confidence sequence encloses the
-    difference of two at every moment: you may look after every row, and stop when it is clear. All pairs together hold
-    with probability 1 − ALPHA, whatever the weather is like; rows need not be independent.
+    On average, a smaller Brier score means that the forecasts are closer to the true probabilities. A confidence
+    sequence encloses the difference of two scores. It holds at every moment: you may look after every row, and stop
+    when the difference is clear. All pairs together hold with probability 1 − ALPHA. Rows need not be independent.
 
-    "not yet clear (evidence 0.8 of 120)": a coin is bet, half of it on each of the two being better, at odds that are
-    fair if they are equally good. Evidence is what the half on the better one has become. If they are equally good,
-    either half ever grows to 120 with probability 1/120 at most; so when one has, the pair is clear. Of several pairs,
-    each needs 1/ALPHA times their number.
+    "not yet clear (evidence 0.8 of 120)": imagine that one coin is bet, half of it on each of the two being better, at
+    odds that are fair if both are equally good. The evidence is what the half on the better one is worth now. If both
+    are equally good, the probability that either half ever reaches 120 is at most 1/120. A pair is clear when its
+    evidence reaches 1/ALPHA times the number of pairs.
 
     \b
     Examples:
       mistakebound forecasters rain.csv --outcome rain
-      mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob --plot rain.png
-      mistakebound forecasters games.parquet --outcome winner --positive home --json
+      mistakebound forecasters rain.csv --outcome rain --forecasters Alice,Bob
+      mistakebound forecasters rain.csv --outcome rain --plot rain.png --json
+      mistakebound forecasters games.parquet --outcome winner --positive home
     """
     draw = picture_maker("forecasters") if plot else None
     chosen = [] if names is None else [each.strip() for each in names.split(",")]
     report = mb.forecasters.compare(
         files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
     )
-    tell_skipped(report.skipped)
+    show_skipped(report.skipped)
     click.echo(report.to_json() if as_json else in_words(report))
     if draw and plot:
         draw(report).savefig(plot, dpi=150)
 
 
 def in_words(report: Report) -> str:
-    """What a person sees."""
+    """Return the report as text, with notes on missing forecasts and columns."""
     from mistakebound._support.text import many  # noqa: PLC0415
 
     lines = str(report).split("\n")
@@ -96,13 +102,15 @@ def in_words(report: Report) -> str:
     infinite = [each.name for each in report.scores.values() if each.log.score == float("inf")]
     fewer = [each for each in report.scores.values() if each.forecasts > report.rounds]
     if fewer:
-        table = f"the table is of the {many(report.rounds, 'round')} in which all gave a forecast"
+        table = f"the table uses the {many(report.rounds, 'round')} in which all gave a forecast"
         first, *others = fewer
         counts = [f"{first.name} gave one in {many(first.forecasts, 'round')}"]
         counts += [f"{each.name} in {each.forecasts:,}" for each in others]
         lines.append(f"({table}; {', '.join(counts)})")
     if infinite:
-        lines.append(f"(an infinite log score: what happened had been called impossible by {', '.join(infinite)})")
+        lines.append(
+            f"(the log score is infinite, because the probability given to what happened was 0: {', '.join(infinite)})"
+        )
     if report.left:
         lines.append(f"(not forecasters: {'; '.join(report.left)})")
     return "\n".join(map(escaped, lines))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-UNREAD = 141
-"""Exit code when nobody reads the output any more, as of a shell."""
+PIPE_CLOSED = 141
+"""Exit code if the reader of the output has ended. It is that of a shell: 128 + SIGPIPE."""
 
 SECTIONS = {
-    "The learner": ("learner", "eta", "alpha", "threshold", "p", "update_margin", "bias", "classes"),
+    "The learner": ("learner", "eta", "alpha", "threshold", "p", "r", "update_margin", "bias", "classes"),
     "The forecasts": ("outcome", "positive_outcome", "names", "class_names", "ahead", "failing"),
     "The rules": ("rules", "loss", "no_gradient", "rate", "share", "beta", "rates", "penalty", "seed"),
     "The run": (
@@ -30,31 +30,38 @@ SECTIONS = {
         *("header", "separator", "text", "words", "letters", "bins", "categorical", "ignore", "interact"),
     ),
 }
-"""Options by what they are about, in the order of the help; all others come after them."""
+"""Sections of the help, in order, with the names of their options. All other options come after them."""
 
 EXIT_CODES = """\b
 Exit codes:
-  0    all is well
-  1    bad input: the message says where; what came before it is learned and saved
-  2    the command was not understood
-  130  Ctrl-C: what was learned is counted and saved (143: the same after SIGTERM)"""
+  0    success
+  1    bad input: the message says where
+  2    the command line is wrong
+  130  ended by Ctrl-C (143: by SIGTERM)"""
+RUN_EXIT_CODES = """\b
+Exit codes:
+  0    success
+  1    bad input: the message says where; earlier rounds are counted and saved
+  2    the command line is wrong
+  130  ended by Ctrl-C (143: by SIGTERM); earlier rounds are counted and saved"""
+"""Exit codes of commands that learn."""
 
 
-def kept_as_written(text: str | None) -> str | None:
-    """Turn the two characters that raw docstrings have for click's mark of such paragraphs into the mark itself."""
+def with_line_marks(text: str | None) -> str | None:
+    r"""Replace the two characters ``\b`` of a raw docstring by click's mark for a paragraph that keeps its lines."""
     return None if text is None else text.replace("\\b\n", "\b\n")
 
 
 class Manual(click.Command):
-    """A command whose help has sections."""
+    """A command whose help groups the options in sections."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the text, with examples and tables line by line."""
-        self.help = kept_as_written(self.help)
+        """Write the text; examples and tables keep their lines."""
+        self.help = with_line_marks(self.help)
         super().format_help_text(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, section by section."""
+        """Write the options by section."""
         section_of = {name: title for title, names in SECTIONS.items() for name in names}
         known: dict[str, list[tuple[str, str]]] = {title: [] for title in (*SECTIONS, "Options")}
         for parameter in self.get_params(ctx):

@@ -1,4 +1,4 @@
-"""About the installation: ``mistakebound version``, and ``completion`` for shells."""
+"""``mistakebound version``, and ``mistakebound completion`` for shells."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ PROGRAM, VARIABLE = "mistakebound", "_MISTAKEBOUND_COMPLETE"
 @click.command(cls=Manual, short_help="Complete commands with the Tab key.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    r"""Write the script that makes a shell complete commands, options and files with the Tab key.
+    r"""Write a script for a shell, which then completes commands, options and files with the Tab key.
 
     \b
-    Try it in this shell:
+    For the current shell:
       source <(mistakebound completion bash)
+
     \b
-    Keep it:
+    For every new shell:
       echo 'source <(mistakebound completion bash)' >> ~/.bashrc
       echo 'source <(mistakebound completion zsh)' >> ~/.zshrc
       mistakebound completion fish > ~/.config/fish/completions/mistakebound.fish
     """
-    from mistakebound.cli import main  # noqa: PLC0415 - which imports this module
+    from mistakebound.cli import main  # noqa: PLC0415 - it imports this module
 
     kind = get_completion_class(shell)
     if kind is None:  # pragma: no cover - click knows all three
@@ -38,7 +39,7 @@ def completion(shell: str) -> None:
 
 @click.command(cls=Manual, short_help="Show the version.")
 def version() -> None:
-    """Show the version, that of Python, and whether the core runs its AVX2 kernel."""
+    """Show the versions of mistakebound and Python, and whether the core uses AVX2."""
     from mistakebound._core import has_avx2  # noqa: PLC0415
 
     click.echo(

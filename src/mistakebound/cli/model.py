@@ -34,7 +34,7 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     is an error. So is a table that lacks a column that the model learned from, unless --ignore names that column. The
     label column may be missing; in a table without a header, only if it was the last column.
 
-    Control characters in a label are written as escapes (a newline as \n), so that each example has exactly one line.
+    Control characters in a label are written as escapes (a newline as \n), so each example has exactly one line.
 
     \b
     Examples:
@@ -50,13 +50,13 @@ def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any)
     show_remarks(found.remarks)
     if 2 * found.unknown > found.rounds:
         note(
-            f"{found.unknown:,} of {found.rounds:,} lines say nothing to the model: are they read as when it was "
-            "learned (--text, --bins, --header, ...)? 'mistakebound weights' shows the names that it knows"
+            f"{found.unknown:,} of {found.rounds:,} lines have no feature that the model has learned. Check --text, "
+            "--bins, --header, ...; 'mistakebound weights' lists the features of the model"
         )
 
 
 def show_remarks(remarks: Iterable[Remark]) -> None:
-    """Show remarks on files that are predicted: whether a line counts once or more often does not matter there."""
+    """Show the remarks on files to predict, except those on importance weights, which do not matter there."""
     for remark in remarks:
         if remark.kind != "weights ignored":
             note(remark.text(as_flag))
@@ -64,20 +64,20 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show the largest weights of a model.")
 @click.argument("model", type=click.Path(exists=True))
-@click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many; 0 for all.")
-@click.option("--zero-based", is_flag=True, help="The svmlight file counted from 0.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the list.")
+@click.option("--top", default=20, show_default=True, type=click.IntRange(0), help="How many weights; 0 for all.")
+@click.option("--zero-based", is_flag=True, help="The svmlight file counts from 0.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the list.")
 def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
-    r"""Show the largest weights of a saved model, by size, and what its constant feature adds, if it has one.
+    r"""Show the largest weights of a saved model, and what its constant feature adds, if it has one.
 
     \b
-    A feature of a table is called
+    Names of features of a table:
       column           a number
       column=value     a category, a bin of numbers, or a word of a text
       a=x*b=y          an interaction
 
-    Features without names are called by the numbers of the file that the model learned from: svmlight's own, which
-    count from 1 unless it was read with --zero-based. One that learned from arrays calls them by their column, from 0.
+    Features of svmlight have the numbers of the file, which count from 1 unless it was read with --zero-based. Features
+    of arrays have the numbers of their columns, from 0.
 
     \b
     Examples:
@@ -99,22 +99,26 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
         click.echo(f"{weight:>14.6g}  {escaped(name)}")
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model predicts what it does.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Show why a model makes its predictions.")
 @click.argument("model", type=click.Path(exists=True))
 @click.argument("file")
-@click.option("--line", type=click.IntRange(1), metavar="N", help="The example that begins in line N.")
-@click.option("--first", default=3, show_default=True, type=click.IntRange(1), help="Without --line: so many examples.")
-@click.option("--top", default=10, show_default=True, type=click.IntRange(0), help="So many features; 0 for all.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object a line instead of the list.")
+@click.option("--line", type=click.IntRange(1), metavar="N", help="Explain the example that begins in line N.")
+@click.option(
+    "--first", default=3, show_default=True, type=click.IntRange(1), help="How many examples, without --line."
+)
+@click.option(
+    "--top", default=10, show_default=True, type=click.IntRange(0), help="How many features of each; 0 for all."
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object per line instead of the list.")
 @reading_options
 def explain(model: str, file: str, *, line: int | None, first: int, top: int, as_json: bool, **options: Any) -> None:
-    r"""Show why MODEL predicts what it does for examples of FILE: its features by what they add to the score.
+    r"""Show why MODEL makes its predictions for examples of FILE: how much each feature adds to the score.
 
-    \b
-    The score is the sum over all features of value times weight. At the threshold or above it, the prediction is the
-    positive label. Of Winnow's normalised relatives the weights are normalised, as in `mistakebound weights`.
+    The score is the sum of value times weight over all features. If it is at or above the threshold, the prediction is
+    the positive label. The weights of normalized-winnow and balanced-winnow are normalised, as in 'mistakebound
+    weights'.
 
-    FILE is read with the options of the files that the model was trained on; see `mistakebound predict --help`.
+    FILE is read with the options of the files that the model was trained on: see 'mistakebound predict --help'.
 
     \b
     Examples:
@@ -133,13 +137,13 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
         shown_so_far += 1
     show_remarks(reader.report.remarks)
     if line is not None and not shown_so_far:
-        message = f"{file}: no example begins in line {line}"
+        message = f"{file}: no example begins at line {line}"
         raise click.ClickException(message)
 
 
 def explanation_in_words(found: Explanation, top: int) -> str:
-    """A few lines for a person."""
-    label = "" if found.label is None else f", truly {escaped(found.label)}"
+    """Return an explanation as text, with the ``top`` largest contributions."""
+    label = "" if found.label is None else f", the label is {escaped(found.label)}"
     sign = ">=" if found.score >= found.threshold else "<"
     lines = [
         f"{escaped(found.file)}:{found.line}: predicted {escaped(found.prediction)}{label}",
@@ -157,7 +161,7 @@ def explanation_in_words(found: Explanation, top: int) -> str:
 
 
 def explanation_as_json(found: Explanation, top: int) -> str:
-    """One line for a machine."""
+    """Return an explanation as one line of JSON, with the ``top`` largest contributions."""
     names = ("file", "line", "score", "threshold", "prediction", "label")
     listed = found.contributions[: top or None]
     features = [

@@ -1,4 +1,4 @@
-"""Options that several commands share: how files are read, where results are written, and the learner."""
+"""Options that several commands share: reading files, writing results, and the learner."""
 
 from __future__ import annotations
 
@@ -23,57 +23,64 @@ if TYPE_CHECKING:
 
 FILES = click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 
-SEPARATOR = click.option("--separator", metavar="CHAR", help="What separates the columns of a table.")
+SEPARATOR = click.option("--separator", metavar="CHAR", help="Character between the columns of a table.")
 HEADER = click.option(
-    "--header/--no-header", default=None, help="Whether a table begins with the names of its columns."
+    "--header/--no-header", default=None, help="Whether the first line of a table holds the names of its columns."
 )
 SKIP_BAD = click.option(
-    "--skip-bad", default=0, type=click.IntRange(0), metavar="N", help="Leave out up to N bad lines, and list them."
+    "--skip-bad", default=0, type=click.IntRange(0), metavar="N", help="Skip up to N bad lines, and list them."
 )
 THREADS = click.option(
     "--threads",
     default=2,
     show_default=True,
     type=click.IntRange(1),
-    help="Threads that parse ahead; the result is the same.",
+    help="Threads that parse ahead; they do not change the result.",
 )
 READING = (
     click.option(
         "--format",
         type=click.Choice(TEXT_FORMATS),
         default="auto",
-        help="What the files are; auto looks at their content.",
+        help="Format of the files; auto detects it by their content.",
     ),
-    click.option("--label", metavar="COLUMN", help="Column (name, or number from 1) or JSON key of the label."),
-    click.option("--labels", metavar="FILE", type=click.Path(), help="Labels in a file of their own, one a line."),
-    click.option("--positive", metavar="LABEL", help="This label against all others."),
+    click.option("--label", metavar="COLUMN", help="Column of the label (name, or number from 1), or JSON key."),
+    click.option("--labels", metavar="FILE", type=click.Path(), help="Separate file with the labels, one per line."),
+    click.option("--positive", metavar="LABEL", help="Predict this label against all others."),
     click.option(
         "--text",
         multiple=True,
         metavar="COLUMN",
-        help="A column of words: each word is a feature. Again for more columns.",
+        help="Column of words: each word is a feature. Repeatable.",
     ),
-    click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, runs of up to N words."),
-    click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also runs of N characters."),
+    click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, use runs of up to N words."),
+    click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also use runs of N characters."),
     click.option(
         "--bins",
         type=click.IntRange(0),
         metavar="N",
-        help="Numbers as categories: N bins (1, 2, 4, ...) between two powers of two, for numbers of all sizes; try 4.",
+        help="Turn numbers into categories: N bins (1, 2, 4, ...) between two powers of two; try 4.",
     ),
     click.option(
         "--categorical",
         multiple=True,
         metavar="COLUMN",
-        help="A column of categories, also if numbers. Again for more.",
+        help="Column of categories, even if they are numbers. Repeatable.",
     ),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out. Again for more."),
-    click.option("--interact", multiple=True, metavar="A,B", help="Features of column A times those of column B."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out. Repeatable."),
+    click.option(
+        "--interact",
+        multiple=True,
+        metavar="A,B",
+        help="Add the features of column A times those of column B. Repeatable.",
+    ),
     SEPARATOR,
     HEADER,
     click.option("--zero-based", is_flag=True, help="svmlight indices count from 0."),
     SKIP_BAD,
-    click.option("--cache", is_flag=True, help="Keep what was parsed in FILE.mbcache, and read that the next time."),
+    click.option(
+        "--cache", is_flag=True, help="Store the parsed examples in FILE.mbcache, and read them the next time."
+    ),
     THREADS,
 )
 READING_NAMES = ("format", "label", "labels", "positive", "zero_based", "skip_bad", "threads")
@@ -81,14 +88,14 @@ TABLE_NAMES = tuple(TABLE)
 
 
 def reading_options(command: Any) -> Any:
-    """Add the options that say how files are read."""
+    """Add the options for reading files as examples to a command."""
     for each in reversed(READING):
         command = each(command)
     return command
 
 
 def column_options(command: Any) -> Any:
-    """Add the options that say how files are read as columns."""
+    """Add the options for reading files as columns to a command."""
     for each in (SKIP_BAD, HEADER, SEPARATOR):
         command = each(command)
     return command
@@ -101,13 +108,13 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: Learner | 
     passed = {name: options.pop(name) for name in TABLE_NAMES}
     passed["interact"] = [tuple(pair.split(",")) for pair in passed["interact"]]
     if any(len(pair) != 2 for pair in passed["interact"]):
-        message = "--interact takes two columns: A,B"
+        message = f"--interact must be two columns, A,B, got {', '.join(','.join(pair) for pair in passed['interact'])}"
         raise click.UsageError(message)
     table = {name: value for name, value in passed.items() if value not in (None, (), [])}
     cache = f"{files[0]}.mbcache" if options.pop("cache") else None
     passed = {name: options.pop(name) for name in READING_NAMES}
     if passed["label"] is not None and passed["labels"] is not None:
-        message = "labels come from a column (--label) or from a file of their own (--labels), not from both"
+        message = "--label and --labels cannot both be set: the labels are in a column or in a separate file"
         raise click.UsageError(message)
     try:
         source = Source(files, table=table, cache=cache, **passed, **more)
@@ -123,24 +130,24 @@ def source_of(files: tuple[str, ...], options: dict[str, Any], model: Learner | 
 
 
 class OutputFile(click.Path):
-    """A file that will be written at the end; one that cannot be written is refused at the start."""
+    """The type of a file that is written at the end. A file that cannot be written is refused at the start."""
 
     def __init__(self, *, replaced: bool = False) -> None:
         super().__init__(dir_okay=False, writable=True, allow_dash=not replaced)
-        self.replaced = replaced  # by a new file, once that is whole
+        self.replaced = replaced  # by a new file, once that is complete
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse what cannot be written."""
+        """Return the path; fail if it cannot be written."""
         folder = os.path.dirname(os.path.abspath(value))
         if value != "-" and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
-            self.fail(f"{value}: there is no folder {folder} that can be written to", param, ctx)
+            self.fail(f"{value}: the folder {folder} does not exist, or is not writable", param, ctx)
         if self.replaced and os.path.exists(value) and not os.path.isfile(value) and not os.path.isdir(value):
-            self.fail(f"{value} is no file, and would be replaced by one: choose another name", param, ctx)
+            self.fail(f"{value} is not a regular file, and would be replaced: choose another name", param, ctx)
         return super().convert(value, param, ctx)
 
 
 def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: str | None) -> None:
-    """Say if a file would be written that is read, or that something else is written to."""
+    """Raise UsageError if an output is also an input, or two outputs are the same file."""
     read = {os.path.realpath(file): file for file in (*files, labels) if file not in (None, "-")}
     taken: set[str] = set()
     for output in outputs:
@@ -148,7 +155,8 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
             continue
         place = os.path.realpath(output)
         if place in read or place in taken:
-            message = f"{output} is {'read' if place in read else 'written'} already: choose another name to write to"
+            other = "also an input" if place in read else "the file of two outputs"
+            message = f"{output} is {other}: choose another name for the output"
             raise click.UsageError(message)
         taken.add(place)
 
@@ -157,12 +165,18 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 
 DEFAULT = "balanced-winnow"
 PARAMETERS = (*OPTIONS, "update_margin", "bias", "classes")
-"""What a learner can be made with on the command line."""
+"""Parameters of learners that are options of commands."""
 
 
 def learner_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of all learners."""
-    options = [click.option("--learner", type=click.Choice(list(DECLARATIONS)), default=DEFAULT, show_default=True)]
+    """Add the options of all learners to a command."""
+    names = list(DECLARATIONS)
+    about = f"One of {', '.join(names)}."
+    options = [
+        click.option(
+            "--learner", type=click.Choice(names), metavar="NAME", default=DEFAULT, show_default=True, help=about
+        )
+    ]
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
     for option_of in reversed(options):
         command = option_of(command)
@@ -170,7 +184,10 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
-    """A learner by its name, with the parameters that were given."""
+    """Return a learner by its name, with the parameters that are not None.
+
+    ``keep`` is whether the mistaken examples are kept for a certificate.
+    """
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
         given["classes"] = two_labels(given["classes"])
@@ -183,15 +200,15 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
             raise click.UsageError(message)
     options: dict[str, Any] = {**declared.defaults, **given}
     if not keep:
-        options["keep_bytes"] = 0  # nothing will ask for the mistaken examples
+        options["keep_bytes"] = 0  # nobody will need the mistaken examples
     made: Learner = kind(**options)
     return made
 
 
 def two_labels(text: str) -> tuple[Any, ...]:
-    """The labels of ``--classes``."""
+    """Parse the two labels of ``--classes``."""
     labels = tuple(plain_label(label.strip().encode()) for label in text.split(","))
     if len(labels) != 2 or labels[0] == labels[1] or None in labels:
-        message = f"--classes takes two different labels, NEGATIVE,POSITIVE, not {text!r}"
+        message = f"--classes must be two different labels, NEGATIVE,POSITIVE, got {text!r}"
         raise click.UsageError(message)
     return labels

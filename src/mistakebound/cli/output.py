@@ -24,24 +24,24 @@ COLOUR = False if os.environ.get("NO_COLOR") else None
 PER_SECOND = 4
 """How often a progress line is drawn."""
 FLAGS = {"checkpoint": "--save", "rules": "--rule", "gradient": "--no-gradient"}
-"""Options that the command line calls otherwise."""
+"""Options that have another name on the command line."""
 PHRASES = {
-    "classes": "say --classes NEGATIVE,POSITIVE",
+    "classes": "set --classes NEGATIVE,POSITIVE",
     "label": "--label NAME or NUMBER",
-    "labels": "say --labels FILE",
+    "labels": "set --labels FILE",
     "positive": "--positive LABEL",
-    "zero_based": "say --zero-based",
+    "zero_based": "set --zero-based",
 }
-"""What to do about an option that a message of the layers below names."""
+"""How a message names an option without a value."""
 
 
 def raise_rendered(error: Exception) -> NoReturn:
-    """Raise an error as one line with exit code 1 (2 for options): no traceback for what the user can mend.
+    """Raise an error of known kind as one line, without a traceback, with exit code 1 (2 for options).
 
-    What it quotes is escaped: names of files and options come from anywhere.
+    The message is escaped, because it may quote any text, such as the name of a file. Other errors are raised again.
     """
     if isinstance(error, click.ClickException):
-        vars(error)["message"] = escaped(error.message)  # which click declares final
+        vars(error)["message"] = escaped(error.message)  # click declares the attribute final
         raise error
     if isinstance(error, OptionError):
         raise click.UsageError(reason_of(error)) from None
@@ -58,7 +58,7 @@ def raise_rendered(error: Exception) -> NoReturn:
 
 
 def reason_of(error: BaseException) -> str:
-    """What went wrong, with options as flags. Of files, the line says where, so the round is left out."""
+    """Return the message of an error, with options as flags. Rounds are left out, because files have lines."""
     if isinstance(error, OptionError):
         return escaped(error.text(lambda named: as_flag(named) if isinstance(named.value, str) else flag(named.name)))
     if isinstance(error, InputError):
@@ -69,24 +69,22 @@ def reason_of(error: BaseException) -> str:
 
 
 def changed(name: str, before: Any, now: Any) -> str:
-    """What is different in a run that should be resumed."""
-    if name == "passes":
-        return f"it had --passes {before}, not {now}"
+    """Say which option differs between a run and the command that should resume it."""
     if name == "predictions":
-        return f"its run was {'with' if before else 'without'} --predictions to a file, so this one must be, too"
+        return f"its run was {'with' if before else 'without'} --predictions to a file; this one must be the same"
     if name == "skip_bad":
-        return f"it skipped {before} bad lines already: --skip-bad is too low"
+        return f"its run has skipped {before} bad lines, which is more than --skip-bad allows"
     return f"its run had {option(name, before)}, this one has {option(name, now)}"
 
 
 def as_flag(named: Option) -> str:
-    """An option of a message as a shell takes it.
+    """Return an option of a message as it is typed in a shell.
 
     >>> from mistakebound.errors import Option
     >>> as_flag(Option("header", "header=True", True)), as_flag(Option("skip_bad", "skip_bad=3", 3))
     ('--header', '--skip-bad 3')
     >>> as_flag(Option("ignore", "", ["a b", "c"])), as_flag(Option("classes", "pass classes="))
-    ("--ignore 'a b' --ignore c", 'say --classes NEGATIVE,POSITIVE')
+    ("--ignore 'a b' --ignore c", 'set --classes NEGATIVE,POSITIVE')
     """
     if named.value is None and named.name in PHRASES:
         return PHRASES[named.name]
@@ -98,7 +96,7 @@ def as_flag(named: Option) -> str:
 
 
 def flag(name: str) -> str:
-    """The flag of an option.
+    """Return the flag of an option.
 
     >>> flag("zero_based"), flag("checkpoint")
     ('--zero-based', '--save')
@@ -107,7 +105,7 @@ def flag(name: str) -> str:
 
 
 def option(name: str, value: Any) -> str:
-    """An option as it is written on the command line.
+    """Return an option with its value as it is typed in a shell.
 
     >>> option("zero_based", True), option("text", ["a", "b"]), option("bins", None), option("interact", [["a", "b"]])
     ('--zero-based', '--text a --text b', 'no --bins', '--interact a,b')
@@ -121,19 +119,19 @@ def option(name: str, value: Any) -> str:
 
 
 def note(remark: str) -> None:
-    """Write something beside the output."""
+    """Write a note to standard error."""
     click.echo(f"note: {escaped(remark)}", err=True)
 
 
-def tell_skipped(lines: Iterable[BadLine]) -> None:
-    """List bad lines that were left out."""
+def show_skipped(lines: Iterable[BadLine]) -> None:
+    """List the bad lines that were skipped, on standard error."""
     for line in lines:
         click.echo(f"skipped: {escaped(line.text(as_flag))}", err=True)
 
 
 @contextmanager
 def written(path: str | None) -> Iterator[Any]:
-    """A file to write to, if one is wanted."""
+    """Open a file for writing; yield None if there is no path."""
     if path is None:
         yield None
         return
@@ -141,13 +139,13 @@ def written(path: str | None) -> Iterator[Any]:
     try:
         yield new
     finally:
-        with add_file_name(path), new:  # what is left is written when it is closed; standard output stays open
+        with add_file_name(path), new:  # closing writes the rest of the text; standard output stays open
             pass
 
 
 def picture_maker(name: str) -> Any:
-    """The function that draws such a picture; without matplotlib, an error before anything is read."""
-    from mistakebound.viz import plot  # noqa: PLC0415 - few ask for a picture
+    """Return a function of ``viz.plot``. Raise at once if matplotlib is missing, before files are read."""
+    from mistakebound.viz import plot  # noqa: PLC0415 - few runs draw a picture
 
     try:
         import matplotlib.figure  # noqa: F401, PLC0415

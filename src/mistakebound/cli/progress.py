@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from mistakebound.runs.progress import Position, Tally
 
 PATIENCE = 0.5
-"""Seconds that a run may last without a bar: most are over by then, and importing rich takes a while."""
+"""Seconds before a bar is drawn: most runs have ended by then, and importing rich takes time."""
 WIDE = 120
-"""Columns of a terminal on which there is room for a bar beside the text."""
+"""Columns that a terminal needs for a bar beside the text."""
 
 
 class Table(Progress):
-    """Lines at rounds 1, 2, 4, 8, ..., and a closing one, with a bar below them while a run goes on."""
+    """A table with lines at rounds 1, 2, 4, 8, ... and at the end, and a bar below it during the run."""
 
     def __init__(self, source: mb.Source, passes: int, checkpoint: str | None, *, quiet: bool) -> None:
         self.checkpoint, self.quiet = checkpoint, quiet
         self.lines = not quiet
         self.bar = None if quiet or not can_be_drawn() else Bar(source, passes)
-        self.begun = False
+        self.has_header = False
 
     def begin(self, rounds: int | None) -> None:
-        """Say where a run goes on."""
+        """Say where a resumed run starts."""
         if rounds is None:
-            click.echo(f"{escaped(self.checkpoint)} is not there yet: beginning at the start", err=True)
+            click.echo(f"there is no {escaped(self.checkpoint)} yet: starting at the beginning", err=True)
             return
         click.echo(f"resuming after {rounds:,} examples", err=True)
         if self.bar is not None:
             self.bar.resume()
 
     def learned(self, tally: Tally, position: Position) -> None:
-        """Show the new lines, and where the run is."""
+        """Show the new lines, and update the bar."""
         if tally.lines:
             self._show(tally)
         if self.bar is not None:
@@ -65,8 +65,8 @@ class Table(Progress):
         if self.bar is not None:
             self.bar.close()  # the next update draws it again
         for rounds, mistakes, since, bound, speed in tally.lines:
-            if not self.begun:
-                self.begun = True
+            if not self.has_header:
+                self.has_header = True
                 click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'bound':>10} {'examples/s':>12}")
             allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
             click.echo(
@@ -75,9 +75,9 @@ class Table(Progress):
 
 
 class Bar:
-    """Bytes done of all where that is known, examples a second, mistakes so far and the time left.
+    """A bar with the bytes read, examples per second, mistakes so far, and the time left if it is known.
 
-    It is drawn on standard error by a thread of rich's, and taken away while something else is written.
+    A thread of rich draws it on standard error. It is removed while something else is written.
     """
 
     def __init__(self, source: mb.Source, passes: int) -> None:
@@ -85,17 +85,17 @@ class Bar:
         one_pass = source.total
         self.total = None if one_pass is None else passes * one_pass
         self.start = time.perf_counter()
-        # Lines that come one by one are shown at once: a person is waiting for them.
+        # Lines of a pipe are shown at once, because a person may be waiting for them.
         self.patience = PATIENCE if one_pass else 0.0
         self._drawn: Any = None
         self._first: tuple[float, int] | None = (0.0, 0)
 
     def resume(self) -> None:
-        """Begin where an earlier process stopped, whose bytes say nothing about the time that is left."""
+        """Ignore the bytes of an earlier process when the time left is estimated."""
         self._first = None
 
     def update(self, tally: Tally, done: int) -> None:
-        """Show the counts of a run, of which so many bytes are read."""
+        """Show the counts of a run that has read ``done`` bytes."""
         seconds = time.perf_counter() - self.start
         if self._first is None:
             self._first = (seconds, done)
@@ -111,7 +111,7 @@ class Bar:
         self._draw(done, words)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._drawn is not None:
             self._drawn.stop()
             self._drawn = None
@@ -134,7 +134,7 @@ class Bar:
 
 
 def left(seconds: float) -> str:
-    """A time as people say it.
+    """Return a time as hours, minutes and seconds.
 
     >>> left(7.2), left(125), left(7300)
     ('0:07', '2:05', '2:01:40')

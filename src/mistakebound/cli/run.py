@@ -1,4 +1,4 @@
-"""``mistakebound run``: learn from files, and show the mistakes."""
+"""``mistakebound run``: learn from files, and count the mistakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped
-from mistakebound.cli.help import EXIT_CODES, Manual
+from mistakebound.cli.help import RUN_EXIT_CODES, Manual
 from mistakebound.cli.options import (
     FILES,
     PARAMETERS,
@@ -32,47 +32,45 @@ if TYPE_CHECKING:
     from mistakebound.runs.runner import RunResult
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn from FILE, and show the mistakes.")
+@click.command(cls=Manual, epilog=RUN_EXIT_CODES, short_help="Learn from FILE, and count the mistakes.")
 @FILES
 @learner_options
-@click.option("--update-margin", type=float, help="Learn also when y times the score is at or below this.")
+@click.option("--update-margin", type=float, help="Also learn if y times the score is at or below this.")
 @click.option("--bias", type=float, help="Value of a constant feature; 0 for none.")
-@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels; otherwise the greater one is positive.")
+@click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
 @click.option(
-    "--passes", default=1, show_default=True, type=click.IntRange(1, 10_000), help="How often to go through the files."
+    "--passes", default=1, show_default=True, type=click.IntRange(1, 10_000), help="How many times to read the files."
 )
-@click.option("--follow", is_flag=True, help="Go on with the last file as it grows, until Ctrl-C; see above.")
-@click.option("--relevant", type=click.IntRange(1), metavar="R", help="Winnow: the label is an OR of R features.")
-@click.option("--load", "load_from", type=click.Path(exists=True), help="Go on with a saved model.")
-@click.option("--save", "save_to", type=OutputFile(replaced=True), help="Write the model here at the end.")
+@click.option("--follow", is_flag=True, help="Wait for more lines at the end of the last file.")
+@click.option("--relevant", type=click.IntRange(1), metavar="R", help="For winnow: the label is an OR of R features.")
+@click.option("--load", "load_from", type=click.Path(exists=True), help="Continue with a saved model.")
+@click.option("--save", "save_to", type=OutputFile(replaced=True), help="Write the model to this file at the end.")
 @click.option(
     "--checkpoint-every",
     type=click.IntRange(1),
     metavar="N",
-    help="Also write it after every N examples: whatever happens, no more than N are to be learned again.",
+    help="Also save after every N examples; after a crash at most N are learned again.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on where the run that --save belongs to was stopped or killed; from the start if it wrote nothing yet. "
-    "Everything else must be as it was, the files too.",
+    help="Continue the run that wrote the --save file; start at the beginning if there is no such file. The files and "
+    "all other options must be the same.",
 )
-@click.option(
-    "--predictions", type=OutputFile(), help="Write what was predicted in each round, before learning from it."
-)
-@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write a page with all about the run here.")
+@click.option("--predictions", type=OutputFile(), help="Write the prediction of each round, made before learning it.")
+@click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the run.")
 @click.option(
     "--certificate",
     "certificate_to",
     type=OutputFile(replaced=True),
-    help="Write a certificate that 'verify' can check later, and print it.",
+    help="Write a certificate that 'verify' can check, and print it.",
 )
 @click.option(
     "--certify",
     is_flag=True,
-    help="Read FILE a second time, search for the best comparator in hindsight, and print the certificate.",
+    help="Read FILE a second time, find the best comparator in hindsight, and print the certificate.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @reading_options
 def run(
     files: tuple[str, ...],
@@ -92,10 +90,10 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> None:
-    r"""Predict, then learn, each line of FILE in turn, and show the mistakes.
+    r"""Predict, then learn, each line of FILE in turn, and count the mistakes.
 
-    FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow; text may be packed (.gz, .zst);
-    - is standard input. Several files are one stream. A table needs to be told which column is the label.
+    FILE is a table (CSV, TSV, ...), JSON lines, svmlight, VW text, Parquet or Arrow. Text may be compressed (.gz,
+    .zst), and - is standard input. Several files are one stream. A table needs --label, the column to predict.
 
     \b
     Examples:
@@ -103,55 +101,58 @@ def run(
       mistakebound run mail.csv --label kind --text subject --save model.mb
       mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --bins 4 --report page.html
-      mistakebound run trips.parquet --label late --categorical hour --interact hour,day
-      mistakebound run stream.svm --learner perceptron --bias 1 --passes 3 --certify
+      mistakebound run trips.parquet --label late --categorical hour
+      mistakebound run trips.parquet --label late --interact hour,day --bias 1
+      mistakebound run stream.svm --learner perceptron --passes 3 --certify
       mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
       mistakebound run access.csv --label bad --follow --save access.mb
       zcat train.vw.gz | mistakebound run - --json
 
     \b
     The table has a line at rounds 1, 2, 4, 8, ..., and at the end:
-      mistakes  wrong predictions so far, each made before the answer was known
+      mistakes  wrong predictions so far; each was made before its label was read
       rate      mistakes per round so far
       since     mistakes per round since the line before
-      bound     what a theorem allows, if that costs nothing to compute, otherwise –
-                elimination: features so far, while no positive was missed
-                winnow with --relevant R: Littlestone's, for an OR of R features;
-                exceeded: there were more mistakes, so the label is not such an OR
-    On a terminal a bar below it shows how far the run is.
+      bound     the bound of a theorem, if it is known during the run, otherwise –
+                elimination: the number of features so far, until a positive
+                example is missed
+                winnow with --relevant R: Littlestone's bound for an OR of R
+                features; "exceeded" means that the label is not such an OR
+    On a terminal, a bar below the table shows the progress.
 
     \b
     The certificate (--certify) compares the mistakes with the bound of a theorem:
-      comparator      one fixed rule, such as weights u, that is chosen after the run
+      comparator      one fixed rule, such as weights u, chosen after the run
                       because it gives the smallest bound
-      loss            how far the comparator falls short of the margin γ, summed over
-                      the rounds (hinge loss)
-      whole stream    premises were checked, and losses summed, in every round
-      mistaken rounds only in the rounds with a mistake: FILE cannot be read twice
-      holds           every premise holds, and the bound is clearly below the number
-                      of rounds; whether the learner is good is another question:
-                      compare it with "always saying ..."
-      vacuous         the bound is true, but so large that it says nothing
-      does not apply  a premise fails, so the theorem says nothing of this stream
+      loss            how far the comparator falls short of the margin γ, summed
+                      over the rounds (hinge loss)
+      whole stream    premises are checked, and losses summed, in every round
+      mistaken rounds only in the rounds with a mistake, because FILE cannot be
+                      read twice
+      holds           every premise holds, and the bound is clearly below the
+                      number of rounds; this does not mean that the learner is
+                      good: compare it with always predicting one label
+      vacuous         the bound is true, but too large to say anything
+      does not apply  a premise fails: the theorem says nothing about this stream
     'mistakebound bound' lists the theorems with their formulas.
 
-    --follow waits at the end of the last file for more lines, as tail -F does, and learns each within a fraction of a
-    second, once both labels have come (or at once with --classes). Ctrl-C ends it with the summary, the model saved,
-    and exit code 0. A last line without a newline may be half of one, and is not learned. A file that is replaced
-    (rotated) or cut short is read from its beginning again, and a note says so.
+    --follow waits at the end of the last file for more lines, as tail -F does, and learns each line within a fraction
+    of a second. It starts when both labels have occurred, or at once with --classes. Ctrl-C ends it with the summary,
+    the saved model and exit code 0. A last line without a newline may be incomplete, and is not learned. A file that is
+    replaced (rotated) or cut short is read again from its beginning, and a note says so.
 
-    Ctrl-C ends any other run too, with the summary and exit code 130, and saves; so does the end of a service
-    (SIGTERM), with 143. With --resume the same command, but for --report, goes on later, as it does after a crash if
-    there were checkpoints; the model is that of a run that never stopped. Files that have changed meanwhile are
-    refused, but one that is followed may have grown. Parquet and Arrow need to be files for that, and for a
-    certificate, not a pipe.
+    Ctrl-C also ends any other run with the summary and the saved model, and exit code 130; SIGTERM does the same, with
+    143. Later, the same command with --resume (and without --report) continues; after a crash it does so if there were
+    checkpoints. The final model equals that of a run that never stopped. Files that have changed are refused, except
+    that a file that is followed may have grown. With --resume or a certificate, Parquet and Arrow must be files, not a
+    pipe.
 
     \b
-    A long run that survives anything:
+    A long run that can be killed at any time:
       mistakebound run big.svm --save big.mb --checkpoint-every 1000000 --resume
     """
     refuse_conflicts(load_from, certificate_to, resume=resume, report=report)
-    refuse_what_a_model_has_settled(options, load_from)
+    refuse_parameters_of_a_model(options, load_from)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     loaded = load(load_from) if load_from else None
     source = source_of(files, options, loaded, follow=follow)
@@ -176,7 +177,7 @@ def run(
 
 
 def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
-    """Write what is known of the run, for a machine or for a person, and the report; end with its exit code."""
+    """Write the result as JSON or as text, and the report; then exit with the code of the run."""
     found, certificate = facts(result), result.certificate
     if report is not None:
         result.write_report(report, learner=found["options"], stopped=found["stopped"])
@@ -187,7 +188,7 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
     else:
         for line in found["skipped"]:
             click.echo(f"skipped {escaped(line)}", err=True)
-        if result.rounds or not result.stopped:  # of nothing, such as a column that is not there, there is no summary
+        if result.rounds or not result.stopped:  # without any round there is nothing to sum up
             click.echo("\n" + in_words(found), color=COLOUR)
         if certificate:
             click.echo(certificate_in_words(certificate), color=COLOUR)
@@ -198,21 +199,23 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
 
 
 def refuse_conflicts(load_from: str | None, certificate_to: str | None, *, resume: bool, report: str | None) -> None:
-    """Refuse options that do not go together."""
+    """Raise UsageError for options that cannot both be set."""
     if report and resume:
-        message = "a report shows a run from its start, and --resume begins in the midst of one: leave out --report"
+        message = "--report and --resume cannot both be set: a report shows a run from its start"
         raise click.UsageError(message)
     if load_from and certificate_to:
-        message = "a certificate tells of a learner's whole life, and --load begins in the midst of one"
+        message = "--certificate and --load cannot both be set: a certificate covers all rounds of a learner"
         raise click.UsageError(message)
 
 
-def refuse_what_a_model_has_settled(options: dict[str, Any], load_from: str | None) -> None:
-    """Say that a model that is loaded goes on as it is."""
+def refuse_parameters_of_a_model(options: dict[str, Any], load_from: str | None) -> None:
+    """Raise UsageError if --load is combined with a learner or its parameters, which the model stores."""
     context = click.get_current_context()
     for name in (
         () if load_from is None else ("learner", *(name for name in PARAMETERS if options.get(name) is not None))
     ):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            message = f"--load goes on with the learner that was saved: leave out --{name.replace('_', '-')}"
+            message = (
+                f"--{name.replace('_', '-')} and --load cannot both be set: the saved learner keeps its parameters"
+            )
             raise click.UsageError(message)

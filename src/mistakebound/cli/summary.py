@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from mistakebound.runs.runner import RunResult
 
 OPTIONS = {"theta": "threshold"}
-"""Parameters of rules that the command line calls otherwise."""
+"""Parameters of rules that have another name on the command line."""
 INTERRUPTED = "interrupted"
 FEW, MANY = 20, 200_000
-"""Of fewer features nothing can be said, and of more it would take too long."""
-SKIPPING = " (--skip-bad N leaves out up to N bad lines)"
-STOPPED = "by Ctrl-C or SIGTERM, before the end"
+"""The fewest features from which advice is derived, and the most for which that is fast enough."""
+SKIPPING = " (--skip-bad N skips up to N bad lines)"
+STOPPED = "by Ctrl-C or SIGTERM before the end"
 COUNTS = ("rounds", "mistakes", "false_positives", "false_negatives", "positives", "bound", "seconds")
 
 
 def facts(result: RunResult) -> dict[str, Any]:
-    """Everything that is known of a run, under the names that ``--json`` has for it."""
+    """Return the facts about a run, by their keys in the output of ``--json``."""
     ledger, source = result.ledger, result.source
     return (
         {name: getattr(result, name) for name in COUNTS}
@@ -57,7 +57,7 @@ def facts(result: RunResult) -> dict[str, Any]:
 
 
 def stopped_by(reason: BaseException | None) -> str:
-    """What ended a run before its end, for machines; empty if nothing did."""
+    """Return the reason why a run ended early, for JSON; empty if it did not."""
     if isinstance(reason, KeyboardInterrupt):
         return INTERRUPTED
     hint = SKIPPING if isinstance(reason, InputError) and reason.kind == "bad line" else ""
@@ -65,12 +65,12 @@ def stopped_by(reason: BaseException | None) -> str:
 
 
 def advice(result: RunResult, ledger: Ledger) -> list[str]:
-    """What to try, of a table: how a column might be read better, by what was learned of it."""
+    """Return options to try for the columns of a table, derived from the features that were learned."""
     columns = result.columns
     if not columns or ledger.n > MANY:
         return []
     names = ledger.names
-    numbers = set(columns).intersection(names)  # a category's name goes on after its column
+    numbers = set(columns).intersection(names)  # the name of a category continues after its column
     categories, sentences = dict.fromkeys(columns, 0), dict.fromkeys(columns, 0)
     for name in names:
         column, equals, value = name.partition("=")
@@ -78,45 +78,45 @@ def advice(result: RunResult, ledger: Ledger) -> list[str]:
             categories[column] += 1
             sentences[column] += " " in value
     mixed = [column for column in columns if column in numbers and categories[column] >= FEW]
-    found = [f"numbers among the words of column {column}? try --categorical {column}" for column in mixed]
+    found = [f"column {column} has numbers and words: try --categorical {column}" for column in mixed]
     table = result.table
     if result.mistakes > result.majority_mistakes:
-        once = max(FEW, ledger.updates // 2)  # then most were learned once, and will never come again
+        once = max(FEW, ledger.updates // 2)  # then most of them occurred only once
         texts = [column for column in columns if sentences[column] >= once and "text" not in table]
-        found += [f"column {column} has sentences? try --text {column}" for column in texts]
+        found += [f"column {column} looks like text: try --text {column}" for column in texts]
         if numbers.difference(mixed) and "bins" not in table:
-            found.append("numbers of very different sizes? try --bins 4")
+            found.append("if the numbers have very different sizes, try --bins 4")
     return found
 
 
 def options_of(rule: Rule) -> str:
-    """A rule as ``run`` takes it.
+    """Return a rule as options of ``run``.
 
     >>> from mistakebound.rules import WinnowRule
     >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
     '--learner winnow --alpha 1.5 --threshold 8'
     """
-    needed = DECLARATIONS[rule.id].defaults  # where the default of the command line is not 0
+    needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
         if name != "strict" and (value or name in needed):
             words.append(f"--{OPTIONS.get(name, name).replace('_', '-')} {value:.12g}")
-    # What a rule is made of comes before what every rule has.
+    # The own parameters of a rule come before those of every rule.
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
 
 
 def in_words(found: dict[str, Any]) -> str:
-    """A few lines for a person."""
+    """Return the summary as text."""
     rounds, seconds = found["rounds"], found["seconds"]
     negative, positive = (escaped(label) for label in found["classes"])
-    guess = f"always saying {escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
+    guess = f"{escaped(found['majority'])} ({share(found['majority_mistakes'], rounds)})"
     speed = f", {found['bytes'] / 1e6 / seconds:,.0f} MB/s" if found["bytes"] > 1e6 and seconds else ""
     headline = f"{many(found['mistakes'], 'mistake')} in {many(rounds, 'round')}"
     lines = [
         click.style(headline, bold=True) + f" ({share(found['mistakes'], rounds)}), {seconds:.2f} s{speed}",
-        f"{found['false_positives']:>12,}  said {positive}, was {negative}",
-        f"{found['false_negatives']:>12,}  said {negative}, was {positive}",
-        f"{found['majority_mistakes']:>12,}  would be those of {guess}",
+        f"{found['false_positives']:>12,}  predicted {positive}, was {negative}",
+        f"{found['false_negatives']:>12,}  predicted {negative}, was {positive}",
+        f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
@@ -132,7 +132,7 @@ COLOURS = {"holds": "green", "violated": "red"}
 
 
 def certificate_in_words(certificate: Certificate) -> str:
-    """What a certificate says, and what lies behind it."""
+    """Return a certificate as text: its result, and its details."""
     verdict = click.style(certificate.status, bold=True, fg=COLOURS.get(certificate.status, "yellow"))
     details = (f"    {line}" for line in certificate.details())
     return "\n".join([f"certificate   {verdict} on the {certificate.scope}: {certificate.meaning()}", *details])

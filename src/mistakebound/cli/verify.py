@@ -1,4 +1,4 @@
-"""``mistakebound verify``: replay the stream of a certificate, and derive everything in it again."""
+"""``mistakebound verify``: check a certificate by learning its stream again."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 EXIT_CODES = """\b
 Exit codes:
   0    everything agrees
-  1    something does not, or cannot be read: the answer says what
-  2    the command was not understood
-  130  Ctrl-C (143: SIGTERM)"""
+  1    something differs, or a file cannot be read: the output says what
+  2    the command line is wrong
+  130  ended by Ctrl-C (143: by SIGTERM)"""
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Learn FILE again, and check a certificate.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Check a certificate by learning FILE again.")
 @click.argument("certificate", type=click.Path(exists=True, dir_okay=False))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--labels", metavar="FILE", help="The labels, if they were in a file of their own.")
+@click.option("--labels", metavar="FILE", help="The file of labels, if the run had one.")
 @click.option(
     "--model",
     type=click.Path(exists=True, dir_okay=False),
-    help="Also check that the replay learns this model.",
+    help="Also check that the model in this file is the one that is learned.",
 )
 @THREADS
 def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: str | None, threads: int) -> None:
-    r"""Learn FILE again, and check a certificate.
+    r"""Check a certificate by learning FILE again.
 
-    Everything is learned from nothing, and compared with what CERTIFICATE says.
+    CERTIFICATE is a file that "run --certificate" wrote. FILE... are the same files in the same order (- is standard
+    input). They may be in another place, and compressed or not; Parquet and Arrow files must be equal byte for byte.
+    The learner, its parameters and the options for parsing are taken from the certificate. Everything else is computed
+    again from FILE, and compared. Each line of the output is one check. If anything differs, the exit code is 1.
 
-    CERTIFICATE is what "run --certificate" wrote, FILE the same files in the same order (- is standard input), wherever
-    they lie now and whether packed or not; Parquet and Arrow are the same byte for byte. How they are parsed, and the
-    learner with its parameters, is taken from the certificate. Each line of the answer is one check; exit code 1 if
-    anything differs. Of a file that was followed, what came later does not matter. The seal is a checksum of the
-    certificate: it detects accidents, not forgery. The replay detects forgery.
+    If a file was followed, lines that were added later do not matter. The seal is a checksum of the certificate: it
+    detects accidents, not forgery. Learning the files again detects forgery.
 
     \b
     Example:
@@ -61,15 +61,15 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
         click.echo(f"\nThe run did not keep all examples. With all of them:\n{found.complete}")
     if found.differ and found.differ == int(found.other_model):
         other = escaped(str(model))
-        click.echo(f"\n{name} tells the truth of this stream, but {other} is not the model that was learned.")
+        click.echo(f"\n{name} agrees with the stream, but {other} is not the model that is learned from it.")
         sys.exit(1)
     if not found.agrees:
-        click.echo(f"\n{name} does not tell the truth of this stream: {found.differ} of {len(found.checks)} differ")
+        click.echo(f"\n{name} does not agree with the stream: {found.differ} of {len(found.checks)} checks differ")
         sys.exit(1)
     known = found.certificate
-    click.echo(f"\n{name} tells the truth of this stream: {known.status} on the {known.scope}, {known.meaning()}.")
+    click.echo(f"\n{name} agrees with the stream: {known.status} on the {known.scope}, {known.meaning()}.")
 
 
 def show(check: Check) -> None:
-    """Write a line."""
+    """Write one check as a line."""
     click.echo(f"{'✓' if check.agrees else '✗'} {escaped(check.what):16} {escaped(check.words)}")

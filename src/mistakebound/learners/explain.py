@@ -24,7 +24,7 @@ CONSTANT = "(constant)"
 
 @dataclass(frozen=True)
 class Contribution:
-    """One feature of an example."""
+    """What one feature adds to the score of an example."""
 
     feature: str
     value: float
@@ -32,13 +32,13 @@ class Contribution:
 
     @property
     def adds(self) -> float:
-        """What it adds to the score."""
+        """The value times the weight."""
         return self.value * self.weight
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The score of one example, taken apart; ``contributions`` sum to it, the largest first.
+    """The score of one example as the sum of ``contributions``, the largest first.
 
     ``label`` is None if the file has no labels.
     """
@@ -53,16 +53,16 @@ class Explanation:
 
 
 class Features:
-    """The features of a learner, by the names that a user knows, and their normalised weights.
+    """The features of a learner, by their names in the input, and their normalised weights.
 
     Parameters
     ----------
     learner : Learner
-        One that has learned something.
+        A learner that has learned something.
     zero_based : bool
-        Whether the svmlight file that it learned from counts from 0. A learner that began with a file calls features
-        by the file's numbers, which count from 1 by default; one that began with arrays calls them by their column,
-        which counts from 0. Not needed for a learner that learned from files: it stores the base of their indices.
+        Whether indices of the svmlight file count from 0. Features of a file have the file's indices as names, which
+        count from 1 by default; features of an array have their columns, which count from 0. Not needed for a learner
+        that learned from files: it stores how their indices count.
     """
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
@@ -73,18 +73,18 @@ class Features:
         bias = self.engine.rule.bias
         self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
         self.weights = weights[:-1] if bias else weights
-        # Of named features, place 0 stands for all that were never learned from.
+        # With names, slot 0 stands for all features that were never learned.
         self.names = ["", *self.engine.names(len(self.weights))] if self.engine.named else []
         self._places: dict[str, int] = {}
 
     def largest(self, count: int | None = None) -> list[tuple[str, float]]:
-        """(name, weight) of the features with the largest weights, by size; all of them without ``count``."""
+        """Return (name, weight) of the ``count`` features with the largest absolute weights; by default, of all."""
         known = self.weights[1:] if self.engine.named else self.weights
         order = np.argsort(-np.abs(known), kind="stable")[:count].tolist()
         return [(self._name(place + self.engine.named), float(known[place])) for place in order]
 
     def explain(self, part: Part, row: int) -> list[Contribution]:
-        """What each feature of a row adds to its score, the largest first."""
+        """Return what each feature of a row adds to its score, the largest first."""
         chunk = part.chunk
         if self.engine.reduction != Reduction():
             found = self._reduced(part, row)
@@ -104,14 +104,14 @@ class Features:
         return Contribution(str(place + part.first), value, weight)
 
     def _unknown(self) -> float:
-        """Weight of a position beyond all that were seen, as the core has it."""
+        """Return the weight of a position beyond all that were learned, which the core computes."""
         out, positive = np.empty(2), np.empty(2, np.uint8)
         place = np.array([len(self.weights)], np.int32)
         self.engine.core.score_csr(np.array([0, 0, 1]), place, np.ones(1), out, positive)
         return float(out[1] - out[0])
 
     def _reduced(self, part: Part, row: int) -> list[Contribution]:
-        """The variables that the rule sees in place of those of the example."""
+        """Return the contributions of the variables that the rule sees in place of those of the example."""
         seen = self.engine.reduction.rows(self.engine.csr(part, part.rows))
         values: AnyArray = getattr(seen, "x")[row]  # noqa: B009 - a reduction makes rows dense
         return [
@@ -130,7 +130,7 @@ class Features:
 
 
 def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> Iterator[Explanation]:
-    r"""Take the prediction of each example of files apart, without learning; with ``line``, of that line only.
+    r"""Yield an explanation of each prediction, without learning; with ``line``, only of the example in that line.
 
     X is a Source, or a DataFrame if the learner learned from files with columns.
 
@@ -148,19 +148,19 @@ def explanations(learner: Learner, X: Source | Any, line: int | None = None) -> 
     """
     stream = learner.stream_of(X)
     if stream is None:
-        message = f"X must be a Source, or a DataFrame if the model was trained on tables; got {type(X).__name__}"
+        message = f"X must be a Source, or a DataFrame if the learner learned from tables, got {type(X).__name__}"
         raise TypeError(message)
     features = Features(learner)
     engine, labels = features.engine, learner._labels
     for part in learner.open_stream(stream, labels_needed=False):
         scores, positive, fault = learner._start_with_chunk(part.chunk).engine.score_part(part)
         for row, score in enumerate(scores.tolist()):
-            its_line = part.line(row)
-            if line not in (None, its_line):
+            found_in = part.line(row)
+            if line not in (None, found_in):
                 continue
             yield Explanation(
                 part.file,
-                its_line,
+                found_in,
                 score,
                 engine.rule.threshold,
                 labels.decode(bool(positive[row])),

@@ -329,13 +329,13 @@ class Learner:
 
     def _start(self, width: int | None) -> LinearPlay:
         """Start with features by name (width None) or by position; if it has started, check that they are the same."""
-        play = self._play or self._begin(self._new_engine(width))
+        play = self._play or self._begin(width)
         play.require(width, type(self).__name__)
         return play
 
     def _start_with_chunk(self, chunk: Chunk) -> LinearPlay:
         """Start with a part of a file. The number of features by position is not known then: it grows."""
-        play = self._play or self._begin(self._new_engine(None, growing=not chunk.named))
+        play = self._play or self._begin(None, growing=not chunk.named)
         play.require(None if chunk.named else play.engine.width or 0, type(self).__name__)
         return play
 
@@ -350,12 +350,18 @@ class Learner:
         rule = self._make_rule(None if width is None else reduction.slots(width))
         return self._engine_type(rule, 0 if growing else width, self.keep_bytes, reduction, growing=growing)
 
-    def _begin(self, engine: LearnerEngine) -> LinearPlay:
-        """Keep a play with this engine. Two threads that begin at the same time get the same play."""
-        play = LinearPlay(engine, self._labels)
+    def _begin(self, width: int | None, *, growing: bool = False) -> LinearPlay:
+        """Begin a play. Two threads that begin at the same time get the same play."""
+        labels = self._labels
+        play = LinearPlay(self._new_engine(width, growing=growing), labels)
         with LOCK:
             self._play = self._play or play
             return self._play
+
+    def _restore(self, engine: LearnerEngine) -> LinearPlay:
+        """Set the play to one with the engine of a model file."""
+        self._play = LinearPlay(engine, self._labels)
+        return self._play
 
     def _forget(self, before: LinearPlay | None) -> None:
         """Go back to ``before`` after a bad first round, unless another thread has learned or asked meanwhile."""

@@ -77,7 +77,7 @@ class LinearPlay:
         if (width is None) != engine.named:
             has, got = ("names", "positions") if engine.named else ("positions", "names")
             message = f"this {learner} has features with {has}; examples with {got} cannot be mixed in"
-            raise StreamError(message)
+            raise StreamError(message, kind="names and positions")
         if width != engine.width and not engine.growing:
             message = f"X has {width} features, but {learner} is expecting {engine.width} features as input"
             raise StreamError(message)

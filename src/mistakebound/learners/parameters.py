@@ -1,6 +1,6 @@
 """Get and set the constructor parameters of a learner, and write them in one line.
 
-These functions serve linear learners and experts alike: a learner keeps each parameter in an attribute of its name.
+They work for linear learners and for experts, because every learner has an attribute for each parameter.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ L = TypeVar("L")
 
 
 def defaults_of(kind: type) -> dict[str, Any]:
-    """Names and defaults of what a constructor takes."""
+    """Return the names and defaults of the parameters of a constructor."""
     return {name: each.default for name, each in inspect.signature(kind).parameters.items()}
 
 
 def get_params(learner: Any) -> dict[str, Any]:
-    """The parameters of a learner, by name."""
+    """Return the parameters of a learner, by name."""
     return {name: getattr(learner, name) for name in defaults_of(type(learner))}
 
 
 def set_params(learner: L, params: Mapping[str, Any]) -> L:
-    """Change parameters; ValueError for a name that the constructor does not take."""
+    """Set parameters; ValueError for a name that is not a parameter of the constructor."""
     known = list(defaults_of(type(learner)))
     for name, value in params.items():
         if name not in known:
@@ -37,7 +37,7 @@ def set_params(learner: L, params: Mapping[str, Any]) -> L:
 
 
 def rebuilt(learner: L) -> L:
-    """A learner of the same class and parameters that has not played; the constructor checks them again."""
+    """Return a fresh learner of the same class and parameters, which the constructor checks again."""
     made: Any = learner
     return type(learner)(**made.get_params())
 
@@ -49,7 +49,7 @@ def changed_params(learner: Any) -> dict[str, Any]:
 
 
 def in_a_line(parameters: Mapping[str, Any]) -> str:
-    """``name=value`` of each; what is long is cut short.
+    """Return ``name=value`` of each parameter; long values are shortened.
 
     >>> in_a_line({"eta": 0.5, "prior": list(range(1000))})
     'eta=0.5, prior=[0, 1, 2, 3, 4, 5, ...]'
@@ -58,7 +58,7 @@ def in_a_line(parameters: Mapping[str, Any]) -> str:
 
 
 def _same(value: Any, default: Any) -> bool:
-    """Whether both are the same; a prior may be an array, which does not say so in a word."""
+    """Whether both are equal; False for arrays, whose comparison is not one bool."""
     try:
         return bool(value is default or value == default)
     except ValueError:  # arrays

@@ -1,4 +1,4 @@
-"""The methods of every learner, linear or over experts: one round, a stream, late outcomes, a file, a certificate."""
+"""`OnlineLearner`: the methods that linear learners and learners over experts have in common."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class OnlineLedger(Protocol):
-    """What every ledger has: the record of the rounds that a learner has played."""
+    """The attributes that every ledger has. A ledger is the record of a learner's rounds."""
 
     @property
     def rounds(self) -> int:
@@ -20,7 +20,7 @@ class OnlineLedger(Protocol):
 
     @property
     def predictions(self) -> Any:
-        """What was predicted in each round before learning from it."""
+        """The prediction of each round, before learning from it."""
 
     @property
     def loss_curve(self) -> FloatArray:
@@ -32,10 +32,10 @@ class OnlineLedger(Protocol):
 
     @property
     def late(self) -> int:
-        """How many outcomes came late."""
+        """Number of outcomes that came late."""
 
     def to_json(self) -> str:
-        """The ledger as JSON text, which ``from_json`` of its class reads."""
+        """Return the ledger as JSON text, which ``from_json`` of its class reads."""
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
@@ -45,7 +45,7 @@ class OnlineLedger(Protocol):
 class OnlineLearner(Protocol):
     """A learner that predicts each round before it learns from it.
 
-    ``x`` is an example, and ``y`` its label; for experts, ``x`` is their advice in a round, and ``y`` the outcome.
+    ``x`` is an example and ``y`` its label; for experts, ``x`` is their advice in a round and ``y`` the outcome.
     A round that raises ValueError changes nothing.
     """
 
@@ -65,10 +65,10 @@ class OnlineLearner(Protocol):
         """Learn from the outcome of a prediction that ``ask`` made, once."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - scikit-learn's signature
-        """Parameters of the constructor."""
+        """Return the parameters of the constructor."""
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; without effect on a learner that has started."""
+        """Set parameters; they have no effect on a learner that has started."""
 
     @property
     def ledger_(self) -> OnlineLedger:

@@ -1,4 +1,4 @@
-"""Replay a learner in a second pass over its stream, and keep every example for a whole-stream certificate."""
+"""Replay a learner in a second pass over its stream, and keep every example, for a certificate over all rounds."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 STREAM_BYTES = 4 << 30
-"""Memory for the examples of a whole stream, 12 bytes a non-zero: some 350 million of them."""
+"""Memory for the examples of a whole stream: 12 bytes for each of some 350 million non-zeros."""
 EVERY_ROUND = PerceptronRule(update_margin=1e300)
-"""No score exceeds its update margin, so it updates in every round, and every example is kept."""
-KEPT = 16 << 20
-"""Predictions that are compared, a byte each: as many as a learner keeps by default."""
-UNLEARNABLE = "a certificate over the whole stream needs values that can be learned in every round"
-OTHER = "certify needs the stream that this learner learned from, in the same order"
+"""A rule that keeps every example: no score exceeds its update margin, so it updates in every round."""
+PREDICTIONS_KEPT = 16 << 20
+"""Number of predictions that are compared, a byte each: as many as a learner keeps by default."""
+UNLEARNABLE = "a certificate over the whole stream requires values in every round that could be learned"
+OTHER_STREAM = "X and y must be the stream that this learner learned from, in the same order"
 
 
 class RecordingEngine(LearnerEngine):
-    """A learner at work that also keeps every example, mistaken or not, while ``recording``."""
+    """An engine that also keeps every example, not only those with a mistake, while ``recording`` is true."""
 
     def __init__(
         self, rule: Rule, width: int | None, keep_bytes: int, reduction: Reduction, *, growing: bool = False
@@ -53,28 +53,28 @@ class RecordingEngine(LearnerEngine):
         self.recorder = LearnerEngine(EVERY_ROUND, width, STREAM_BYTES, reduction, growing=growing)
         self.recording = True
         self.unlearnable: ValueError | None = None
-        """What is wrong with an example that the rule could skip, but that could not be learned from."""
+        """The error for an example that needed no update, and that could not have been learned."""
 
-    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
-        """Predict, then learn, rows of a part of a file, and keep those that were learned."""
-        played = super().play_part(part, codes, first)
+    def play_part(self, part: Part, signs: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file, and keep their examples."""
+        played = super().play_part(part, signs, first)
         if self.recording:
-            kept = self.recorder.play_part(part, codes[: played.row], first)
+            kept = self.recorder.play_part(part, signs[: played.row], first)
             if kept.fault is not None:
                 self._stop(part.error_at(first + kept.row, kept.fault.error()))
         return played
 
-    def play(self, rows: Positional, codes: SignArray) -> Played:
-        """Predict, then learn, row by row, and keep those that were learned."""
-        played = super().play(rows, codes)
+    def play(self, rows: Positional, signs: SignArray) -> Played:
+        """Predict, then learn, row by row, and keep the examples."""
+        played = super().play(rows, signs)
         if self.recording and played.fault is None:
-            kept = self.recorder.play(rows, codes)
+            kept = self.recorder.play(rows, signs)
             if kept.fault is not None:
                 self._stop(kept.fault.error().at_round(kept.row))
         return played
 
     def learn_named(self, x: Any, sign: int) -> bool:
-        """One round with a named example, which is kept."""
+        """Predict, then learn, a named example, and keep it."""
         positive = super().learn_named(x, sign)
         if self.recording:
             try:
@@ -84,6 +84,7 @@ class RecordingEngine(LearnerEngine):
         return positive
 
     def _stop(self, error: ValueError) -> None:
+        """Stop recording because of an example that cannot be learned."""
         self.recording, self.unlearnable = False, error
 
 
@@ -94,7 +95,7 @@ class Replica(Learner):
 
     def __init__(self, original: Learner, played: LinearPlay) -> None:
         self.classes = original.classes
-        self.keep_bytes = KEPT
+        self.keep_bytes = PREDICTIONS_KEPT
         self._original = original
         self._play_of_original = played
         self._early_labels = played.labels.copy()
@@ -106,7 +107,7 @@ class Replica(Learner):
         return self._play_of_original.engine.reduction
 
     def known_reading(self) -> Reading | None:
-        """How the files of the original were read, if another reading could give other features."""
+        """Return how the files of the original were read, if other options could give other features."""
         known = self._original.known_reading()
         return known if known is not None and (known.has_columns or known.zero_based) else None
 
@@ -114,7 +115,7 @@ class Replica(Learner):
         return self._original._reads_columns()
 
     def play(self, X: Any, y: Any) -> None:
-        """Predict, then learn, rows or named examples as the original did."""
+        """Predict, then learn, rows or named examples like the original."""
         if self._play_of_original.engine.named:
             self.run(X, y)
         else:
@@ -124,13 +125,13 @@ class Replica(Learner):
         """Whether the original made the same predictions and mistakes, and has the same weights."""
         mine = self._play.engine if self._play is not None else self._current_play().engine
         other = self._play_of_original.engine
-        predicted, before = mine.core.predictions(0, KEPT), other.core.predictions(0, KEPT)
-        common = min(len(predicted), len(before))  # a learner keeps so many of its predictions
+        predicted, before = mine.core.predictions(0, PREDICTIONS_KEPT), other.core.predictions(0, PREDICTIONS_KEPT)
+        common = min(len(predicted), len(before))  # keep_bytes limits how many a learner keeps
         if not np.array_equal(predicted[:common], before[:common]):
             return False
         (z, bias_z), (other_z, other_bias_z) = mine.core.z(), other.core.z()
         return (
-            mine.counts == other.counts
+            mine.core.counts() == other.core.counts()
             and bias_z == other_bias_z
             and np.array_equal(np.trim_zeros(z, "b"), np.trim_zeros(other_z, "b"))
             and mine.core.names() == other.core.names()
@@ -138,24 +139,23 @@ class Replica(Learner):
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
-    """Evidence of all rounds of a learner. ValueError if it learned from something else than X and y.
+    """Return the evidence of all rounds of a learner; ValueError if it did not learn from X and y.
 
     Parameters
     ----------
     learner : Learner
-        It is not changed.
+        The learner, which is not changed.
     X, y
-        As for ``Learner.run``: its stream, which is read as the learner reads files. A Source is not changed. A learner
-        of several passes has learned it as often.
+        Its stream, as for ``Learner.run``. If the learner made several passes, the stream is replayed as often.
     """
     ledger, play = learner.ledger_, learner._play
     rounds = ledger.rounds
     if play is None or rounds == 0:
-        message = "this learner has learned nothing yet: there is nothing to certify"
+        message = "this learner has not learned anything yet: there is nothing to certify"
         raise ValueError(message)
     if ledger.late:
         message = (
-            f"the outcomes of {ledger.late} predictions came late, which a second pass over a stream does not repeat: "
+            f"the outcomes of {ledger.late} predictions came late, which a second pass over the stream cannot repeat: "
             "call certify without X and y"
         )
         raise ValueError(message)
@@ -163,24 +163,24 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     try:
         if isinstance(X, Source):
             known = learner.known_reading()
-            if known is not None:  # a reading that gives the same features with or without it leaves a cache in use
+            if known is not None:  # options that do not change the features would only disable the cache
                 known = learner.known_for(X) if known.has_columns or known.zero_based else None
-            replay_files(replica, partial(once_more(X, known).open, known), rounds)
+            replay_files(replica, partial(to_read_again(X, known).open, known), rounds)
         elif y is None and (stream := learner.stream_of(X)) is not None:  # a DataFrame with its own labels
             replay_files(replica, partial(replica.open_stream, stream), rounds)
         else:
             _replay_rows(replica, X, y, rounds)
     except StreamError as error:
-        message = f"{OTHER}: {error}"
+        message = f"{OTHER_STREAM}: {error}"
         raise ValueError(message) from None
     if not replica.agrees():
-        message = f"{OTHER}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
+        message = f"{OTHER_STREAM}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return Evidence.of(ledger, recorded(replica))
 
 
 def record(learner: Learner) -> None:
-    """Let a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
+    """Make a fresh learner keep every example that it will learn from; ``recorded`` returns them."""
     learner._engine_type = RecordingEngine
 
 
@@ -197,28 +197,28 @@ def recorded(learner: Learner) -> Ledger:
 
 
 def stop_recording(learner: Learner) -> None:
-    """Keep no more examples, if any are kept: a later pass repeats them."""
+    """Stop keeping examples, because a later pass repeats them."""
     if learner._play is not None and isinstance(learner._play.engine, RecordingEngine):
         learner._play.engine.recording = False
 
 
-def once_more(source: Source, known: Reading | None) -> Source:
-    """The same files as they are now, without a cache that this reading would make or replace."""
-    keeps = source.cache is None or (known is None and os.path.isfile(source.cache))
-    if keeps and not source.follow:
+def to_read_again(source: Source, known: Reading | None) -> Source:
+    """Return the source without ``follow``, and without a cache file that reading again would write."""
+    cache_is_ready = source.cache is None or (known is None and os.path.isfile(source.cache))
+    if cache_is_ready and not source.follow:
         return source
-    return source.but(follow=False, cache=source.cache if keeps else None)
+    return source.but(follow=False, cache=source.cache if cache_is_ready else None)
 
 
 def _replay_rows(replica: Replica, X: Any, y: Any, rounds: int) -> None:
     X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
     if y is None:
-        message = "certify needs X and y"
+        message = "certify needs y beside X"
         raise ValueError(message)
     replica.play(X, y)
     rows = replica.ledger_.rounds
     if rows == 0 or rounds % rows:
-        message = f"{OTHER}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
+        message = f"{OTHER_STREAM}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
     stop_recording(replica)
     for _ in range(rounds // rows - 1):
@@ -231,9 +231,9 @@ def replay_files(
     rounds: int,
     passes: int | None = None,
 ) -> ReadReport | None:
-    """Learn at most ``rounds`` examples, reading the stream repeatedly; only the first pass is recorded.
+    """Learn at most ``rounds`` examples in passes over a stream, and record the first pass.
 
-    Returns the report of the last pass.
+    Returns the report of the last pass. StreamError if ``passes`` passes do not have so many examples.
     """
     left, report = rounds, None
     for _ in count() if passes is None else range(passes):
@@ -251,6 +251,6 @@ def replay_files(
         if rows == 0:
             return report
         if passes is not None and rows * passes not in (rounds, rounds - 1):
-            message = f"{passes} passes over {rows} examples are not the number of rounds"
+            message = f"{passes} passes over {rows} examples are not the {rounds} rounds of the learner"
             raise StreamError(message)
     return report

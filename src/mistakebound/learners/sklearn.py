@@ -1,4 +1,4 @@
-"""What scikit-learn requires of an estimator, without inheriting from it; it is imported only when it is needed."""
+"""The methods and checks that scikit-learn requires of an estimator. They do not import scikit-learn until needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def fit(learner: L, X: Any, y: Any) -> L:
-    """Forget everything, then make one pass over the rows of X."""
+    """Forget everything, then learn the rows of X in one pass."""
     names = frame_names(X)
     rows = matrix_rows(X)
     y = targets(y, type(learner).__name__)
@@ -36,10 +36,10 @@ def fit(learner: L, X: Any, y: Any) -> L:
 
 
 def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None = None) -> L:
-    """Go on learning from a batch; ``classes`` names both labels when the first batch may show only one.
+    """Learn a batch after all that was learned before.
 
-    A Source has its own labels. A DataFrame has names for columns, unless the learner learned from files with
-    columns: then it is read as those.
+    ``classes`` are both labels, for a first batch that may have only one of them. A Source has its own labels. A
+    DataFrame is read like an array, unless the learner learned from files with columns: then it is read like them.
     """
     if (stream := learner.stream_of(X)) is not None:
         settle_classes(learner, classes)
@@ -67,7 +67,7 @@ def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
     if not labels.settled:
         labels.settle_both(*in_order(*pair))
     elif set(pair) != set(labels.pair):
-        message = f"classes {list(classes)!r} are not the learner's two labels {labels.pair}"
+        message = f"classes must be the learner's two labels {labels.pair}, got {list(classes)!r}"
         raise ValueError(message)
 
 
@@ -108,37 +108,37 @@ def named_examples(learner: Learner, X: Any) -> Iterable[Any]:
 
 
 def predict(learner: Learner, X: Any) -> AnyArray:
-    """Predicted labels of many examples, without learning.
+    """Return the predicted labels of many examples, without learning.
 
     Parameters
     ----------
     X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-        One example a row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
+        One example per row. Arrays and sparse matrices are for learners whose features have positions; dicts, sets
         and lists of names are for learners whose features have names.
-        A dict holds features by name, such as ``{"subject=win": 1}``. It is not a row of a table: pass a DataFrame
-        for rows of a table. A learner that learned from files with columns reads the DataFrame as it read those.
-        Pass ``mb.Source("new.csv")`` for a file; labels in it are not needed and not read.
+        A dict has features by name, such as ``{"subject=win": 1}``. It is not a row of a table: for rows of a table,
+        pass a DataFrame. A learner that learned from files with columns reads a DataFrame like these files.
+        For a file, pass ``mb.Source("new.csv")``; its labels are not needed and not read.
 
     Raises
     ------
     MissingColumnsError
         If a Source or a DataFrame lacks a column that the learner learned from. ``table={"ignore": [...]}`` of
-        Source does without it. The column of labels may be missing, but in a table without a header only if it
-        was the last one.
+        Source allows that. The column of labels may be missing; in a table without a header, only if it was the
+        last one.
     """
     positive = score_many(learner, X)[1]
     return learner._labels.decode_all(positive)
 
 
 def decision_function(learner: Learner, X: Any) -> FloatArray:
-    """Score less threshold: above 0 where the positive label is predicted, below 0 where the negative one is."""
+    """Return score minus threshold: positive where the positive label is predicted, negative elsewhere."""
     scores, engine = score_many(learner, X)[0], learner._current_play().engine
     # The rule of a conjunction learns its negation.
     return engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
 
 
 def score(learner: Learner, X: Any, y: Any) -> float:
-    """Share of the rows of X that are predicted right."""
+    """Return the fraction of the rows of X that are predicted correctly."""
     predicted, truth = predict(learner, X), as_labels(y)
     if len(predicted) != len(truth):
         message = f"X has {len(predicted)} rows but y has {len(truth)} labels"
@@ -171,7 +171,7 @@ def check_fitted(learner: Learner, wanted: str) -> None:
 
 
 def tags(*, poor_score: bool, binary_inputs: bool) -> Any:
-    """Tags of a binary classifier for dense and sparse input."""
+    """Return scikit-learn's tags of a binary classifier for dense and sparse input."""
     from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415 - only scikit-learn asks
 
     return Tags(
@@ -183,7 +183,7 @@ def tags(*, poor_score: bool, binary_inputs: bool) -> Any:
 
 
 def matrix_rows(X: Any) -> Positional:
-    """Rows of an array or a sparse matrix, of which there must be some."""
+    """Return the rows of an array or a sparse matrix; ValueError if it has no rows or no columns."""
     rows = read_matrix(X)
     if len(rows) == 0 or rows.width == 0:
         what = "sample(s)" if len(rows) == 0 else "feature(s)"
@@ -193,14 +193,14 @@ def matrix_rows(X: Any) -> Positional:
 
 
 def check_lengths(rows: Positional, y: AnyArray) -> None:
-    """ValueError unless there is a label for each row."""
+    """Raise ValueError unless there is one label for each row."""
     if len(rows) != len(y):
         message = f"X has {len(rows)} rows but y has {len(y)} labels: inconsistent numbers of samples"
         raise ValueError(message)
 
 
 def targets(y: Any, learner: str) -> AnyArray:
-    """Labels of two classes, or ValueError in the words that scikit-learn expects."""
+    """Return y as labels of two classes; ValueError, in the words that scikit-learn's tests expect, if it is not."""
     if y is None:
         message = f"requires y to be passed, but the target y is None: {learner} learns from labels"
         raise ValueError(message)
@@ -216,7 +216,7 @@ def targets(y: Any, learner: str) -> AnyArray:
     distinct = np.unique(labels) if labels.dtype.kind != "O" else _distinct(labels)
     if len(distinct) > 2:
         if labels.dtype.kind == "f" and (distinct != np.trunc(distinct)).any():
-            message = "Unknown label type: continuous. A classifier needs two classes; these are real numbers"
+            message = "Unknown label type: continuous. y must have two classes, got real numbers"
             raise ValueError(message)
         message = (
             "Only binary classification is supported. The type of the target is multiclass: "
@@ -235,7 +235,7 @@ def _distinct(labels: AnyArray) -> AnyArray:
 
 
 def not_fitted(wanted: str) -> type[Exception]:
-    """scikit-learn's NotFittedError if it is installed (it is a ValueError and an AttributeError); ours otherwise."""
+    """Return scikit-learn's NotFittedError if it is installed, otherwise ours; AttributeError for an attribute."""
     if wanted.endswith("_"):
         return AttributeError
     try:
@@ -256,4 +256,4 @@ def _conversion_warning() -> type[Warning]:
 
 
 class NotFittedYetError(ValueError, AttributeError):
-    """Batch prediction before any learning, where scikit-learn is not installed."""
+    """Prediction before any learning, if scikit-learn is not installed."""

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import StreamReader
     from mistakebound.errors import InputError
 
-PATIENCE = 32 << 20
-"""Bytes of text whose rows are held in memory, at most: a file that is sorted by label may be large."""
+HELD_BYTES = 32 << 20
+"""Most bytes of text that are held in memory until both labels are known: a file may be sorted by label."""
 
 
 class HasRounds(Protocol):
-    """What was learned in one step, such as a ``Ledger``."""
+    """The result of one step, such as a ``Ledger``."""
 
     @property
     def rounds(self) -> int:
-        """How many rows."""
+        """Number of rows that were learned."""
 
 
 Learned_co = TypeVar("Learned_co", bound=HasRounds, covariant=True)
 
 
 class LearnsParts(Protocol[Learned_co]):
-    """What the loop drives: a learner, or several of them that learn the same parts."""
+    """A learner, or several that learn the same parts."""
 
     @property
     def labels_settled(self) -> bool:
@@ -41,20 +41,20 @@ class LearnsParts(Protocol[Learned_co]):
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Learned_co, InputError | None]:
-        """Learn rows of a part; return their ledger, and what is wrong with the row after them."""
+        """Learn rows of a part; return their ledger, and what is wrong with the row after them, or None."""
 
 
 class Step(Generic[Learned_co]):
-    """Some rows of a part that were learned.
+    """Rows of a part that were learned.
 
     Attributes
     ----------
     part : Part
-        Where they are from.
+        The part that has these rows.
     first, last : int
-        The first of the rows, and the row after them: reading goes on at ``part.begin`` plus ``last`` rows.
+        The first of these rows, and the row after them: reading continues at ``part.begin`` plus ``last`` rows.
     ledger : Ledger
-        What happened in them.
+        The ledger of these rows.
     error : InputError or None
         What is wrong with the row after them; it is raised next.
     """
@@ -76,29 +76,29 @@ def steps(
     limit: Callable[[], int | None] | None = None,
     guard: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it has no state
 ) -> Iterator[Step[Learned_co]]:
-    """Learn the parts that a reader yields, and yield what was learned after each step.
+    """Learn the parts that a reader yields, and yield a `Step` after each step.
 
     Parameters
     ----------
     learner : LearnsParts
-        Learns the rows.
+        Learns the rows of each part.
     reader : StreamReader
-        The stream.
+        Reads the stream.
     y : array, optional
         The labels, if they are not those of the stream.
     parts : iterable of Part, optional
-        The parts of the reader, if the caller needs to see each of them first; otherwise ``parts_of``.
+        The parts of the reader, if the caller reads them itself. By default, ``parts_of`` reads them.
     skip : int
-        How many rows are learned already, and only read.
+        Number of rows that were learned before. They are read, but not learned again.
     limit : callable, optional
-        How many rows the next step may learn; None for all of its part.
+        Returns the most rows that the next step may learn; None for all rows of its part.
     guard : context manager
-        Entered for each step, until the caller asks for the next: learning and what the caller does about it are one.
+        Entered before each step, and left when the caller asks for the next one.
 
     Raises
     ------
     StreamError
-        At a bad row, after the step before it was yielded. Its round counts from the first row that was not skipped.
+        For a bad row, after the rows before it were yielded. Its round counts from the first row that was learned.
     """
     rounds = 0
     for part in parts_of(learner, reader, y) if parts is None else parts:
@@ -124,19 +124,19 @@ def steps(
 
 
 def parts_of(learner: LearnsParts[Any], reader: StreamReader, y: AnyArray | None = None) -> Iterator[Part]:
-    """The parts of a reader as they are to be learned: none before both labels are known, if that can be."""
+    """Return the parts of a reader. Unless both labels are known, the first parts wait for them."""
     return iter(reader) if y is not None or learner.labels_settled else both_labels_first(reader)
 
 
 def both_labels_first(stream: Iterable[Part]) -> Iterator[Part]:
-    """Hold the first parts back until they have shown both labels, and add those to the labels of each part.
+    """Yield the parts of a stream. The first parts are held until both labels were read, and get both labels.
 
-    So a stream that comes line by line settles its labels as the same lines in one block would. Whatever ends the
-    waiting, nothing that was read is lost. But if a word is the only label, nothing can be learned: the first other
-    error is then the one to raise.
+    The labels of a stream that is read line by line are then the same as if it were read in one block. If the waiting
+    ends early, by an error or a limit, the parts that were held are yielded. But if the only label so far is text,
+    nothing can be learned, and the first error is raised.
     """
     held: list[Part] = []
-    found: dict[object, bytes] = {}  # the first two labels, as they are written
+    found: dict[object, bytes] = {}  # the first two labels, as written in the file
     reason: BaseException | None = None
     size, parts = 0, iter(stream)
     try:
@@ -146,7 +146,7 @@ def both_labels_first(stream: Iterable[Part]) -> Iterator[Part]:
             for text in part.labels:
                 if text and len(found) < 2:
                     found.setdefault(plain_label(text), text)
-            if len(found) == 2 or part.error or size >= PATIENCE:
+            if len(found) == 2 or part.error or size >= HELD_BYTES:
                 break
     except (KeyboardInterrupt, ValueError) as stopped:
         reason = stopped
@@ -163,14 +163,14 @@ def both_labels_first(stream: Iterable[Part]) -> Iterator[Part]:
 
 
 def with_labels(part: Part, labels: list[bytes]) -> Part:
-    """The part with these labels beside its own; one that has two already needs no more."""
-    if len(part.labels) > 2:  # one may be empty
+    """Return the part with these labels added to its own, unless it has two labels already."""
+    if len(part.labels) > 2:  # an empty one counts, too
         return part
     return part._replace(labels=part.labels + [text for text in labels if text not in part.labels])
 
 
 def first_error(parts: list[Part]) -> InputError | None:
-    """What is wrong with the first bad line, or line without a label, if there is one."""
+    """Return what is wrong with the first line that is bad or has no label; None if there is no such line."""
     for part in parts:
         row = part.label_ids.find(part.labels.index(b"")) if b"" in part.labels else part.rows
         if 0 <= row < part.rows:

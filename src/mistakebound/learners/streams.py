@@ -61,7 +61,7 @@ def row_as_stream(learner: Learner, x: Any) -> Stream | StreamReader | None:
         return None
     frame = x if is_frame(x) else x.to_frame().T
     if len(frame) != 1:
-        message = f"one example must be one row, got a DataFrame of {len(frame)}; use run, fit or predict instead"
+        message = f"one example must be one row, got a DataFrame of {len(frame)}; use run or predict instead"
         raise ValueError(message)
     return as_stream(frame, reads_columns=True)
 

@@ -198,7 +198,7 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
         predictions.view(np.bool_) if len(predictions) == rounds else None,
         mistake_rounds if len(mistake_rounds) == mistakes else None,
         {"rounds": kept_rounds, "labels": labels, "mistaken": mistaken.view(np.bool_)},
-        ways=(False,),
+        negated=(False,),
     )
 
 

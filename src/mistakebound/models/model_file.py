@@ -144,7 +144,7 @@ def _restore(described: dict[str, Any], tensors: dict[str, AnyArray], kinds: Map
     if state is not None:
         engine = restore_state(kinds[name], state, tensors)
         try:
-            learner._begin(engine)
+            learner._restore(engine)
         except ValueError as error:  # classes that are not two different labels
             raise ModelError(str(error), field="parameters") from None
     if columns is not None:

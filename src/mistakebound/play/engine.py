@@ -1,4 +1,4 @@
-"""The compiled core at work for one linear learner: play rounds, score examples, count and keep what happened."""
+"""`LearnerEngine`: one linear learner in the compiled core. It plays rounds, scores examples and keeps a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine, FaultKind, NamedFault
 from mistakebound._support.lazy import np
-from mistakebound.play.faults import OF_A_FEATURE, RowFault, row_fault
+from mistakebound.play.faults import FEATURE_FAULTS, RowFault, row_fault
 from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse_row
 from mistakebound.play.ledger import Counts, EngineRecord, Ledger
 
@@ -25,26 +25,27 @@ NO_ROUNDS = Counts(0, 0, 0, 0, 0)
 class Reduction(NamedTuple):
     """How a target is turned into a disjunction of the variables that the rule sees.
 
-    A conjunction is the negation of a disjunction of negated variables (De Morgan): complement the inputs and the
-    label. ``complements`` gives the rule every variable and its negation.
+    A conjunction is the negation of a disjunction of negated variables (De Morgan), so ``conjunction`` negates the
+    inputs and the label. ``complements`` passes every variable and its negation to the rule.
+    See docs/theory.md, "Conjunctions and negated variables".
     """
 
     conjunction: bool = False
     complements: bool = False
 
     def slots(self, width: int) -> int:
-        """Number of variables that the rule sees."""
+        """Return the number of variables that the rule sees."""
         return 2 * width if self.complements else width
 
     def rows(self, rows: Positional) -> Positional:
-        """Return the examples as the rule sees them: of a sparse matrix, as far as its structure is sound."""
+        """Return the examples as the rule sees them; of a sparse matrix, the rows before the first malformed one."""
         if self == Reduction():
             return rows
         return complemented(rows.x if isinstance(rows, Dense) else densified(rows), both=self.complements)
 
 
 class Played(NamedTuple):
-    """What became of a batch: predictions, and if a row was bad its number and what was wrong."""
+    """The result of a batch: the predictions and, if a row was bad, its number and what is wrong with it."""
 
     positive: BoolArray
     row: int
@@ -54,7 +55,7 @@ class Played(NamedTuple):
 
 
 class PlayedPart(NamedTuple):
-    """The same of a part of a file, without numpy: whether each prediction was positive, a byte each."""
+    """The result of a part of a file, without numpy: ``positive`` has one byte per prediction, 1 if it was positive."""
 
     positive: bytes
     row: int
@@ -64,27 +65,27 @@ class PlayedPart(NamedTuple):
 
 
 class ServedExample(NamedTuple):
-    """A prediction, its example, and what decides whether its outcome is learned from, in the terms of the rule."""
+    """A prediction whose outcome comes later, with its example and score, as the rule sees them."""
 
     example: Any
-    """A dict, set or list of names, or a `Csr` of one row as the rule sees it."""
+    """A dict, set or list of names, or a `Csr` of one row."""
     positive: bool
     score: float
     updates: int
-    """How many updates it had seen."""
+    """Number of updates before the prediction."""
 
 
 class LearnerEngine:
-    """A rule with its state in the compiled core: made at a learner's first input, and anew by each ``fit``.
+    """A rule with its state in the compiled core: created at a learner's first input, and again by each ``fit``.
 
     Parameters
     ----------
     rule : Rule
-        With the parameters in force.
+        The rule with its parameters.
     width : int or None
         Number of features by position; None for features with names.
     growing : bool
-        Whether more features by position may come than are known, as from a file.
+        Whether the number of features by position may grow, as it does when a file is read.
     """
 
     def __init__(
@@ -111,23 +112,23 @@ class LearnerEngine:
 
     @property
     def counts(self) -> Counts:
-        """Totals so far, in the terms of the rule's own (perhaps negated) labels."""
+        """Totals so far, by the labels that the rule sees, which are negated for a conjunction."""
         return Counts(*self.core.counts())
 
-    def play_part(self, part: Part, codes: bytes, first: int = 0) -> PlayedPart:
-        """Predict, then learn, rows of a part of a file, from ``first`` on; ``codes`` are the signs of their labels."""
+    def play_part(self, part: Part, signs: bytes, first: int = 0) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label."""
         chunk = part.chunk
         if self.reduction != Reduction():
-            played = self.play(self.csr(part, len(codes), first), np.frombuffer(codes, np.int8))
+            played = self.play(self.csr(part, len(signs), first), np.frombuffer(signs, np.int8))
             return PlayedPart(played.positive.tobytes(), played.row, played.fault, played.before, played.after)
         try:
-            row, fault, before, after, positive = self.core.play_chunk(chunk, codes, first)
+            row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first)
         except MemoryError:
             raise MemoryError(_too_large(part)) from None
         return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
-        """Score and prediction of the rows of a part, up to one that is bad, and what is wrong with that."""
+        """Return the scores and predictions of a part, up to the first bad row, and what is wrong with that row."""
         if not self.named:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
@@ -135,16 +136,16 @@ class LearnerEngine:
         return out[:row], positive[:row].view(np.bool_), _part_fault(part, fault)
 
     def csr(self, part: Part, rows: int, first: int = 0) -> Csr:
-        """Some rows of a part with features by position."""
+        """Return rows of a part whose features have positions."""
         chunk = part.chunk
         width = self.width if self.width is not None and not self.growing else chunk.width
         return Csr(chunk.indptr[first : first + rows + 1], chunk.index, chunk.value, width, first=part.first)
 
-    def play(self, rows: Positional, codes: SignArray) -> Played:
-        """Predict, then learn, row by row."""
+    def play(self, rows: Positional, signs: SignArray) -> Played:
+        """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown."""
         seen = self.reduction.rows(rows)
         flip = self.reduction.conjunction
-        signs = np.ascontiguousarray((-codes if flip else codes)[: len(seen)])
+        signs = np.ascontiguousarray((-signs if flip else signs)[: len(seen)])
         out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
             row, fault, before, after = self.core.play_dense(seen.x, signs, out)
@@ -154,14 +155,14 @@ class LearnerEngine:
         return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts(*before), Counts(*after))
 
     def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
-        """Score and prediction of each row, without learning."""
+        """Return the score and the prediction of each row, without learning."""
         out, positive, fault = self._scores(rows)
         if fault:
             raise fault.error().at_round(len(out))
         return out, positive
 
     def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
-        """Score and prediction of each row, up to one that is bad, and what is wrong with that."""
+        """Return the scores and predictions up to the first bad row, and what is wrong with that row."""
         seen = self.reduction.rows(rows)
         out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
@@ -171,26 +172,26 @@ class LearnerEngine:
         return out[:row], positive[:row].view(np.bool_) ^ self.reduction.conjunction, self._fault(rows, seen, fault)
 
     def learn_named(self, x: Any, sign: int) -> bool:
-        """One round with a named example."""
+        """Predict, then learn, a named example; return whether the prediction was positive."""
         try:
             return self.core.learn_named(x, sign)
         except NamedFault as fault:
             raise _stream_error(fault) from None
 
     def score_named(self, x: Any) -> tuple[float, bool]:
-        """Score and prediction of a named example, without learning."""
+        """Return the score and the prediction of a named example, without learning."""
         try:
             return self.core.score_named(x)
         except NamedFault as fault:
             raise _stream_error(fault) from None
 
     def serve(self, x: Any) -> ServedExample:
-        """Predict a named example, or one row, whose outcome comes later; the caller may change x meanwhile."""
+        """Predict a named example, or one row, whose outcome comes later. The example is copied."""
         example = copy(x) if self.named else sparse_row(self.reduction.rows(x))
         while True:
             updates = self.counts.updates
             score, positive = self.score_named(example) if self.named else self._score_row(x)
-            if self.counts.updates == updates:  # no other thread has learned in between
+            if self.counts.updates == updates:  # no other thread has learned meanwhile
                 break
         return ServedExample(example, positive, score, updates)
 
@@ -199,7 +200,7 @@ class LearnerEngine:
         return float(scores[0]), bool(positive[0]) ^ self.reduction.conjunction
 
     def tell(self, served: ServedExample, sign: int) -> None:
-        """Learn from the outcome of a prediction: it counts as a mistake if what was served then was wrong."""
+        """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x, positive, score, updates = served
         if self.named:
             try:
@@ -213,13 +214,13 @@ class LearnerEngine:
             raise wrong.error()
 
     def weights(self) -> FloatArray:
-        """Normalised weights of every slot, and last that of the constant feature if there is one."""
+        """Return the normalised weight of every slot; the last is that of the constant feature, if there is one."""
         z, bias_z = self.core.z()
         z = z.astype(np.float64)
         return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
 
     def names(self, slots: int) -> list[str]:
-        """Names of so many slots, of which the first has none; another thread may have learned more of them since."""
+        """Return the names of the first ``slots`` slots, except slot 0, which has none."""
         return self.core.names()[: max(slots - 1, 0)]
 
     def ledger(
@@ -243,7 +244,7 @@ class LearnerEngine:
         positive, mistakes
             What the caller has recorded of these rounds: see `EngineRecord`.
         mixed : bool
-            Whether other threads played rounds in between. Then it is not known which of the kept examples belong to
+            Whether other threads played rounds meanwhile. Then it is not known which of the kept examples belong to
             these rounds, and the ledger has none.
         """
         now = now or self.counts
@@ -257,14 +258,14 @@ class LearnerEngine:
             from_start=before.rounds == 0,
             named=self.named,
             record=EngineRecord(self, slots, before, kept_until, positive, mistakes),
-            said_positive=positive.count(1) if isinstance(positive, bytes) else None,
+            positive_predictions=positive.count(1) if isinstance(positive, bytes) else None,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
-        """What is wrong with the row after those that were played, if anything is."""
+        """Return what is wrong with the row after those that were played; None if nothing is."""
         if fault is None:
-            return self._unsound(rows, seen) or (RowFault("broken", rows.broken) if rows.broken else None)
-        if fault.kind not in OF_A_FEATURE:
+            return self._malformed(rows, seen) or (RowFault("broken", rows.broken) if rows.broken else None)
+        if fault.kind not in FEATURE_FAULTS:
             return row_fault(fault.kind)
         if seen is not rows and isinstance(seen, Dense):
             row, column = divmod(fault.position, seen.width)
@@ -275,8 +276,8 @@ class LearnerEngine:
             column, value = rows.feature_at(fault.position)
         return row_fault(fault.kind, int(column), value, of_sum=fault.of_sum)
 
-    def _unsound(self, rows: Positional, seen: Positional) -> RowFault | None:
-        """What is wrong with the first row that a reduction could not make dense, if there is one."""
+    def _malformed(self, rows: Positional, seen: Positional) -> RowFault | None:
+        """Return what is wrong with the first row that a reduction could not make dense; None if it made all."""
         if not isinstance(rows, Csr) or len(seen) == len(rows):
             return None
         begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
@@ -287,8 +288,8 @@ class LearnerEngine:
 
 
 def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
-    """What is wrong with a row of a file, if anything is."""
-    if fault is None or fault.kind not in OF_A_FEATURE:  # then the row may have no feature
+    """Return what is wrong with a row of a file; None if nothing is."""
+    if fault is None or fault.kind not in FEATURE_FAULTS:  # the row may have no feature to name
         return None if fault is None else row_fault(fault.kind)
     chunk, at = part.chunk, fault.position
     feature = chunk.name(at).decode(errors="replace") if chunk.named else int(chunk.index[at]) + part.first
@@ -296,14 +297,14 @@ def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
 
 
 def _too_large(part: Part) -> str:
-    """What to say if the memory does not suffice for the features of a part."""
+    """Return the message for a part with too many features for the memory."""
     chunk = part.chunk
     if chunk.named or not len(chunk.index):
         return f"{part.file}: there is not enough memory for so many features"
     position = int(np.argmax(chunk.index))
     row = int(np.searchsorted(chunk.indptr, position, side="right")) - 1
     index = int(chunk.index[position]) + part.first
-    return f"{part.where(row)}: index {index} takes more memory than there is, for a weight is kept for all up to it"
+    return f"{part.where(row)}: there is not enough memory for index {index}, because every index up to it has a weight"
 
 
 def _stream_error(fault: NamedFault) -> StreamError:
@@ -312,5 +313,5 @@ def _stream_error(fault: NamedFault) -> StreamError:
 
 
 def flipped(counts: Counts) -> Counts:
-    """Counts with the two labels exchanged."""
+    """Return the counts with the two labels exchanged."""
     return Counts(counts.rounds, counts.false_negatives, counts.false_positives, counts.updates, counts.to_keep)

@@ -7,23 +7,23 @@ from typing import NamedTuple
 from mistakebound._core import FaultKind
 from mistakebound.errors import StreamError
 
-OF_A_VALUE = frozenset((FaultKind.NOT_FINITE, FaultKind.NOT_BINARY, FaultKind.TOO_LARGE, FaultKind.TOO_SMALL))
-"""Kinds that one value is to blame for."""
-OF_A_FEATURE = OF_A_VALUE | {FaultKind.INDEX}
-"""Kinds that one feature is to blame for."""
+VALUE_FAULTS = frozenset((FaultKind.NOT_FINITE, FaultKind.NOT_BINARY, FaultKind.TOO_LARGE, FaultKind.TOO_SMALL))
+"""Kinds of faults of a value."""
+FEATURE_FAULTS = VALUE_FAULTS | {FaultKind.INDEX}
+"""Kinds of faults of a feature or its value. The others are faults of the whole row."""
 
 
 class RowFault(NamedTuple):
-    """What is wrong with a row: a short name for it, the words, and if one feature is to blame, which and its value."""
+    """What is wrong with a row. ``feature`` and ``value`` are set if it is the fault of one feature."""
 
     kind: str
-    words: str
+    message: str
     feature: str | None = None
     value: float | None = None
 
     def error(self) -> StreamError:
-        """The error to raise."""
-        return StreamError(self.words, kind=self.kind, feature=self.feature, value=self.value)
+        """Return the error to raise."""
+        return StreamError(self.message, kind=self.kind, feature=self.feature, value=self.value)
 
 
 def row_fault(
@@ -38,40 +38,40 @@ def row_fault(
     value : float or None
         Its value, if it is known.
     of_sum : bool
-        Whether the value is the sum of several, because the feature comes more than once in the row.
+        Whether the value is a sum, because the row has the feature more than once.
 
     Examples
     --------
-    >>> row_fault(FaultKind.NOT_BINARY, 3, 0.5).words
-    'feature 3 is 0.5; this rule needs every value to be 0 or 1'
+    >>> row_fault(FaultKind.NOT_BINARY, 3, 0.5).message
+    'feature 3 is 0.5; with this rule, every value must be 0 or 1'
     """
-    if kind not in OF_A_FEATURE:
-        return RowFault(kind.name.lower(), OF_A_ROW[kind])
-    shown = None if of_sum or kind not in OF_A_VALUE else value
+    if kind not in FEATURE_FAULTS:
+        return RowFault(kind.name.lower(), ROW_MESSAGES[kind])
+    shown = None if of_sum or kind not in VALUE_FAULTS else value
     subject = (
         f"feature {feature!r} is given more than once, and the sum of its values" if of_sum else f"feature {feature!r}"
     )
-    found, needed = OF_ONE_FEATURE[kind]
-    words = f"{subject} is {found if shown is None else shown}{needed}"
-    return RowFault(kind.name.lower(), words, str(feature), shown)
+    description, requirement = FEATURE_MESSAGES[kind]
+    message = f"{subject} is {description if shown is None else shown}{requirement}"
+    return RowFault(kind.name.lower(), message, str(feature), shown)
 
 
-OF_A_ROW = {
-    FaultKind.LABEL: "label is neither of the learner's two labels",
+ROW_MESSAGES = {
+    FaultKind.LABEL: "the label is not one of the learner's two labels",
     FaultKind.OVERFLOW: "the score overflows; scale the values down",
     FaultKind.MALFORMED: "the indptr of the sparse matrix is not valid",
 }
-OF_ONE_FEATURE = {
+FEATURE_MESSAGES = {
     FaultKind.INDEX: ("out of range", ""),
-    FaultKind.NOT_FINITE: ("NaN or infinite", "; Input contains NaN or infinity, values must be finite"),
-    FaultKind.NOT_BINARY: ("not binary", "; this rule needs every value to be 0 or 1"),
+    FaultKind.NOT_FINITE: ("NaN or infinite", "; values must be finite, not NaN or infinity"),
+    FaultKind.NOT_BINARY: ("not binary", "; with this rule, every value must be 0 or 1"),
     FaultKind.TOO_LARGE: (
         "too large",
-        "; values above 1e30 in size are too large to learn from: scale the feature down",
+        "; absolute values must be at most 1e30: scale the feature down",
     ),
     FaultKind.TOO_SMALL: (
         "too small",
-        "; values below 1e-30 in size, other than 0, are too small to learn from: scale the feature up, or make them 0",
+        "; absolute values other than 0 must be at least 1e-30: scale the feature up, or set such values to 0",
     ),
 }
-"""What a value is, if it is not shown, and what is needed."""
+"""A description of the value, for when the value is not known, and what is required of it."""

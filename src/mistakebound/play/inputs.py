@@ -1,4 +1,4 @@
-"""Detect what an input is, once: an array, a sparse matrix, a frame, or an iterable of examples with named features."""
+"""Detect the kind of an input: an array, a sparse matrix, a DataFrame, or an iterable of named examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
 
 WIDEST = 2**31 - 2
-"""Features are kept by 32-bit index."""
+"""Most features by position: their indices have 32 bits."""
 
 
 class Dense:
@@ -27,7 +27,7 @@ class Dense:
     def __init__(self, x: AnyArray, broken: str = "") -> None:
         self.x = x
         self.broken = broken
-        """What is wrong with the row after the last, if the input had one that is no row."""
+        """What is wrong with the row after these, if the input had a bad row; otherwise empty."""
 
     def __len__(self) -> int:
         return int(self.x.shape[0])
@@ -38,13 +38,13 @@ class Dense:
         return int(self.x.shape[1])
 
     def feature_at(self, position: int) -> tuple[int, Any]:
-        """(column, value) of a position that the core blames."""
+        """Return the (column, value) of a position at which the core found a fault."""
         row, column = divmod(position, max(self.width, 1))
         return column, self.x[row, column] if 0 <= position < self.x.size else None
 
 
 class Csr:
-    """Rows of a sparse matrix. Indices may come in any order; a repeated one means the sum of its values."""
+    """Rows of a sparse matrix. Indices may be in any order; the values of a repeated index are summed."""
 
     __slots__ = ("broken", "first", "index", "indptr", "value", "width")
 
@@ -54,20 +54,20 @@ class Csr:
         self.indptr, self.index, self.value = indptr, index, value
         self.width, self.broken = width, broken
         self.first = first
-        """The number of the first column, as the user counts: svmlight begins with 1."""
+        """The number of the first column in messages: 1 for svmlight files."""
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def feature_at(self, position: int) -> tuple[int, Any]:
-        """(column, value) of a position that the core blames."""
+        """Return the (column, value) of a position at which the core found a fault."""
         if 0 <= position < len(self.index):
             return int(self.index[position]) + self.first, self.value[position]
         return -1, None
 
 
 def sparse_row(rows: Dense | Csr) -> Csr:
-    """The first row without its zeros, in memory of its own."""
+    """Return a copy of the first row, without its zeros."""
     if isinstance(rows, Dense):
         (columns,) = rows.x[0].nonzero()
         values = rows.x[0][columns]
@@ -89,7 +89,7 @@ Positional: TypeAlias = Dense | Csr
 
 
 def is_named(x: Any) -> bool:
-    """Whether a single example brings names: a dict, a set, or a sequence of str.
+    """Whether a single example has named features: a dict, a set, or a sequence of str.
 
     >>> is_named({"a": 1}), is_named(["word"]), is_named([0.0, 1.0])
     (True, True, False)
@@ -102,7 +102,7 @@ def is_named(x: Any) -> bool:
 
 
 def is_empty(x: Any) -> bool:
-    """Whether x is an empty list or tuple: an example without names."""
+    """Whether x is an empty list or tuple."""
     return isinstance(x, (list, tuple)) and len(x) == 0
 
 
@@ -112,7 +112,7 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_names(X: Any) -> AnyArray | None:
-    """Column names of a frame if all are text, as scikit-learn defines ``feature_names_in_``."""
+    """Return the column names of a DataFrame if all are str, for scikit-learn's ``feature_names_in_``; else None."""
     if not is_frame(X):
         return None
     columns = list(X.columns)
@@ -120,21 +120,21 @@ def frame_names(X: Any) -> AnyArray | None:
 
 
 def frame_rows(X: Any) -> Iterator[dict[str, Any]]:
-    """Each row of a frame as a dict; its columns must be named by text."""
+    """Yield each row of a DataFrame as a dict; its column names must be different str."""
     columns = list(X.columns)
     if not all(isinstance(c, str) for c in columns) or len(set(columns)) < len(columns):
-        message = f"the columns of a DataFrame are names here and must be different str, got {columns[:10]}"
+        message = f"the column names of a DataFrame must be different str, got {columns[:10]}"
         raise ValueError(message)
     rows: Iterator[dict[str, Any]] = iter(X.iter_rows(named=True) if hasattr(X, "iter_rows") else X.to_dict("records"))
     return rows
 
 
 def as_example(x: Any) -> Any:
-    """A single example as it is, but a frame of one row or a pandas Series with text for its index as a dict."""
+    """Return a single example; a DataFrame of one row, or a Series whose index is str, becomes a dict."""
     if is_frame(x):
         rows = list(frame_rows(x))
         if len(rows) != 1:
-            message = f"one example is one row, got a DataFrame of {len(rows)}; use run, fit or predict for many"
+            message = f"one example must be one row, got a DataFrame of {len(rows)}; use run or predict instead"
             raise ValueError(message)
         return rows[0]
     if hasattr(x, "to_dict") and hasattr(x, "index") and all(isinstance(name, str) for name in x.index):
@@ -146,34 +146,34 @@ _END = object()
 
 
 def refuse_path(X: Any) -> None:
-    """Raise ValueError if X is the name of a file, or other text: a file is read through a Source."""
+    """Raise ValueError if X is text or a path: a file must be passed as a Source."""
     if isinstance(X, (str, bytes, os.PathLike)):
         path = os.fsdecode(X)
         shown = path if len(path) <= LONGEST_PATH else path[:LONGEST_PATH] + "..."
         message = (
-            f"a stream is a matrix or an iterable of examples, got {type(X).__name__}; "
+            f"a stream must be a matrix or an iterable of examples, got {type(X).__name__}; "
             f"for a file, pass mb.Source({shown!r}) to run, partial_fit or predict"
         )
         raise ValueError(message)
 
 
 LONGEST_PATH = 200
-"""So much of a path is shown in a message."""
+"""Most characters of a path in a message."""
 
 
 def read_rows(X: Any) -> Dense | Csr | Named:
-    """Tell what kind of stream X is, and hold it as the core reads it."""
+    """Return X in the form that the core reads, or as named examples."""
     refuse_path(X)
     if is_frame(X):
         return Named(frame_rows(X))
     if isinstance(X, np.ndarray) and X.dtype.kind == "O" and X.ndim == 2 and len(X):
-        return read_list(list(X))  # a cell that is no number then stops at its own round
+        return read_list(list(X))  # the error for a bad cell then has the round
     if getattr(X, "ndim", 0) == 1 and getattr(getattr(X, "dtype", None), "kind", "") == "O" and len(X):
-        X = list(X)  # a pandas Series of lists of names, for one
+        X = list(X)  # such as a pandas Series of lists of names
     if hasattr(X, "tocsr") or hasattr(X, "__array__"):
         return read_matrix(X)
     if isinstance(X, Mapping) or not isinstance(X, Iterable):
-        message = f"a stream is a matrix or an iterable of examples, got {type(X).__name__}"
+        message = f"a stream must be a matrix or an iterable of examples, got {type(X).__name__}"
         raise ValueError(message)
     rows = iter(X)
     first = next(rows, _END)
@@ -185,8 +185,8 @@ def read_rows(X: Any) -> Dense | Csr | Named:
 
 
 def read_list(rows: list[Any]) -> Dense:
-    """Examples given one by one as vectors: those before the first that does not fit, and what is wrong with it."""
-    with suppress(ValueError):  # ragged lists, for one
+    """Return vectors as rows: those before the first bad one, and what is wrong with that one."""
+    with suppress(ValueError):  # such as lists of different lengths
         whole = np.asarray(rows)
         if whole.ndim == 2 and whole.dtype.kind in "fiub":
             return Dense(as_floats(whole, dimensions=2))
@@ -200,7 +200,7 @@ def read_list(rows: list[Any]) -> Dense:
             broken = str(error)
             break
         if good and len(vector) != len(good[0]):
-            broken = f"X has {len(vector)} features, but {len(good[0])} features are expected, as in the rounds before"
+            broken = f"X has {len(vector)} features, but the rounds before have {len(good[0])} features"
             break
         good.append(vector)
     if not good:
@@ -210,7 +210,7 @@ def read_list(rows: list[Any]) -> Dense:
 
 
 def read_matrix(X: Any) -> Positional:
-    """Hold an array-like or a sparse matrix as rows."""
+    """Return an array-like or a sparse matrix as rows."""
     refuse_path(X)
     if hasattr(X, "tocsr"):
         return read_sparse(X)
@@ -220,7 +220,7 @@ def read_matrix(X: Any) -> Positional:
 
 
 def read_sparse(X: Any) -> Csr:
-    """Any scipy sparse matrix or array, as CSR. Its data are not copied if they are float already."""
+    """Return a scipy sparse matrix or array as CSR rows. Float values are not copied."""
     csr = X.tocsr()
     flat = len(csr.shape) == 1  # a 1-D sparse array is one row
     width = int(csr.shape[-1])
@@ -234,11 +234,11 @@ def read_sparse(X: Any) -> Csr:
 
 
 def read_one(x: Any) -> Positional:
-    """Hold a single positional example as one row."""
+    """Return a single example with features by position as one row."""
     if hasattr(x, "tocsr"):
         rows = read_sparse(x)
         if len(rows) != 1:
-            message = f"one example is one row, got a sparse matrix of {len(rows)}; use run, fit or predict for many"
+            message = f"one example must be one row, got a sparse matrix of {len(rows)}; use run or predict instead"
             raise ValueError(message)
         return rows
     row = np.asarray(x)
@@ -246,13 +246,13 @@ def read_one(x: Any) -> Positional:
         row = row[0]
     if row.ndim != 1:
         shape = f"an array of shape {row.shape}" if row.ndim else f"{type(x).__name__}"
-        message = f"one example is a vector, a dict, or a set or list of names; got {shape}"
+        message = f"one example must be a vector, a dict, or a set or list of names, got {shape}"
         raise ValueError(message)
     return read_matrix(as_floats(row, dimensions=1).reshape(1, -1))
 
 
 def as_floats(values: Any, *, dimensions: int) -> AnyArray:
-    """C-contiguous float32 if it is float32 already, otherwise float64; refuses what is not a real number."""
+    """Return a C-contiguous array of float32, if it is float32 already, or float64; ValueError unless real numbers."""
     x = np.asarray(values)
     if x.dtype.kind == "c":
         message = "Complex data not supported"
@@ -264,11 +264,11 @@ def as_floats(values: Any, *, dimensions: int) -> AnyArray:
         )
         raise ValueError(message)
     if x.dtype.kind not in "fiubO":
-        message = f"examples must be numbers, got {x.dtype}; names come as dicts, sets or lists of str"
+        message = f"examples must be numbers, got {x.dtype}; pass named features as dicts, sets or lists of str"
         raise ValueError(message)
     if np.ma.isMaskedArray(values) and np.ma.is_masked(values):
         message = (
-            "masked values are missing values, and examples must be numbers: fill them, or leave them out as names"
+            "masked values are missing values, and every value must be a number: fill them, or pass dicts without them"
         )
         raise ValueError(message)
     if x.dtype.kind == "O":
@@ -277,20 +277,20 @@ def as_floats(values: Any, *, dimensions: int) -> AnyArray:
 
 
 def solid(x: AnyArray, dtype: type[np.generic]) -> AnyArray:
-    """C-contiguous and aligned, as the core reads memory; not copied if it is so already."""
+    """Return a C-contiguous and aligned array, as the core needs; not copied if it is one already."""
     return np.require(x, dtype, ["C", "A"])
 
 
 def floats_of_objects(x: AnyArray) -> AnyArray:
-    """Numbers that came as Python objects; anything else is named with its place."""
+    """Return numbers that are Python objects as floats; CellError with the place of anything else."""
     out = np.empty(x.shape)
     for place, cell in np.ndenumerate(x):
         try:
             if isinstance(cell, (str, bytes)):
                 message = f"argument must be a real number, not the string {cell!r}"
-                raise TypeError(message)  # noqa: TRY301 - one place says where it was
+                raise TypeError(message)  # noqa: TRY301 - the handler below adds the place
             out[place] = float(cell)
-        except (TypeError, ValueError, OverflowError) as error:  # noqa: PERF203 - to say which cell it was
+        except (TypeError, ValueError, OverflowError) as error:  # noqa: PERF203 - the message has the cell
             *row, column = place
             where = f"row {row[0]}, feature {column}" if row else f"feature {column}"
             message = f"{where}: {error}"
@@ -299,38 +299,38 @@ def floats_of_objects(x: AnyArray) -> AnyArray:
 
 
 def check_width(width: int) -> None:
-    """Refuse matrices that are wider than an index can tell."""
+    """Raise ValueError for a matrix with more columns than an index can number."""
     if width > WIDEST:
         message = f"{width} columns are too many for positional features (at most {WIDEST}): use named features"
         raise ValueError(message)
 
 
 def complemented(x: AnyArray, *, both: bool) -> Dense:
-    """1 − x, or (x, 1 − x) side by side, for targets that contain negated variables.
+    """Return 1 − x, or with ``both`` (x, 1 − x) side by side, for targets that contain negated variables.
 
-    What is neither 0 nor 1 stays as it is, for the core to refuse: 1 − x is 1 for a very small x, too.
+    A value that is neither 0 nor 1 is not changed, so that the core finds it; 1 − x could be 1 for a very small x.
     """
     negated = np.where((x == 0) | (x == 1), 1 - x, x)
     return Dense(np.ascontiguousarray(np.hstack([x, negated]) if both else negated))
 
 
-def sound_rows(rows: Csr) -> int:
-    """How many rows from the first on have a valid indptr and valid indices."""
+def wellformed_rows(rows: Csr) -> int:
+    """Return the number of rows before the first with an invalid indptr or index."""
     begin, end = rows.indptr[:-1], rows.indptr[1:]
     bad = (begin < 0) | (end < begin) | (end > len(rows.index))
-    sound = int(np.argmax(bad)) if bad.any() else len(rows)
-    used = rows.index[: rows.indptr[sound]]
+    good = int(np.argmax(bad)) if bad.any() else len(rows)
+    used = rows.index[: rows.indptr[good]]
     outside = (used < 0) | (used >= rows.width)
     if outside.any():
-        sound = int(np.searchsorted(rows.indptr[: sound + 1], np.argmax(outside), side="right")) - 1
-    return sound
+        good = int(np.searchsorted(rows.indptr[: good + 1], np.argmax(outside), side="right")) - 1
+    return good
 
 
 def densified(rows: Csr) -> AnyArray:
-    """The matrix of the sound rows, for what needs every variable (repeated entries are summed)."""
-    sound = sound_rows(rows)
-    indptr = rows.indptr[: sound + 1]
-    x = np.zeros((sound, rows.width))
+    """Return a dense matrix of the rows before the first malformed one; values of repeated indices are summed."""
+    good = wellformed_rows(rows)
+    indptr = rows.indptr[: good + 1]
+    x = np.zeros((good, rows.width))
     used = slice(int(indptr[0]), int(indptr[-1]))
-    np.add.at(x, (np.repeat(np.arange(sound), np.diff(indptr)), rows.index[used]), rows.value[used])
+    np.add.at(x, (np.repeat(np.arange(good), np.diff(indptr)), rows.index[used]), rows.value[used])
     return x

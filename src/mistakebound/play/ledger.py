@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from mistakebound.rules import Rule
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no one truth value to compare by
+@dataclass(frozen=True, eq=False)  # arrays cannot be compared to one bool
 class Kept:
-    """The rounds that were updated or mistaken: all that the proofs of the linear rules sum over.
+    """The rounds with an update or a mistake. The proofs of the linear rules sum over these rounds only.
 
     ``indptr``, ``index`` and ``value`` are their examples in CSR form (without the constant feature).
     """
@@ -41,52 +41,52 @@ class Record(Protocol):
     """The larger parts of a ledger, which are read when they are needed."""
 
     def predictions(self) -> BoolArray | None:
-        """Whether each prediction was positive, or None when not all were kept."""
+        """Return whether each prediction was positive; None if not all were kept."""
 
     def mistake_rounds(self) -> IntArray | None:
-        """0-based rounds of the mistakes, or None when not all were kept."""
+        """Return the 0-based rounds of the mistakes; None if not all were kept."""
 
     def kept(self) -> Kept:
-        """As many of the updated or mistaken rounds as were kept."""
+        """Return the rounds with an update or a mistake, as far as they were kept."""
 
     def late(self) -> tuple[IntArray, IntArray]:
-        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
 
     def names(self) -> list[str]:
-        """Names of the features by index; empty for a positional learner."""
+        """Return the names of the features by index; empty for features by position."""
 
 
 class Counts(NamedTuple):
-    """Totals, always exact."""
+    """Totals of all rounds; they are exact even if not all rounds were kept."""
 
     rounds: int
     false_positives: int
     false_negatives: int
     updates: int
     to_keep: int
-    """How many rounds were updated or mistaken."""
+    """Number of rounds with an update or a mistake."""
 
     def __sub__(self, earlier: Counts) -> Counts:
         return Counts(*map(sub, self, earlier))
 
 
 class Ledger:
-    """What one learner did in one ``run``, or in all its rounds (``learner.ledger_``).
+    """The record of a learner's rounds: those of one ``run``, or all of them (``learner.ledger_``).
 
     Attributes
     ----------
     rounds, mistakes, false_positives, false_negatives, updates : int
         Totals. A false positive is a positive prediction on a negative example.
     rule : Rule
-        The rule with the parameters that were actually used.
+        The rule with its parameters.
     n : int
-        Number of features: the width; for named features those that have an id, and one for all the others.
+        Number of features: the width, or for named features those that were learned, and one for all others.
     classes : tuple
         (negative, positive) label.
     from_start : bool
-        Whether the learner was fresh in the first round; theorems are about a stream from the learner's first round on.
+        Whether the first of these rounds was the learner's first round, as theorems require.
     reading : ReadReport or None
-        What was read, of a ledger that ``run`` returns for a Source: skipped lines, remarks, columns, bytes.
+        What ``run`` has read from a Source: skipped lines, remarks, columns, bytes. None for other inputs.
     """
 
     reading: ReadReport | None = None
@@ -101,7 +101,7 @@ class Ledger:
         from_start: bool,
         named: bool,
         record: Record,
-        said_positive: int | None = None,
+        positive_predictions: int | None = None,
     ) -> None:
         self.counts = counts
         self.rule = rule
@@ -110,7 +110,7 @@ class Ledger:
         self.from_start = from_start
         self.named = named
         self.record = record
-        self._said_positive = said_positive
+        self._positive_predictions = positive_predictions
 
     @property
     def rounds(self) -> int:
@@ -143,20 +143,20 @@ class Ledger:
         positive = self.record.predictions()
         if positive is None:
             message = (
-                f"the predictions of {self.rounds} rounds exceed what a learner keeps of its whole life; "
-                "each run returns those of its own rounds, or raise keep_bytes"
+                f"the predictions of {self.rounds} rounds were not all kept: use the ledger that each run returns, "
+                "or increase keep_bytes"
             )
             raise ValueError(message)
         return positive
 
     @property
-    def said_positive(self) -> int:
-        """How many predictions were the positive label; counted without numpy where they came from a file."""
-        return int(self.positive.sum()) if self._said_positive is None else self._said_positive
+    def positive_predictions(self) -> int:
+        """Number of predictions of the positive label. For rows of a file, it is counted without numpy."""
+        return int(self.positive.sum()) if self._positive_predictions is None else self._positive_predictions
 
     @cached_property
     def predictions(self) -> AnyArray:
-        """What was predicted in each round *before* learning from it, in the learner's labels."""
+        """The label that was predicted in each round, *before* learning from it."""
         return label_array(self.classes)[self.positive.astype(np.intp)]
 
     @cached_property
@@ -164,28 +164,28 @@ class Ledger:
         """0-based numbers of the rounds with a mistake."""
         rounds = self.record.mistake_rounds()
         if rounds is None:
-            message = f"the rounds of {self.mistakes} mistakes exceed what is kept: raise keep_bytes"
+            message = f"the rounds of {self.mistakes} mistakes were not all kept: increase keep_bytes"
             raise ValueError(message)
         return rounds
 
     @property
     def mistake_curve(self) -> IntArray:
-        """Mistakes made up to and including each round."""
+        """Number of mistakes up to and including each round."""
         return curve_of(self.mistake_rounds, self.rounds)
 
     @property
     def loss_curve(self) -> FloatArray:
-        """What was lost up to and including each round: a mistake is a loss of 1."""
+        """Cumulative loss after each round; a mistake is a loss of 1."""
         return self.mistake_curve.astype(float)
 
     @cached_property
     def kept(self) -> Kept:
-        """The updated or mistaken rounds with their examples."""
+        """The rounds with an update or a mistake, with their examples."""
         return self.record.kept()
 
     @cached_property
     def delays(self) -> IntArray:
-        """Of each kept round, the updates between its prediction and its outcome: 0 unless the outcome came late."""
+        """Number of updates between the prediction and the outcome of each kept round: 0 unless it came late."""
         rounds, delays = self.record.late()
         found = np.zeros(len(self.kept), np.int64)
         found[np.searchsorted(self.kept.rounds, rounds)] = delays
@@ -193,17 +193,17 @@ class Ledger:
 
     @property
     def late(self) -> int:
-        """Kept rounds whose outcome came late: after an update that their prediction had not seen."""
+        """Number of kept rounds whose outcome came late: after another update than those before the prediction."""
         return len(self.record.late()[0])
 
     @property
     def complete(self) -> bool:
-        """Whether every updated or mistaken round was kept, as a certificate needs."""
+        """Whether every round with an update or a mistake was kept, as a certificate requires."""
         return len(self.kept) == self.counts.to_keep
 
     @cached_property
     def names(self) -> list[str]:
-        """Feature names by index, for a named learner."""
+        """Names of the features by index; empty for features by position."""
         return self.record.names()
 
     def __repr__(self) -> str:
@@ -215,16 +215,16 @@ class Ledger:
         return html_table("Ledger", rows)
 
     def plot(self, certificate: Certificate | None = None) -> Any:
-        """Draw the mistakes made so far against rounds, and the bound of a certificate; a matplotlib figure.
+        """Draw the number of mistakes by round, and the bound of a certificate; return a matplotlib figure.
 
-        ``figure.savefig("mistakes.png")`` saves it. Needs matplotlib.
+        ``figure.savefig("mistakes.png")`` saves it.
         """
-        from mistakebound.viz.plot import mistakes  # noqa: PLC0415 - few ask for a picture
+        from mistakebound.viz.plot import mistakes  # noqa: PLC0415 - it needs matplotlib
 
         return mistakes({self.rule.id: (self, certificate)})
 
     def to_json(self) -> str:
-        """Everything as JSON text; ``Ledger.from_json`` reads it back."""
+        """Return the ledger as JSON text, which ``Ledger.from_json`` reads."""
         from mistakebound.play.ledger_json import write  # noqa: PLC0415 - not needed to learn
 
         return write(self)
@@ -241,7 +241,7 @@ class Ledger:
 
 
 def curve_of(mistake_rounds: IntArray, rounds: int) -> IntArray:
-    """Mistakes up to and including each round."""
+    """Return the number of mistakes up to and including each round."""
     curve = np.zeros(rounds, np.int64)
     curve[mistake_rounds] = 1
     return np.cumsum(curve)
@@ -277,7 +277,7 @@ class EngineRecord:
         self._positive, self._mistakes = positive, mistakes
 
     def predictions(self) -> BoolArray | None:
-        """Whether each prediction was positive, or None when not all were kept."""
+        """Return whether each prediction was positive; None if not all were kept."""
         if self._positive is not None:
             return np.frombuffer(self._positive, np.bool_) if isinstance(self._positive, bytes) else self._positive
         wanted = self._now.rounds - self._before.rounds
@@ -285,7 +285,7 @@ class EngineRecord:
         return found.view(np.bool_) ^ self._engine.reduction.conjunction if len(found) == wanted else None
 
     def mistake_rounds(self) -> IntArray | None:
-        """0-based rounds of the mistakes, or None when not all were kept."""
+        """Return the 0-based rounds of the mistakes; None if not all were kept."""
         if isinstance(self._mistakes, bytes):
             return np.flatnonzero(self.predictions() != (np.frombuffer(self._mistakes, np.int8) > 0))
         if self._mistakes is not None:
@@ -297,18 +297,18 @@ class EngineRecord:
         return found - before.rounds if len(found) == last - first else None
 
     def kept(self) -> Kept:
-        """As many of the updated or mistaken rounds as were kept."""
+        """Return the rounds with an update or a mistake, as far as they were kept."""
         rounds, labels, mistaken, indptr, index, value = self._engine.core.kept(self._before.to_keep, self._now.to_keep)
         return Kept(
             rounds - self._before.rounds, labels, mistaken.view(np.bool_), indptr, index.astype(np.int64), value
         )
 
     def late(self) -> tuple[IntArray, IntArray]:
-        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
         rounds, delays = self._engine.core.late()
         own = (rounds >= self._before.rounds) & (rounds < self._now.rounds)
         return rounds[own] - self._before.rounds, delays[own]
 
     def names(self) -> list[str]:
-        """Names of the features by index, without those that came later; empty for features by position."""
+        """Return the names of the features by index, without those that came later; empty for features by position."""
         return self._engine.core.names()[: max(self._slots - 1, 0)] if self._engine.named else []

@@ -65,21 +65,21 @@ class StoredRecord:
         self._fields = fields
 
     def predictions(self) -> BoolArray | None:
-        """Whether each prediction was positive, or None when not all were kept."""
+        """Return whether each prediction was positive; None if not all were kept."""
         return self._fields.predictions
 
     def mistake_rounds(self) -> IntArray | None:
-        """0-based rounds of the mistakes, or None when not all were kept."""
+        """Return the 0-based rounds of the mistakes; None if not all were kept."""
         return self._fields.mistake_rounds
 
     def kept(self) -> Kept:
-        """As many of the updated or mistaken rounds as were kept."""
+        """Return the rounds with an update or a mistake, as far as they were kept."""
         return Kept(**self._fields.kept)
 
     def late(self) -> tuple[IntArray, IntArray]:
-        """Kept rounds whose prediction had not seen all updates before it, and how many it had not seen."""
+        """Return the kept rounds whose outcome came late, and for each the updates since its prediction."""
         return self._fields.late
 
     def names(self) -> list[str]:
-        """Names of the features by index; empty for features by position."""
+        """Return the names of the features by index; empty for features by position."""
         return self._fields.names

@@ -1,7 +1,7 @@
-"""Check a ledger in JSON: every field for its type and range, then the fields against each other.
+"""Check a ledger in JSON: the type and range of every field, then the fields against each other.
 
-A ledger that passes is one that the core and the certificates can work with: no index and no offset leads outside of
-an array. Whether it is true is for the replay of a certificate to say.
+After these checks, no index and no offset points outside of an array, so the core and the certificates can use the
+ledger. They do not show that the ledger is true: a certificate replays the rounds for that.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ KEPT = {
     "index": "int64",
     "value": "float64",
 }
-"""What is kept, and as what type of numpy."""
+"""The arrays of the kept rounds, each with its dtype."""
 LATE = ("rounds", "delays")
-"""Of the rounds that are kept, those whose outcome came late. A ledger without any has no such field."""
+"""The arrays of the kept rounds whose outcome came late. The field is absent if there are none."""
 MOST_FEATURES = 2**27
-"""By position: so many need no more than this number in the file, and a certificate takes some 10 bytes for each."""
+"""Limit for features by position: a certificate takes some 10 bytes for each, however small the file is."""
 
 
 class LedgerFields(NamedTuple):
-    """A ledger that was read, field by field."""
+    """The fields of a ledger that was read and checked."""
 
     counts: tuple[int, ...]
     rule: Rule
@@ -57,7 +57,7 @@ class LedgerFields(NamedTuple):
 
 
 def check(text: Any) -> LedgerFields:
-    """The fields of a ledger; ModelError for one that is missing, unknown, out of range or in contradiction."""
+    """Return the fields of a ledger; ModelError if one is missing, unknown, out of range or contradicts another."""
     data = schema.parse(text, "the ledger")
     late = data.pop("late", None)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
@@ -82,15 +82,15 @@ def check(text: Any) -> LedgerFields:
         found,
         read_late(late, found["rounds"]),
     )
-    # The labels of a conjunction are kept as its rule saw them, which is the other way round; only rules on {0, 1}
-    # learn conjunctions.
-    ways = (False, True) if rule.binary else (False,)
-    compare(counts, rule, checked.predictions, checked.mistake_rounds, checked.kept, ways=ways)
+    # The kept labels of a conjunction are negated, because its rule learns the negation. Only rules on {0, 1} learn
+    # conjunctions.
+    negated = (False, True) if rule.binary else (False,)
+    compare(counts, rule, checked.predictions, checked.mistake_rounds, checked.kept, negated=negated)
     return checked
 
 
 def read_counts(value: Any) -> tuple[int, ...]:
-    """The five totals."""
+    """Return the five totals."""
     listed = schema.items(value, "counts", len(COUNTS))
     counts = tuple(schema.whole(each, f"counts.{name}") for name, each in zip(COUNTS, listed, strict=True))
     mistakes = counts[1] + counts[2]
@@ -99,7 +99,7 @@ def read_counts(value: Any) -> tuple[int, ...]:
 
 
 def read_rule(value: Any, path: str = "rule") -> Rule:
-    """A rule by its id, with all of its parameters, each in the range that its learner asks for."""
+    """Return a rule by its id, with all of its parameters, after checking their ranges."""
     from mistakebound.rules import RULES  # noqa: PLC0415 - all of them, and only here
 
     rule_id = value.get("id") if isinstance(value, dict) else None
@@ -120,7 +120,7 @@ def _parameter(kind: type[Rule], name: str, value: Any, path: str) -> Any:
 
 
 def read_classes(value: Any) -> tuple[Any, Any]:
-    """(negative, positive) label."""
+    """Return the (negative, positive) labels."""
     labels = [schema.from_json(each, "classes") for each in schema.items(value, "classes", 2)]
     try:
         return check_classes(labels)
@@ -129,7 +129,7 @@ def read_classes(value: Any) -> tuple[Any, Any]:
 
 
 def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[str, AnyArray]:
-    """The rounds that were kept, whose arrays fit each other."""
+    """Return the arrays of the kept rounds, after checking that they fit each other."""
     its_rounds, labels, mistaken, indptr, index, values = schema.fields(value, *KEPT, path="kept")
     size = len(schema.rising(its_rounds, "kept.rounds", rounds - 1))
     for place, each in enumerate(schema.items(labels, "kept.labels", size)):
@@ -147,7 +147,7 @@ def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[s
 
 
 def read_late(value: Any, kept: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """The kept rounds whose outcome came late, and how many updates their predictions had not seen."""
+    """Return the kept rounds whose outcome came late, and for each the number of updates since its prediction."""
     if value is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     rounds, delays = schema.fields(value, *LATE, path="late")
@@ -170,12 +170,12 @@ def compare(
     mistake_rounds: AnyArray | None,
     kept: Mapping[str, AnyArray],
     *,
-    ways: tuple[bool, ...],
+    negated: tuple[bool, ...],
 ) -> None:
-    """Compare counts, predictions, mistakes and what is kept: they tell of the same rounds.
+    """Raise ModelError if counts, predictions, mistakes and kept rounds contradict each other.
 
-    ``ways`` says whether labels that are kept may be those of the counts (False), or their negations (True); all of
-    them must fit one way.
+    ``negated`` has the possible signs of the kept labels: as in the counts (False), or negated (True). All kept labels
+    must have the same sign.
     """
     _, false_positives, false_negatives, updates, to_keep = counts
     mistakes = false_positives + false_negatives
@@ -186,18 +186,18 @@ def compare(
     need(size <= to_keep, f"counts.to_keep should be at least {size}, the rounds that are kept", "counts.to_keep")
     need(len(found) <= mistakes, "kept.mistaken marks more mistakes than counts has", "kept.mistaken")
     if mistake_rounds is not None:
-        # What is kept is a prefix of the rounds to keep, and its mistakes a prefix of all.
+        # The kept rounds are the first of those to keep, and their mistakes the first of all mistakes.
         same = np.array_equal(found, mistake_rounds[: len(found)])
         need(same, "mistake_rounds contradicts kept.rounds and kept.mistaken", "mistake_rounds")
     if predictions is not None:
         predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
-        ways = tuple(flip for flip in ways if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
-        need(ways, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
+        negated = tuple(flip for flip in negated if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
+        need(negated, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
     if size < to_keep:
         return
     need(len(found) == mistakes, "kept.mistaken marks fewer mistakes than counts has", "kept.mistaken")
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
     counted = {False: false_positives, True: false_negatives}
-    need(any(counted[flip] == on_negative for flip in ways), "kept.labels contradict counts", "kept.labels")
+    need(any(counted[flip] == on_negative for flip in negated), "kept.labels contradict counts", "kept.labels")
     learned = to_keep if rule.learns_from_positives else on_negative
     need(updates == learned, f"counts.updates should be {learned}", "counts.updates")

@@ -1,4 +1,4 @@
-"""`Asked`: a prediction whose outcome comes later. `Tickets`: the predictions of a learner that still wait."""
+"""`Asked`: a prediction whose outcome comes later. `Tickets`: the predictions of a learner that wait for outcomes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Asked:
     Attributes
     ----------
     prediction : object
-        What was predicted.
+        The predicted label or forecast.
     number : int
         Number of rounds learned before this prediction.
 
@@ -48,34 +48,33 @@ class Tickets:
     """
 
     def __init__(self) -> None:
-        self._whose = (
-            ""  # distinguishes them from predictions of other learners, and of copies made before the first `ask`
-        )
+        self._owner = ""
+        """A random key. It differs for other learners, and for copies that were made before the first ``ask``."""
         self._waiting: set[str] = set()
 
     def add(self, asked: Asked) -> Asked:
-        """Give a prediction its key, and add it to those that wait."""
-        self._whose = self._whose or os.urandom(8).hex()
-        asked.key = self._whose, os.urandom(8).hex()
+        """Give a prediction its key, and add it to the waiting ones."""
+        self._owner = self._owner or os.urandom(8).hex()
+        asked.key = self._owner, os.urandom(8).hex()
         self._waiting.add(asked.key[1])
         return asked
 
     def check(self, asked: Any, learner: str, number: int) -> None:
         """Raise TicketError unless this is a waiting prediction of this learner."""
         if not isinstance(asked, Asked):
-            message = f"what is told must come from ask, got {asked!r}"
+            message = f"tell needs what ask returned, got {asked!r}"
             raise TicketError(message, reason="not a ticket", learner=learner, round=number)
-        whose, key = asked.key or ("", "")
+        owner, key = asked.key or ("", "")
         if key in self._waiting:
             return
-        if not self._whose or whose != self._whose:
-            message = f"this forecast was not asked of this {learner}"
+        if not self._owner or owner != self._owner:
+            message = f"this prediction is not from this {learner}"
             raise TicketError(message, reason="unknown", learner=learner, round=number)
         message = "the outcome of this prediction was already passed, or a copy of the learner made the prediction"
         raise TicketError(message, reason="used", learner=learner, round=number)
 
     def close(self, asked: Asked) -> None:
-        """Remove a prediction whose outcome is known now."""
+        """Remove a prediction, because its outcome was passed."""
         if asked.key is not None:
             self._waiting.discard(asked.key[1])
 
@@ -85,8 +84,8 @@ class Tickets:
             self._waiting.add(asked.key[1])
 
     def to_json(self) -> dict[str, Any] | None:
-        """The keys of the waiting predictions, for a model file; None if there has been no prediction."""
-        return {"whose": self._whose, "waiting": sorted(self._waiting)} if self._whose else None
+        """Return the keys of the waiting predictions, for a model file; None before the first prediction."""
+        return {"whose": self._owner, "waiting": sorted(self._waiting)} if self._owner else None
 
     @classmethod
     def from_json(cls, stored: Any) -> Tickets:
@@ -101,8 +100,8 @@ class Tickets:
 
         tickets = cls()
         if stored is not None:
-            whose, waiting = schema.fields(stored, "whose", "waiting", path="tickets")
-            tickets._whose = checked(whose, "tickets.whose")
+            owner, waiting = schema.fields(stored, "whose", "waiting", path="tickets")
+            tickets._owner = checked(owner, "tickets.whose")
             keys = schema.texts(waiting, "tickets.waiting", distinct=True)
             tickets._waiting = {checked(key, "tickets.waiting") for key in keys}
         return tickets

@@ -90,7 +90,7 @@ class Contender:
         try:
             ledger, self.error = self.learner.run_part(part._replace(error=None), first, last, y)
             self.curve.add(ledger)
-            self.positives += ledger.said_positive - ledger.false_positives + ledger.false_negatives
+            self.positives += ledger.positive_predictions - ledger.false_positives + ledger.false_negatives
         except ValueError as error:
             self.error = as_stream_error(error, None)
         self.seconds += time.perf_counter() - start

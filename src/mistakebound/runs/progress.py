@@ -100,7 +100,7 @@ class Tally:
         self.seconds = time.perf_counter() - self.start
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
-        positives = part.said_positive - wrong_positives + wrong_negatives
+        positives = part.positive_predictions - wrong_positives + wrong_negatives
         if self.with_lines and self._next <= self.rounds + rounds:
             self._add_lines(part, part.mistake_rounds, self.rounds + rounds)
         self.rounds += rounds
