@@ -29,7 +29,7 @@ class Columns:
 
     def __init__(self, file: str, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
         self.file = file
-        with errors_of_file(file):
+        with all_errors_of_file(file):
             self._open(raw, start, declared)
 
     def _open(self, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
@@ -60,12 +60,12 @@ class Columns:
         """Yield each batch as records of a table, with every field in quotes."""
         step = max(1, CELLS // max(1, len(self._change)))
         while True:
-            with errors_of_file(self.file):
+            with all_errors_of_file(self.file):
                 batch = next(self._batches, None)
             if batch is None:
                 return
             for begin in range(0, batch.num_rows, step):
-                with errors_of_file(self.file):
+                with all_errors_of_file(self.file):
                     written = self._written(batch.slice(begin, step))
                 yield written, True
 
@@ -114,7 +114,7 @@ class Columns:
 
 
 @contextmanager
-def errors_of_file(file: str) -> Iterator[None]:
+def all_errors_of_file(file: str) -> Iterator[None]:
     """Raise every error as an InputError of this file, with a message of one line."""
     try:
         yield

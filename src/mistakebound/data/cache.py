@@ -24,7 +24,7 @@ from zlib import crc32
 from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
 from mistakebound._support.threads import parallel_map
-from mistakebound.data.blocks import of_file
+from mistakebound.data.blocks import value_errors_of_file
 from mistakebound.data.reader import lines_of
 from mistakebound.errors import InputError, add_file_name
 
@@ -83,7 +83,7 @@ class Cache:
     def _unpacked(self, pages: Pages, threads: int) -> Iterator[tuple[Begin, Chunk]]:
         def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
             pages.release()
-            with of_file(self.path):
+            with value_errors_of_file(self.path):
                 return record[0], Chunk.unpack(record[1])
 
         order = Order(self.path, len(self.files))

@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
-from mistakebound.data.blocks import Text, of_file
+from mistakebound.data.blocks import Text, value_errors_of_file
 from mistakebound.data.formats import ARROW_STREAM
 from mistakebound.data.options import numbered_names
 from mistakebound.data.reader import StreamReader
@@ -91,7 +91,7 @@ class FrameReader(StreamReader):
             columns = self._columns(file, BytesIO(self._arrow()), ARROW_STREAM)
             yield Text(columns.blocks(), columns=columns)
         else:
-            with of_file(file):
+            with value_errors_of_file(file):
                 table = FrameColumns(self, roles_of(self.settings, self.names))
             yield Text(table.blocks(), columns=table)  # type: ignore[arg-type]
 
