@@ -113,6 +113,7 @@ DOCUMENTED = [
     *((f"theorem {theorem.id}", theorem.id, type(theorem).__doc__) for theorem in EXPERT_THEOREMS.values()),
     *((f"rule {name}", name, declared.load().__doc__) for name, declared in DECLARATIONS.items()),
     *((f"rule {name}", variant.theorem, variant.rule.__doc__) for name, variant in VARIANTS.items()),
+    *((f"experts.{rule.learner}", rule.id, getattr(mb.experts, rule.learner).__doc__) for rule in EXPERT_RULES),
 ]
 """What must cite its section: its name, the id of the section, and the docstring."""
 WITHOUT_A_THEOREM = {"boa-observed", "ml-prod-observed"}

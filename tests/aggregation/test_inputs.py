@@ -19,13 +19,13 @@ BAD: dict[str, tuple[Any, Any, str]] = {
     "empty advice": ([], 0.5, "no expert gave advice"),
     "no names": ({}, 0.5, "no expert gave advice|names"),
     "all asleep": ([NAN, None, NAN], 0.5, "asleep"),
-    "too few": ([0.1, 0.2], 0.5, "there are 3 experts, but 2"),
+    "too few": ([0.1, 0.2], 0.5, "3 experts.* got 2"),
     "no sequence": (0.5, 0.5, "must be a sequence"),
-    "words": (["a", 0.2, 0.3], 0.5, "not made of numbers"),
+    "words": (["a", 0.2, 0.3], 0.5, "expert 0 must be a number, got 'a'"),
     "infinite advice": ([0.1, math.inf, 0.3], 0.5, "expert 1"),
     "NaN outcome": ([0.1, 0.2, 0.3], NAN, "outcome is nan"),
     "infinite outcome": ([0.1, 0.2, 0.3], math.inf, "outcome is inf"),
-    "an outcome that is a word": ([0.1, 0.2, 0.3], "rain", "numbers are needed"),
+    "an outcome that is a word": ([0.1, 0.2, 0.3], "rain", "outcome must be a number, got 'rain'"),
     "an outcome that is a vector": ([0.1, 0.2, 0.3], [0.1, 0.2], "shape"),
     "vectors": ([[0.1], [0.2], [0.3]], [0.1], "shape"),
     "a loss that is not finite": ([0.1, 1e200, 0.3], 0.5, "loss of .* is inf"),
@@ -132,15 +132,15 @@ def test_losses_alone(name: str) -> None:
     assert rows.run_losses(iter(L)).tolist() == lost.tolist()
     assert lost[0] == pytest.approx(L[0].mean())
     assert whole.ledger_.regrets == pytest.approx(whole.ledger_.linear_regrets)
-    with pytest.raises(ValueError, match="forecasts cannot be mixed in"):
+    with pytest.raises(ValueError, match="losses.*forecasts"):
         whole.learn_one([0.1, 0.2, 0.3], 0.5)
-    with pytest.raises(ValueError, match="forecasts cannot be mixed in"):
+    with pytest.raises(ValueError, match="losses.*forecasts"):
         whole.run([[0.1, 0.2, 0.3]], [0.5])
     other = LEARNERS[name]()
     with pytest.raises(mb.StreamError, match="round 0"):
         other.learn_losses([NAN, NAN])
     other.learn_one([0.1, 0.2], 0.3)  # nothing was learned from losses
-    with pytest.raises(ValueError, match="losses alone cannot be mixed in"):
+    with pytest.raises(ValueError, match="forecasts.*losses"):
         other.learn_losses([0.1, 0.2])
 
 
@@ -148,26 +148,24 @@ def test_tables_that_are_no_tables() -> None:
     pandas = pytest.importorskip("pandas")
     learner = experts.MLPoly()
     frame = pandas.DataFrame({"Ann": [0.1, 0.2, "?"], "Bob": [0.2, 0.3, 0.4]})
-    with pytest.raises(
-        mb.StreamError, match=r"round 2: expert 'Ann' says '\?': advice is not made of numbers"
-    ) as caught:
+    with pytest.raises(mb.StreamError, match=r"round 2: .*expert 'Ann' must be a number, got '\?'") as caught:
         learner.run(frame, [0.1, 0.2, 0.3])
     assert learner.names_ == ["Ann", "Bob"]
     assert caught.value.ledger.rounds == 2
     learner.run(pandas.DataFrame({"Ann": [0.1, None], "Bob": [0.2, 0.3]}).convert_dtypes(), [0.1, 0.2])  # NA sleeps
     assert learner.ledger_.expert_rounds.tolist() == [3, 4]
-    with pytest.raises(mb.StreamError, match="round 0: .*not made of numbers"):
+    with pytest.raises(mb.StreamError, match="round 0: .*must be a number"):
         learner.run({"Ann": ["?"], "Bob": [0.2]}, [0.1])
     with pytest.raises(ValueError, match="2 rounds of advice but 1"):
         learner.run([{"Ann": 0.1}, {"Bob": 0.1}], [0.3])
-    with pytest.raises(ValueError, match="outcomes must be a sequence"):
+    with pytest.raises(ValueError, match="y must be a sequence"):
         learner.run([{"Ann": 0.1}], 0.3)
     with pytest.raises(mb.StreamError, match="same name"):
         learner.run(pandas.DataFrame([[0.1, 0.2]], columns=["Ann", "Ann"]), [0.1])
     assert experts.MLPoly().run([], []).rounds == 0
     assert experts.MLPoly().run(np.zeros((0, 3)), []).rounds == 0
     ragged = experts.MLPoly()
-    with pytest.raises(mb.StreamError, match="round 1: there are 2 experts, but 3"):
+    with pytest.raises(mb.StreamError, match="round 1: .*2 experts.* got 3"):
         ragged.run([[0.1, 0.2], [0.1, 0.2, 0.3]], [0.1, 0.1])
 
 
@@ -218,7 +216,7 @@ def test_vectors(name: str) -> None:
     assert single.weights_[1] == max(single.weights_)
     before = state(single)
     for advice, outcome, words in (
-        ([[0.1, 0.2, NAN], [0.1, 0.2, 0.7], [0.1, 0.2, 0.7]], [1, 0, 0], "some classes only"),
+        ([[0.1, 0.2, NAN], [0.1, 0.2, 0.7], [0.1, 0.2, 0.7]], [1, 0, 0], "expert 0 must forecast all classes"),
         ([[0.1, 0.9], [0.2, 0.8], [0.5, 0.5]], [1, 0], "shape"),
         ([0.1, 0.9, 0.2], 1.0, "shape"),
         (A[0].tolist(), 1.0, "shape"),
@@ -229,7 +227,7 @@ def test_vectors(name: str) -> None:
             single.learn_one(advice, outcome)
     with pytest.raises(mb.StreamError, match="shape"):
         single.run(A, y[:, 0])
-    with pytest.raises(mb.StreamError, match="round 2: .*expert 1 forecasts some classes only"):
+    with pytest.raises(mb.StreamError, match="round 2: .*expert 1 must forecast all classes"):
         LEARNERS[name]().run(np.where(np.arange(270).reshape(30, 3, 3) == 21, NAN, A), y)
     assert state(single) == before
 

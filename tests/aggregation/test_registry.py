@@ -56,7 +56,7 @@ def test_out_of_range_is_refused_by_the_learner(entry: ExpertRule) -> None:
     kind = getattr(mb.experts, entry.learner)
     for name, parameter in entry.parameters.items():
         for value in (-1.0, np.inf, "never"):
-            with pytest.raises(ValueError, match=f"{name} must be {parameter.range}|there is no rate"):
+            with pytest.raises(ValueError, match=f"{name} must be {parameter.range}"):
                 kind(**{name: value})
 
 

@@ -122,7 +122,7 @@ def test_a_run_has_its_own_ledger() -> None:
 def test_bytes_that_are_no_bools() -> None:
     learner = WeightedMajority()
     odd = np.array([[1, 0], [1, 0], [2, 1]], np.uint8).view(bool)
-    with pytest.raises(mb.StreamError, match="round 2: advice is neither of two values") as error:
+    with pytest.raises(mb.StreamError, match="round 2: votes must be False or True") as error:
         learner.run(odd, np.ones(3, bool))
     assert error.value.ledger.rounds == learner.ledger_.rounds == 2
     assert learner.ledger_.expert_mistakes.tolist() == [0, 2] == learner._play.core.losses().tolist()

@@ -21,7 +21,7 @@ def test_what_is_not_a_table(table: Any) -> None:
 
 def test_a_file_of_forecasters_needs_the_column_of_outcomes() -> None:
     for y in (None, "rain", [1, 0]):
-        with pytest.raises(TypeError, match=r"outcome is missing: the column of rain\.csv that holds the outcomes"):
+        with pytest.raises(TypeError, match=r"outcome.*rain\.csv"):
             mb.forecasters.compare("rain.csv", y)
-    with pytest.raises(TypeError, match=r"^header needs outcome$"):
+    with pytest.raises(TypeError, match=r"header.*outcome"):
         mb.forecasters.compare([[0.5], [0.7]], [1, 0], header=True)

@@ -16,7 +16,7 @@ from aggregation_learners import LEARNERS, NAN, every_learner, every_mixer, stat
 
 import mistakebound as mb
 from mistakebound import experts
-from mistakebound.experts.model import KINDS, _describe, revived
+from mistakebound.experts.model import KINDS, restored, to_file
 from mistakebound.models.container import FORMAT
 
 VOTERS: dict[str, Any] = {
@@ -139,7 +139,7 @@ def test_a_learner_that_was_given_losses_only(tmp_path: Path) -> None:
     again = through_a_file(learner, tmp_path)
     for each in (learner, again):
         each.learn_losses([0.25, NAN])
-        with pytest.raises(ValueError, match="losses alone"):
+        with pytest.raises(ValueError, match="losses.*forecasts"):
             each.learn_one([0.1, 0.2], 0.1)
     same(learner, again)
 
@@ -227,7 +227,7 @@ def told(learner: Any, *rounds: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (Mine, "Mine"),
+        (Mine, "got Mine"),
         (lambda: experts.MLPoly(loss=(lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))), "pair of functions"),
         (lambda: told(experts.WeightedMajority(), ([(1, 2), (3, 4)], (1, 2))), "of type tuple"),
     ],
@@ -261,7 +261,7 @@ def test_each_number_of_a_file_is_checked() -> None:
     rng = random.Random(0)
     refused = 0
     for _ in range(400):
-        said, arrays = _describe(sample(rng))
+        said, arrays = to_file(sample(rng))
         arrays = {name: each.copy() for name, each in arrays.items()}
         name = rng.choice(list(arrays))
         kind = rng.randrange(4)
@@ -274,7 +274,7 @@ def test_each_number_of_a_file_is_checked() -> None:
         else:
             arrays[name] = np.concatenate([arrays[name], arrays[name][:1] if arrays[name].size else np.zeros(1)])
         try:
-            revived(said, arrays)
+            restored(said, arrays)
         except mb.ModelError:
             refused += 1
     assert refused > 300
@@ -285,15 +285,15 @@ def test_a_small_file_does_not_allocate_much_memory(n: int) -> None:
     for name in ("ml-poly", "fixed share", "ridge", "ridge, fixed", "squint"):
         learner = LEARNERS[name]()
         learner.run(*stream(6))
-        said, arrays = _describe(learner)
+        said, arrays = to_file(learner)
         said["play"]["experts"] = n
         with pytest.raises(mb.ModelError):
-            revived(said, arrays)
+            restored(said, arrays)
     voter = told(experts.WeightedMajority(), ([0, 1], 1))
-    said, arrays = _describe(voter)
+    said, arrays = to_file(voter)
     said["play"]["experts"] = n
     with pytest.raises(mb.ModelError):
-        revived(said, arrays)
+        restored(said, arrays)
 
 
 def test_loading_a_linear_learner_does_not_import_experts(tmp_path: Path) -> None:

@@ -211,7 +211,11 @@ FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
 
 def declared(learner: type) -> ExpertRule:
     """Return the declaration of a learner's class, or of the nearest base class that has one."""
-    return next(BY_ID[name] for name in _ids(learner) if name in BY_ID)
+    found = next((BY_ID[name] for name in _ids(learner) if name in BY_ID), None)
+    if found is None:
+        message = f"{learner.__name__} is not a declared rule: extend a rule such as MLPoly, or define _make"
+        raise TypeError(message)
+    return found
 
 
 def known_parameters(learner: type) -> Mapping[str, Parameter]:

@@ -245,7 +245,7 @@ def columns_with(
     outcome : str
         The name of a column, or its number, which counts from 1.
     separator, header, skip_bad
-        Options for reading files, as in `Source`.
+        Options of `Source` for reading files.
     """
     if hasattr(table, "columns") or isinstance(table, Mapping):
         from mistakebound.data.columns_in_memory import columns_in_memory  # noqa: PLC0415 - it imports this module

@@ -1,4 +1,4 @@
-"""Convert advice for a learner: the names of the experts, one round as numbers, a table of rounds as an array."""
+"""Read advice for a learner: the names of the experts, one round as numbers, a table of rounds as an array."""
 
 from __future__ import annotations
 
@@ -15,59 +15,61 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.errors import MessagePart
 
 
 class Roster:
-    """Experts, positional or named, as their first advice is. A new name joins; a name that is absent sleeps."""
+    """The experts of a learner: named if their first advice has names, else numbered.
+
+    A new name joins. An expert whose name is absent in a round sleeps in it.
+    """
 
     def __init__(self, prior: Sequence[float] | Mapping[str, float] | None) -> None:
         self.names: list[str] | None = None
         self.n = 0
         self._places: dict[str, int] = {}
-        self._told = prior if prior is None else dict(prior) if isinstance(prior, Mapping) else list(prior)
+        self._prior = prior if prior is None else dict(prior) if isinstance(prior, Mapping) else list(prior)
         if prior is not None:
             given = list(prior.values()) if isinstance(prior, Mapping) else list(prior)
             if not given or not all(np.isfinite(p) and p > 0 for p in given):
-                message = "a prior needs a positive number for each expert"
+                message = f"prior must have a positive number for each expert, got {prior!r}"
                 raise ValueError(message)
 
     def row(self, advice: Any) -> list[Any]:
-        """What each expert says, in the order of the roster, which may grow; None for those who say nothing."""
+        """Return each expert's advice, in the order of the roster, new experts last; None for absent experts."""
         if hasattr(advice, "to_dict") and not isinstance(advice, Mapping):  # a row of a DataFrame
             advice = advice.to_dict()
         if isinstance(advice, Mapping):
             return self._named(advice)
         try:
-            said = advice.tolist() if isinstance(advice, np.ndarray) and advice.ndim == 1 else list(advice)
+            row = advice.tolist() if isinstance(advice, np.ndarray) and advice.ndim == 1 else list(advice)
         except TypeError:
             message = f"advice must be a sequence, an array or a dict, got {advice!r}"
             raise StreamError(message) from None
-        self.positional(len(said))
-        return said
+        self.check_width(len(row))
+        return row
 
-    def positional(self, width: int) -> None:
-        """Check the number of experts, or learn it."""
+    def check_width(self, width: int) -> None:
+        """Raise StreamError unless advice without names may come from this number of experts."""
         if self.names is not None:
-            message = "these experts have names; advice without names cannot be mixed in"
+            message = "the experts have names, so advice must have names, too"
             raise StreamError(message)
         if not width:
             message = "no expert gave advice"
             raise StreamError(message)
-        if isinstance(self._told, Mapping):
-            message = "the prior has names, but this advice has none"
+        if isinstance(self._prior, Mapping):
+            message = "the prior has names, so advice must have names, too"
             raise StreamError(message)
-        if self._told is not None and width != len(self._told):
-            message = f"the prior is of {len(self._told)} experts, but {width} gave advice"
+        if self._prior is not None and width != len(self._prior):
+            message = f"advice must come from {len(self._prior)} experts, as many as the prior has, got {width}"
             raise StreamError(message)
         if self.n and width != self.n:
-            message = f"there are {self.n} experts, but {width} gave advice"
+            message = f"advice must come from {self.n} experts, as in earlier rounds, got {width}"
             raise StreamError(message)
 
     def columns(self, names: Sequence[str]) -> list[int]:
-        """Places of these names."""
+        """Return the places of these names among the experts; new names come last."""
         if self.n and self.names is None:
-            message = "these experts have no names; advice with names cannot be mixed in"
+            message = "the experts have no names, so advice must not have names"
             raise StreamError(message)
         if not names:
             message = "no expert gave advice"
@@ -78,20 +80,20 @@ class Roster:
         if len({str(name) for name in names}) < len(names):
             message = "two experts have the same name"
             raise StreamError(message)
-        if self._told is not None and not isinstance(self._told, Mapping) and len(places) != len(self._told):
-            message = f"the prior is of {len(self._told)} experts without names, but there are {len(places)}"
+        if self._prior is not None and not isinstance(self._prior, Mapping) and len(places) != len(self._prior):
+            message = f"there must be {len(self._prior)} experts, as many as the prior has, got {len(places)}"
             raise StreamError(message)
         return [places[str(name)] for name in names]
 
     def _named(self, advice: Mapping[Any, Any]) -> list[Any]:
         places = self.columns(list(advice))
-        said: list[Any] = [None] * max(self.n, max(places) + 1)
-        for place, what in zip(places, advice.values(), strict=True):
-            said[place] = what
-        return said
+        row: list[Any] = [None] * max(self.n, max(places) + 1)
+        for place, forecast in zip(places, advice.values(), strict=True):
+            row[place] = forecast
+        return row
 
-    def settle(self, width: int, names: Sequence[str] | None) -> bool:
-        """Take in the experts of a round; say whether there are new ones."""
+    def admit(self, width: int, names: Sequence[str] | None) -> bool:
+        """Add the experts of a round that are new; return whether there are any."""
         if names is not None:
             self.names = self.names or []
             for name in names:
@@ -102,32 +104,32 @@ class Roster:
         return grown
 
     def prior(self) -> FloatArray:
-        """A weight for each expert; they sum to 1. Whom the prior does not name has the mean of the others."""
-        if self._told is None:
+        """Return a weight for each expert, summing to 1; an expert that the prior does not name has the mean weight."""
+        if self._prior is None:
             return np.full(self.n, 1.0 / self.n)
-        if isinstance(self._told, Mapping):
-            mean = sum(self._told.values()) / len(self._told)
-            given = np.array([self._told.get(name, mean) for name in self.names or []], float)
+        if isinstance(self._prior, Mapping):
+            mean = sum(self._prior.values()) / len(self._prior)
+            given = np.array([self._prior.get(name, mean) for name in self.names or []], float)
         else:
-            given = np.array(self._told, float)
+            given = np.array(self._prior, float)
         return np.asarray(given / given.sum())
 
-    def called(self, place: int, names: Sequence[str] | None = None) -> str:
-        """What to call an expert of a round that brings these names, in an error: by name, else by number."""
-        known = self.known(names)
+    def display_name(self, place: int, names: Sequence[str] | None = None) -> str:
+        """Return the name of an expert for an error message, or its number; ``names`` are those of the round."""
+        known = self.names_with(names)
         return repr(known[place]) if known else str(place)
 
-    def known(self, names: Sequence[str] | None) -> list[str]:
-        """All names in their places, if these came too; none if experts have none."""
+    def names_with(self, names: Sequence[str] | None) -> list[str]:
+        """Return all names, with those of ``names`` that are new; empty if experts have no names."""
         return [*(self.names or []), *(name for name in names or [] if name not in self._places)]
 
     def all_names(self) -> list[str]:
-        """What they are called, in order; their numbers, if they have no names."""
+        """Return the names of the experts in order; their numbers, if they have no names."""
         return list(map(str, range(self.n)) if self.names is None else self.names)
 
 
 def names_of(advice: Any) -> list[str] | None:
-    """The names in a round of advice or in a table of it; None if there are none."""
+    """Return the names of the experts in a round or in a table of advice; None if it has no names."""
     if hasattr(advice, "columns"):
         return [str(name) for name in advice.columns]
     if hasattr(advice, "to_dict") and not isinstance(advice, Mapping):
@@ -137,62 +139,65 @@ def names_of(advice: Any) -> list[str] | None:
     return None
 
 
-NO_NUMBERS = (str, bytes, np.datetime64, np.timedelta64)
+NOT_NUMBERS = (str, bytes, np.datetime64, np.timedelta64)
+"""Types that numpy would convert to a float."""
 
 
 def read_row(roster: Roster, advice: Any, shape: tuple[int, ...] | None) -> FloatArray:
-    """What each expert forecasts, NaN for those who sleep; ``shape`` is that of the forecasts so far."""
-    said = roster.row(advice)
+    """Return each expert's forecast, NaN for those that sleep; ``shape`` is the shape of earlier forecasts."""
+    row = roster.row(advice)
     try:
-        return _numbers(said, shape)
+        return _numbers(row, shape)
     except StreamError as error:
-        raise error.with_names(roster.known(names_of(advice))).at_round(None) from None
+        raise error.with_names(roster.names_with(names_of(advice))).at_round(None) from None
 
 
-def _numbers(said: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
-    awake = next((np.shape(each) for each in said if not is_missing(each)), shape or ())
+def _numbers(forecasts: list[Any], shape: tuple[int, ...] | None) -> FloatArray:
+    awake = next((np.shape(each) for each in forecasts if not is_missing(each)), shape or ())
     nothing = np.full(awake, np.nan)
     try:
-        row = floats_of([nothing if is_missing(each) else each for each in said])
+        row = floats_of([nothing if is_missing(each) else each for each in forecasts])
     except (TypeError, ValueError, OverflowError):
-        message = "advice is not made of numbers"
-        raise StreamError(*_culprit(said), message) from None
+        raise _not_numbers(forecasts) from None
     if np.isinf(row).any():
         place = int(np.argmax(np.isinf(row).reshape(len(row), -1).any(axis=1)))
         words = "the forecast of ", Expert(place), " is infinite"
         raise StreamError(*words, kind="forecast")
     if row.ndim > 2:
-        message = f"a forecast is a number, or one for each class, but here it has the shape {row.shape[1:]}"
+        message = f"a forecast must be a number, or a number for each class, got the shape {row.shape[1:]}"
         raise StreamError(message)
-    refuse_shapes(row.shape[1:], row.shape[1:], shape)
-    refuse_parts(row[None])
+    check_shapes(row.shape[1:], row.shape[1:], shape)
+    check_all_classes(row[None])
     return row
 
 
-def floats_of(values: Any) -> FloatArray:
-    """Numbers, NaN where they are masked; TypeError for words, dates and complex numbers."""
+def floats_of(values: Any, what: str = "values must be numbers") -> FloatArray:
+    """Return an array of floats, NaN where values are masked.
+
+    Text, dates and complex numbers raise TypeError; ``what`` is the beginning of its message.
+    """
     if np.ma.isMaskedArray(values):
         return np.asarray(np.ma.filled(values.astype(float), np.nan))
     array = np.asarray(values)
-    of_several_kinds = array.ravel().tolist() if array.dtype.kind == "O" else ()
-    if array.dtype.kind in "cmMSU" or any(isinstance(each, NO_NUMBERS) for each in of_several_kinds):
-        message = f"numbers are needed, got {reprlib.repr(values)}"
+    objects = array.ravel().tolist() if array.dtype.kind == "O" else ()
+    if array.dtype.kind in "cmMSU" or any(isinstance(each, NOT_NUMBERS) for each in objects):
+        message = f"{what}, got {reprlib.repr(values)}"
         raise TypeError(message)
     return np.asarray(array, float)
 
 
-def _culprit(said: list[Any]) -> tuple[MessagePart, ...]:
-    """Who said what is no number."""
-    for place, each in enumerate(said):
+def _not_numbers(forecasts: list[Any]) -> StreamError:
+    """Return the error for forecasts that are not all numbers: it names the first expert whose forecast is not."""
+    for place, each in enumerate(forecasts):
         try:
             floats_of(np.nan if is_missing(each) else each)
-        except (TypeError, ValueError, OverflowError):  # noqa: PERF203 - the first of them is looked for
-            return Expert(place), f" says {reprlib.repr(each)}: "
-    return ()
+        except (TypeError, ValueError, OverflowError):  # noqa: PERF203 - the first one is searched
+            return StreamError("the forecast of ", Expert(place), f" must be a number, got {reprlib.repr(each)}")
+    return StreamError("forecasts must be numbers, all of the same shape")
 
 
 def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
-    """Advice and outcomes as arrays, and names; or both as they are, to be read round by round."""
+    """Return advice and outcomes as arrays, and the names; or, if they are not arrays of numbers, lists of rounds."""
     names = names_of(A)
     if isinstance(A, Mapping):
         A = _stacked(list(A.values()))
@@ -205,7 +210,7 @@ def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
     if outcomes.ndim and table.ndim in (2, 3) and len(table) == len(outcomes):
         return table, outcomes, names
     if getattr(y, "ndim", 1) == 0 or not hasattr(y, "__iter__"):
-        message = f"outcomes must be a sequence, one for each round, got {y!r}"
+        message = f"y must be a sequence with an outcome for each round, got {y!r}"
         raise ValueError(message)
     return list(A) if names is None else [dict(zip(names, row, strict=True)) for row in A], y, None
 
@@ -213,25 +218,25 @@ def read_table(A: Any, y: Any) -> tuple[Any, Any, list[str] | None]:
 def _stacked(columns: list[Any]) -> Any:
     try:
         return np.stack([floats_of(column) for column in columns], axis=1)
-    except (TypeError, ValueError, OverflowError):  # a cell is no number: the round that it is in will say so
+    except (TypeError, ValueError, OverflowError):  # a cell is not a number: its round raises the error
         return list(zip(*columns, strict=True))
 
 
-def refuse_shapes(forecast: tuple[int, ...], outcome: tuple[int, ...], before: tuple[int, ...] | None) -> None:
-    """Raise unless a forecast has a number for each number of the outcome, and as many as before."""
+def check_shapes(forecast: tuple[int, ...], outcome: tuple[int, ...], before: tuple[int, ...] | None) -> None:
+    """Raise StreamError unless forecast and outcome have the same shape, and that of earlier rounds."""
     if forecast != outcome:
-        message = f"a forecast has the shape {forecast}, but an outcome the shape {outcome}"
+        message = f"forecast and outcome must have the same shape, got {forecast} and {outcome}"
         raise StreamError(message)
     if before is not None and forecast != before:
-        message = f"forecasts had the shape {before} so far, but now {forecast}"
+        message = f"forecasts must have the shape {before}, as in earlier rounds, got {forecast}"
         raise StreamError(message)
 
 
-def refuse_parts(table: FloatArray) -> None:
-    """Raise for an expert who gives some classes a probability, but not all."""
+def check_all_classes(table: FloatArray) -> None:
+    """Raise StreamError for an expert that forecasts some of the classes, but not all."""
     missing = np.isnan(table)
     if table.ndim == 2 or missing.all(axis=2).sum() * table.shape[2] == missing.sum():
         return
     partly = np.asarray(missing.any(axis=2) & ~missing.all(axis=2))
     number = int(np.argmax(partly.any(axis=1)))
-    raise StreamError(Expert(int(np.argmax(partly[number]))), " forecasts some classes only", round=number)
+    raise StreamError(Expert(int(np.argmax(partly[number]))), " must forecast all classes or none", round=number)

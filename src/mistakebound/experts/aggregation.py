@@ -36,68 +36,73 @@ KEEP_BYTES = 16 * 2**20
 
 
 class Aggregation:
-    """Mix the forecasts of experts, and prove how little is lost to the best of them.
+    """Base class of the learners that mix the forecasts of experts, with a bound on the regret to the best of them.
+
+    Use one of its subclasses, such as `MLPoly`.
 
     Losses must be at most 1e150 in absolute value, and the largest of a round must be 0 or at least 1e-135; other
     rounds raise StreamError, because their squares do not fit into float64. With a fixed rate, the log loss or the
     percentage loss, there is no lower limit: smaller losses count as 0.
 
-    Changing a parameter after the first round has no effect on the play, the ledger or the certificate.
+    Changing a parameter after the first round has no effect on predictions, the ledger or the certificate.
 
     Parameters
     ----------
     loss : str, Loss or pair of functions
         ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``, or a function with its gradient.
     gradient : bool, optional
-        Learn from losses made linear at the forecast, and so compete with the best *convex combination* of the experts
-        instead of the best expert. The default is True for convex losses.
+        Learn from losses made linear at the forecast: the learner then competes with the best *convex combination* of
+        the experts instead of the best expert. The default is True for convex losses.
     prior : sequence or dict, optional
-        A positive weight for each expert; uniform if not given.
+        A positive weight for each expert; uniform by default.
     keep_bytes : int
         Memory for advice and outcomes, from which a certificate is derived.
     """
 
     id: ClassVar[str]
     _play: MixturePlay | None = None
-    _tickets: Tickets | None = None  # most learners are never asked
+    _tickets: Tickets | None = None  # created by the first `ask`
 
     def __init__(
         self,
         loss: LossLike = "square",
-        gradient: bool | None = None,  # noqa: FBT001 - scikit-learn's way to give parameters
+        gradient: bool | None = None,  # noqa: FBT001 - scikit-learn passes parameters by position
         prior: Sequence[float] | Mapping[str, float] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
+        if type(self) is Aggregation:
+            message = "Aggregation is only a base class: use a rule that mixes forecasts, such as MLPoly()"
+            raise TypeError(message)
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
         self._lock = Lock()
         self._check()
 
     def _check(self) -> None:
-        """Raise ValueError for parameters that are out of range: when they are passed, and when a play begins."""
+        """Raise ValueError for a parameter that is out of range: when it is passed, and before the first round."""
         for name, parameter in known_parameters(type(self)).items():
             setattr(self, name, parameter.checked(name, getattr(self, name)))
         self._loss = loss_named(self.loss)
-        Roster(self.prior)  # it refuses a prior that is none
+        Roster(self.prior)  # raises ValueError for a prior that is not valid
 
     # ------------------------------------------------------------------ the rule
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         return {}
 
     def _rule(self, prior: FloatArray) -> Rule:
-        """The rule on regrets that plays these parameters."""
+        """Return the rule on regrets for these parameters."""
         passed, gradient = self.parameters(), self.uses_gradient
         variant = declared(type(self)).variant(passed, gradient=gradient)
         return variant.rule(prior, *(passed[name] for name in variant.needs))
 
     def _make(self, prior: FloatArray) -> Engine:
-        """The rule at work."""
+        """Return a new engine of the rule, by its specification."""
         return Engine(Mixture(self._rule(prior), self._loss, gradient=self.uses_gradient), self._loss, prior)
 
     @property
     def uses_gradient(self) -> bool:
-        """Whether losses are made linear."""
+        """Whether the rule learns from losses made linear."""
         return self._loss.convex if self.gradient is None else self.gradient
 
     # ------------------------------------------------------------------ parameters
@@ -107,39 +112,42 @@ class Aggregation:
         return parameters.get_params(self)
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. After the first round this has no effect on the play."""
+        """Change parameters. After the first round this has no effect on predictions."""
         return parameters.set_params(self, params)
 
     def __repr__(self) -> str:
         play = self._play
-        said = parameters.in_a_line(parameters.changed_params(self if play is None else play.built_with))
+        changed = parameters.in_a_line(parameters.changed_params(self if play is None else play.built_with))
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
-        return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+        return f"<{type(self).__name__}({changed}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        play = self._begun()
-        shown = self.ledger_
-        rows = {**parameters.changed_params(play.built_with), "loss so far": f"{shown.total_loss:.6g}"}
+        """Return a table for notebooks."""
+        play = self._play_so_far()
+        ledger = self.ledger_
+        rows = {**parameters.changed_params(play.built_with), "loss so far": f"{ledger.total_loss:.6g}"}
         return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
-        """Mix what the experts say: a sequence, an array or a dict; NaN, None and absent names are asleep."""
-        with self._at_work(learns=False) as play, play.undone():
+        """Return the mix of the experts' forecasts: a sequence, an array or a dict of them.
+
+        NaN, None and absent names are experts that are asleep.
+        """
+        with self._playing(learns=False) as play, play.without_newcomers():
             return play.serve(advice).prediction
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:
-        """Weights that this advice would be mixed with: 0 for who sleeps, and who is new comes last."""
-        with self._at_work(learns=False) as play, play.undone():
+        """Return the weights with which this advice would be mixed: 0 for sleeping experts; new experts come last."""
+        with self._playing(learns=False) as play, play.without_newcomers():
             return play.serve(advice).served.p.copy()
 
     @guarded
     def ask(self, advice: Any) -> Asked:
-        """Mix what the experts say, for an outcome that comes later: pass what is returned to `tell` with it, once.
+        """Return a forecast whose outcome is not known yet; pass it to `tell`, once, with the outcome.
 
         Examples
         --------
@@ -151,7 +159,7 @@ class Aggregation:
         >>> tuesday.prediction, mixer.predict_one({"Ann": 18.0, "Bob": 22.0})
         (23.5, 18.0)
         """
-        with self._at_work(learns=False) as play:
+        with self._playing(learns=False) as play:
             served = play.serve(advice)
         if self._tickets is None:
             self._tickets = Tickets()
@@ -161,7 +169,7 @@ class Aggregation:
     def tell(self, asked: Asked, outcome: Any) -> None:
         """Learn from the outcome of a forecast made by `ask`; experts that joined after it slept in that round.
 
-        TicketError if `asked` is not from this learner, or was passed before.
+        Raises TicketError if `asked` is not from this learner, or was passed before.
 
         Examples
         --------
@@ -171,7 +179,7 @@ class Aggregation:
         >>> mixer.ledger_.rounds
         1
         """
-        play = self._begun()
+        play = self._play_so_far()
         tickets = self._tickets or Tickets()
         tickets.check(asked, type(self).__name__, play.rounds)
         play.learn(asked.held, outcome)
@@ -179,8 +187,8 @@ class Aggregation:
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
-        """Mix, be told the outcome, and learn."""
-        with self._at_work() as play:
+        """Mix the forecasts of a round, then learn from its outcome."""
+        with self._playing() as play:
             play.one(advice, outcome)
 
     @guarded
@@ -199,10 +207,10 @@ class Aggregation:
         Returns
         -------
         AggregationLedger
-            Of these rounds ``predictions``, ``losses``, ``total_loss``, ``mean_loss`` and, if asked for, ``weights``.
-            Of each expert, since the learner began: ``names``, ``expert_losses`` and the learner's ``regrets``, both
-            over its ``expert_rounds``, in which it was awake; ``linear_regrets``, which the rule learned from; and the
-            ``best_expert``, by loss a round.
+            For these rounds: ``predictions``, ``losses``, ``total_loss``, ``mean_loss`` and, if kept, ``weights``. For
+            each expert, since the learner's first round: ``names``; ``expert_losses`` and the learner's ``regrets``,
+            both over the ``expert_rounds`` in which the expert was awake; ``linear_regrets``, from which the rule
+            learned; and the ``best_expert``, by mean loss.
 
         Examples
         --------
@@ -211,55 +219,55 @@ class Aggregation:
         >>> ledger.weights.tolist(), ledger.predictions.tolist()
         ([[0.5, 0.5], [1.0, 0.0]], [22.5, 21.0])
         """
-        with self._at_work() as play:
+        with self._playing() as play:
             return play.run(A, y, keep_weights=keep_weights)
 
     @guarded
     def learn_losses(self, losses: Any) -> None:
-        """Learn from a round of losses, when there are no forecasts: the learner loses their weighted mean."""
-        with self._at_work(losses_alone=True) as play:
+        """Learn from the experts' losses of a round, without forecasts; the learner's loss is their weighted mean."""
+        with self._playing(losses_alone=True) as play:
             play.one(losses, 0.0)
 
     @guarded
     def run_losses(self, L: Any) -> FloatArray:
-        """Play rounds × experts of losses (NaN asleep); return what the learner loses in each."""
+        """Learn from losses, rounds × experts (NaN asleep); return the learner's loss of each round."""
         L = L if hasattr(L, "__len__") else list(L)
         rounds = len(next(iter(L.values()), ())) if isinstance(L, Mapping) else len(L)
-        with self._at_work(losses_alone=True) as play:
+        with self._playing(losses_alone=True) as play:
             return play.run(L, np.zeros(rounds)).losses
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ results
 
     @property
     def weights_(self) -> FloatArray:
-        """Weights of the experts, if all are awake."""
+        """Weights of the experts if all are awake."""
         with self._lock:
-            engine = self._begun().engine
+            engine = self._play_so_far().engine
             return np.zeros(0) if engine is None else engine.weights()
 
     @property
     def names_(self) -> list[str]:
-        """What the experts are called; their numbers, if they have no names."""
+        """Names of the experts; their numbers, if they have no names."""
         with self._lock:
-            return self._begun().roster.all_names()
+            return self._play_so_far().roster.all_names()
 
     @property
     def ledger_(self) -> AggregationLedger:
-        """What happened so far."""
+        """The ledger of all rounds so far."""
         with self._lock:
-            return self._begun().ledger()
+            return self._play_so_far().ledger()
 
     def certify(self) -> RegretCertificate:
-        """Regret beside what the rule's theorem allows, derived anew from the advice and the outcomes."""
-        from mistakebound.certificates.regret_certificate import certify_regret  # noqa: PLC0415 - seldom needed
+        """Return the regret and the bound of the rule's theorem, recomputed from the advice and the outcomes."""
+        from mistakebound.certificates.regret_certificate import certify_regret  # noqa: PLC0415 - rarely needed
 
         return certify_regret(self.ledger_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+        """Write the learner to a model file (usually ``.mb``), which ``mistakebound.load`` reads.
 
-        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
-        older one at once or not at all. A loss that is a pair of functions raises ModelError.
+        The file holds the whole state: the loaded learner continues as this one would. An existing file is replaced as
+        a whole or not at all. A loss that is a pair of functions raises ModelError.
 
         Examples
         --------
@@ -271,22 +279,22 @@ class Aggregation:
         >>> mb.load(path).predict_one({"Ann": 18.0, "Bob": 22.0})
         18.0
         """
-        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it imports the learners
 
         save(self, path)
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ internals
 
     @contextmanager
-    def _at_work(self, *, learns: bool = True, losses_alone: bool = False) -> Iterator[MixturePlay]:
-        """The play, or a new one, which is kept if a round begins it."""
+    def _playing(self, *, learns: bool = True, losses_alone: bool = False) -> Iterator[MixturePlay]:
+        """Return the play; before the first round a new one, which is kept if an engine is created in the context."""
         play = self._play or self._new_play(losses_alone=losses_alone)
         given = play.loss.id == "given"
         if losses_alone and not given:
-            message = f"this learner mixes forecasts under the {play.loss.name}; losses alone cannot be mixed in"
+            message = f"this learner has learned from forecasts with the {play.loss.name}, so it cannot learn losses"
             raise ValueError(message)
         if given and learns and not losses_alone and loss_named(self.loss).id != "given":
-            message = "this learner was told losses alone; forecasts cannot be mixed in"
+            message = "this learner has learned from losses, so it cannot learn from forecasts"
             raise ValueError(message)
         try:
             yield play
@@ -295,7 +303,7 @@ class Aggregation:
                 self._play = play
 
     def _new_play(self, *, losses_alone: bool = False) -> MixturePlay:
-        """A play with the parameters as they are now."""
+        """Return a new play with the present parameters."""
         built_with = copy(self)
         built_with._check()  # noqa: SLF001 - it is a copy of this one
         self._loss = built_with._loss  # noqa: SLF001
@@ -303,11 +311,11 @@ class Aggregation:
             built_with._loss = loss_named("given")  # noqa: SLF001
         return MixturePlay(built_with)
 
-    def _begun(self) -> MixturePlay:
-        """The play, or one of no rounds that is not kept."""
+    def _play_so_far(self) -> MixturePlay:
+        """Return the play; before the first round an empty one, which is not kept."""
         return self._play or MixturePlay(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: the play at one moment."""
+        """Return the state for copies and pickles, consistent even if another thread learns."""
         with self._lock:
             return snapshot(self) | {"_play": copy(self._play)}

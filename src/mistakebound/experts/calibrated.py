@@ -29,7 +29,7 @@ ALPHAS = (1e-4, 1e-3, 1e-2, 1e-1)
 
 @dataclass(frozen=True)
 class _Rates:
-    """A grid of rules; the unit of a rate is one over the largest regret of the first round."""
+    """A grid of rates; the first rate is 1 divided by the largest regret of the first round."""
 
     rule: Callable[[FloatArray, float, float], Rule]
     loss: Loss
@@ -45,7 +45,7 @@ class _Rates:
 
 @dataclass(frozen=True)
 class _Penalties:
-    """A grid of ridge regressions; the unit of a penalty is the square of a forecast."""
+    """A grid of penalties of ridge regression; the first penalty is the mean square of the first forecasts."""
 
     def first(self, served: Served, outcome: FloatArray) -> float:  # noqa: ARG002
         return float(np.mean(served.x[served.awake] ** 2))
@@ -59,16 +59,19 @@ def _exponential(prior: FloatArray, eta: float, alpha: float) -> Rule:  # noqa: 
 
 
 class ExponentiallyWeightedAverage(Aggregation):
-    """The weighted mean of the forecasts, weights exponential in the regret.
+    """The weighted mean of the forecasts, with weights that are exponential in the regret.
+
+    See docs/theory.md, "The exponentially weighted average".
 
     Parameters
     ----------
     eta : float or "theorem", optional
-        ``theorem`` is the η at which the loss is exp-concave while forecasts and outcomes lie in [0, 1] (square ½, log
-        1), for which the regret is at most ln n/η whatever the number of rounds. Without it: 1 for the log loss,
-        otherwise the rate is found by trying a grid of them that grows, for which all rounds are kept in memory.
+        ``"theorem"`` is the largest η at which the loss is exp-concave for forecasts and outcomes in [0, 1]: ½ for the
+        square loss, 1 for the log loss. The regret is then at most ln n/η for any number of rounds. The default is
+        ``"theorem"`` for the log loss; otherwise the rate is chosen from a growing grid, which keeps all rounds in
+        memory.
     loss, gradient, prior, keep_bytes
-        As in `MLPoly`; ``gradient`` is False if the rate is the theorem's.
+        As in `MLPoly`; the default of ``gradient`` is False if eta is ``"theorem"``.
 
     Examples
     --------
@@ -98,22 +101,22 @@ class ExponentiallyWeightedAverage(Aggregation):
         if self.eta is None and loss.id == "log":
             self.eta = "theorem"
         if isinstance(self.eta, str) and (self.eta != "theorem" or loss.exp_concave is None):
-            message = f"there is no rate {self.eta!r} for the {loss.name}: give a number, or leave eta out"
+            message = f"eta must be a positive number or None for the {loss.name}, got {self.eta!r}"
             raise ValueError(message)
         super()._check()
 
     @property
     def uses_gradient(self) -> bool:
-        """Not if the rate is the theorem's."""
+        """Whether the rule learns from losses made linear; by default not if eta is ``"theorem"``."""
         return False if self.eta == "theorem" and self.gradient is None else super().uses_gradient
 
     @property
     def rate(self) -> float | None:
-        """η, if it is fixed."""
+        """η if it is fixed, else None."""
         return self._loss.exp_concave if self.eta == "theorem" else self.eta
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         return {"eta": "calibrated" if self.rate is None else self.rate}
 
     def _make(self, prior: FloatArray) -> Engine:
@@ -125,12 +128,14 @@ class ExponentiallyWeightedAverage(Aggregation):
 
 
 class FixedShare(Aggregation):
-    """Exponential weights, of which a share α is spread evenly after each round: competes with the best *sequence*.
+    """Exponential weights of which a share α is spread evenly after each round; competes with the best *sequence*.
+
+    See docs/theory.md, "Fixed Share".
 
     Parameters
     ----------
     eta, alpha : float, optional
-        What is not given is found by trying: a grid of η that grows, for which all rounds are kept in memory, and α of
+        A parameter that is None is chosen from a grid: η from a growing grid, which keeps all rounds in memory; α from
         10⁻⁴ to 10⁻¹.
     loss, gradient, prior, keep_bytes
         As in `MLPoly`.
@@ -151,7 +156,7 @@ class FixedShare(Aggregation):
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         known = {"eta": self.eta, "alpha": self.alpha}
         return {name: "calibrated" if value is None else value for name, value in known.items()}
 
@@ -168,12 +173,14 @@ class FixedShare(Aggregation):
 class Ridge(Aggregation):
     """Online ridge regression on the forecasts: weights of either sign, for the square loss.
 
+    See docs/theory.md, "Ridge regression".
+
     Parameters
     ----------
     penalty : float, optional
-        λ; without it a grid of them is tried, for which all rounds are kept in memory.
+        λ; by default it is chosen from a growing grid, which keeps all rounds in memory.
     prior, keep_bytes
-        As in `MLPoly`; weights are drawn towards the prior.
+        As in `MLPoly`; the penalty pulls weights towards the prior.
     """
 
     id: ClassVar[str] = "ridge"
@@ -188,7 +195,7 @@ class Ridge(Aggregation):
         super().__init__("square", False, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         return {"penalty": "calibrated" if self.penalty is None else self.penalty}
 
     def _make(self, prior: FloatArray) -> Engine:

@@ -1,11 +1,11 @@
 """Prediction with expert advice in the mistake-bound model: Weighted Majority, its randomized form, and Halving.
 
-Each expert's weight is β to the power of its losses, so the losses are all the state there is: nothing underflows,
-however long the stream. ``Halving`` is β = 0, taken as the limit: the experts with the fewest mistakes share all the
-weight.
+The weight of an expert is β to the power of its losses, so only the losses are stored: nothing underflows in a long
+stream. ``Halving`` is the limit β = 0: the experts with the fewest mistakes share all the weight.
 
-A sleeper loses what the learner loses, F, the share of the awake weight that is wrong. Then ``W⁺ ≤ W(1 − (1−β)F)``
-stays true, for β^F ≤ 1 − (1−β)F, and so do the theorems, with each expert's losses counted in this way.
+A sleeping expert is charged the learner's expected loss F, the share of the awake weight that is wrong. Then
+``W⁺ ≤ W(1 − (1−β)F)`` remains true, because β^F ≤ 1 − (1−β)F. So do the theorems, with losses counted in this way. See
+docs/theory.md, "Sleeping experts and newcomers: votes".
 """
 
 from __future__ import annotations
@@ -38,26 +38,28 @@ if TYPE_CHECKING:
     from mistakebound.play.expert_ledger import ExpertLedger
 
 HALF = 0.5
-"""β, unless it is given."""
+"""The default of β."""
 
 
 class WeightedMajority:
-    """Predict the heavier side; multiply the weight of each wrong expert by β, in every round.
+    """Predict the outcome with the most weight; in every round, multiply the weight of each wrong expert by β.
 
-    At most ``2.41(m + lg n)`` mistakes for β = 1/2, m those of the best of n experts: no premise at all (Littlestone
-    and Warmuth 1994). With several outcomes the heaviest is predicted; ties go to the greatest outcome. Two weights are
-    tied if they differ by at most 2⁻⁴⁰ of the total weight; the order of the experts does not matter. Advice is a
-    sequence, or a dict by name; None, NaN and absent names are asleep, and new names may join. Changing a parameter
-    after the first round has no effect on the play, the ledger or the certificate.
+    For β = 1/2 it makes at most ``2.41(m + lg n)`` mistakes on any stream, where m is the number of mistakes of the
+    best of n experts. See docs/theory.md, "Weighted Majority".
+
+    If outcomes are tied, the greatest is predicted. Two weights are tied if they differ by at most 2⁻⁴⁰ of the total
+    weight; the order of the experts does not matter. Advice is a sequence of votes, or a dict of votes by name. Experts
+    with None, NaN or an absent name are asleep; new names may join. Changing a parameter after the first round has no
+    effect on predictions, the ledger or the certificate.
 
     Parameters
     ----------
     beta : float, optional
-        0 ≤ β < 1; ½ if neither it nor eta is given.
+        0 ≤ β < 1; the default is ½.
     eta : float, optional
-        Instead of β: 1 − β.
+        1 − β, instead of β.
     prior : sequence or dict, optional
-        A positive weight for each expert; uniform if not given.
+        A positive weight for each expert; uniform by default.
 
     Examples
     --------
@@ -69,7 +71,7 @@ class WeightedMajority:
 
     id: ClassVar[str] = "weighted-majority"
     engine: ClassVar[Any] = Majority
-    """What plays: the core, or its specification in ``mistakebound.aggregation.majority``."""
+    """The class of the engine: the core's, or its specification in ``mistakebound.aggregation.majority``."""
     _play: VotePlay | None = None
 
     def __init__(
@@ -79,21 +81,21 @@ class WeightedMajority:
         prior: Sequence[float] | Mapping[str, float] | None = None,
     ) -> None:
         if beta is not None and eta is not None:
-            message = f"beta and eta say the same thing, eta = 1 - beta: give one of them, got {beta!r} and {eta!r}"
+            message = f"beta and eta cannot both be set (eta = 1 - beta), got beta={beta!r} and eta={eta!r}"
             raise ValueError(message)
         self.eta, self.prior = eta, prior
         self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
         SHARE.checked("beta", self.beta)
         if prior is not None and self.beta == 0:
-            message = "halving counts mistakes alone: it has no prior"
+            message = f"prior is only valid for beta > 0: with beta = 0 weights are not used, got prior={prior!r}"
             raise ValueError(message)
         self._lock = Lock()
         self._tickets = Tickets()
         self._chooser = self._new_chooser()
-        VotePlay(self, self._chooser)  # it refuses a prior that is none
+        VotePlay(self, self._chooser)  # raises ValueError for a prior that is not valid
 
     def _new_chooser(self) -> Chooser:
-        """How a prediction follows from the weights."""
+        """Return the chooser of predictions."""
         return Heaviest()
 
     # ------------------------------------------------------------------ parameters
@@ -106,7 +108,7 @@ class WeightedMajority:
         return found
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. After the first round this has no effect on the play."""
+        """Change parameters. After the first round this has no effect on predictions."""
         parameters.set_params(self, params)
         if self.eta is not None and params.get("eta") is not None and "beta" not in params:
             self.beta = 1 - self.eta
@@ -118,42 +120,41 @@ class WeightedMajority:
         if params.get("beta") == HALF:
             del params["beta"]
         rounds, experts = (0, 0) if play is None else (play.rounds, play.roster.n)
-        said = parameters.in_a_line(params)
-        return f"<{type(self).__name__}({said}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
+        changed = parameters.in_a_line(params)
+        return f"<{type(self).__name__}({changed}): {count(rounds, 'round')}, {count(experts, 'expert')}>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        play = self._begun()
-        shown = self.ledger_
-        rows = {**parameters.changed_params(play.built_with), "mistakes": shown.mistakes}
+        """Return a table for notebooks."""
+        play = self._play_so_far()
+        rows = {**parameters.changed_params(play.built_with), "mistakes": self.ledger_.mistakes}
         return html_table(type(self).__name__, rows | {"rounds": play.rounds, "experts": play.roster.n})
 
     # ------------------------------------------------------------------ one round
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
-        """Return the outcome with the most weight behind it; who is new joins when the outcome is told."""
-        with self._at_work() as play:
+        """Return the outcome with the most weight. New experts join only when the round is learned."""
+        with self._playing() as play:
             return play.predict(advice)
 
     @guarded
     def weights_for(self, advice: Any) -> FloatArray:
-        """Weights that these votes would have, which sum to 1: 0 for who sleeps, and who is new comes last."""
-        with self._at_work() as play:
+        """Return the weights that these votes would have, summing to 1: 0 for sleeping experts; new ones come last."""
+        with self._playing() as play:
             return play.weights_for(advice)
 
     @guarded
     def learn_one(self, advice: Any, outcome: Any) -> None:
-        """Predict, be told the outcome, and charge every wrong expert.
+        """Predict, then charge every expert that is wrong about the outcome.
 
-        A number such as 0.9 is no vote while all outcomes are 0 and 1: it is refused, for it is a probability.
+        While all outcomes are 0 and 1, a vote such as 0.9 raises StreamError, because it is probably a probability.
         """
-        with self._at_work() as play:
+        with self._playing() as play:
             play.one(advice, outcome, bits=play.bits and is_bit(outcome))
 
     @guarded
     def ask(self, advice: Any) -> Asked:
-        """Predict, for an outcome that comes later: pass both to `tell`, once.
+        """Return a prediction whose outcome is not known yet; pass it to `tell`, once, with the outcome.
 
         Examples
         --------
@@ -165,13 +166,15 @@ class WeightedMajority:
         >>> voter.ledger_.mistakes, voter.ledger_.late
         (2, 1)
         """
-        with self._at_work() as play:
+        with self._playing() as play:
             served = play.serve(advice)
         return self._tickets.add(Asked(served.prediction, served.number, served))
 
     @guarded
     def tell(self, asked: Asked, outcome: Any) -> None:
-        """Charge the experts of a round that was asked, and count a mistake if what was predicted then was wrong.
+        """Learn from the outcome of a prediction made by `ask`; it counts as a mistake if that prediction was wrong.
+
+        Raises TicketError if `asked` is not from this learner, or was passed before.
 
         Examples
         --------
@@ -181,7 +184,7 @@ class WeightedMajority:
         >>> voter.predict_one({"Ann": "sun", "Bob": "rain"})
         'rain'
         """
-        with self._at_work() as play:
+        with self._playing() as play:
             self._tickets.check(asked, type(self).__name__, play.rounds)
             play.learn(asked.held, outcome)
             self._tickets.close(asked)
@@ -197,14 +200,15 @@ class WeightedMajority:
         y : sequence
             An outcome for each round.
         keep_weights : bool
-            Keep the weights of each of these rounds, rounds × experts. They are then played one by one: slower.
+            Keep the weights of each round, rounds × experts. The rounds are then played one by one, which is slower.
 
         Returns
         -------
         ExpertLedger
-            Of these rounds (all are in `ledger_`): ``rounds``, ``predictions``, ``mistakes``, ``mistake_rounds`` and
-            ``expected_mistakes``; of each expert its name in ``names``, ``expert_mistakes`` in the ``expert_rounds`` in
-            which it was awake, and the ``best_expert``, by number; ``weights``, if asked for.
+            The ledger of these rounds; that of all rounds is `ledger_`. It has ``rounds``, ``predictions``,
+            ``mistakes``, ``mistake_rounds`` and ``expected_mistakes``; for each expert ``names``, ``expert_mistakes``
+            and the number of ``expert_rounds`` in which it was awake; the number of the ``best_expert``; and
+            ``weights``, if they were kept.
 
         Examples
         --------
@@ -213,10 +217,10 @@ class WeightedMajority:
         >>> ledger.weights.round(3).tolist()
         [[0.5, 0.5], [0.667, 0.333]]
         """
-        with self._at_work() as play:
+        with self._playing() as play:
             return play.run(A, y, keep_weights=keep_weights)
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ results
 
     @property
     def weights_(self) -> FloatArray:
@@ -229,27 +233,27 @@ class WeightedMajority:
 
     @property
     def names_(self) -> list[str]:
-        """What the experts are called; their numbers, if they have no names."""
+        """Names of the experts; their numbers, if they have no names."""
         with self._lock:
-            return self._begun().roster.all_names()
+            return self._play_so_far().roster.all_names()
 
     @property
     def ledger_(self) -> ExpertLedger:
-        """What happened so far."""
+        """The ledger of all rounds so far."""
         with self._lock:
-            return self._begun().ledger(Totals())
+            return self._play_so_far().ledger(Totals())
 
     def certify(self) -> Certificate:
-        """Mistakes beside what the rule's theorem allows."""
+        """Return the number of mistakes and the bound of the rule's theorem."""
         from mistakebound.certificates.certify import certify  # noqa: PLC0415 - it needs scipy, which import must not
 
         return certify(self.ledger_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file (by custom ``.mb``), from which ``mistakebound.load`` takes it up again.
+        """Write the learner to a model file (usually ``.mb``), which ``mistakebound.load`` reads.
 
-        The file holds all that the learner knows, so that learning goes on as if it had never stopped. It replaces an
-        older one at once or not at all. Outcomes other than bool, int, float and str raise ModelError.
+        The file holds the whole state: the loaded learner continues as this one would. An existing file is replaced as
+        a whole or not at all. Outcomes other than bool, int, float and str raise ModelError.
 
         Examples
         --------
@@ -261,19 +265,19 @@ class WeightedMajority:
         >>> mb.load(path).predict_one({"Ann": "rain", "Bob": "sun"})
         'rain'
         """
-        from mistakebound.experts.model import save  # noqa: PLC0415 - it knows all rules
+        from mistakebound.experts.model import save  # noqa: PLC0415 - it imports the learners
 
         save(self, path)
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ internals
 
-    def _begun(self) -> VotePlay:
-        """The play, or one of no rounds that is not kept."""
+    def _play_so_far(self) -> VotePlay:
+        """Return the play; before the first round an empty one, which is not kept."""
         return self._play or VotePlay(self, self._chooser)
 
     @contextmanager
-    def _at_work(self) -> Iterator[VotePlay]:
-        """The play, or a new one with the parameters as they are now, which is kept if experts join it."""
+    def _playing(self) -> Iterator[VotePlay]:
+        """Return the play; before the first round a new one with the present parameters, kept if experts join it."""
         play = self._play or VotePlay(parameters.rebuilt(self), self._chooser)
         try:
             yield play
@@ -282,13 +286,15 @@ class WeightedMajority:
                 self._play = play
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: the play at one moment."""
+        """Return the state for copies and pickles, consistent even if another thread learns."""
         with self._lock:
             return snapshot(self) | {"_play": copy(self._play)}
 
 
 class Halving(WeightedMajority):
-    """Predict with the majority of the experts without a mistake: at most ⌊lg n⌋ mistakes if one never errs.
+    """Predict with the majority of the experts without a mistake: at most ⌊lg n⌋ mistakes if one of n is never wrong.
+
+    See docs/theory.md, "Halving".
 
     Examples
     --------
@@ -304,17 +310,18 @@ class Halving(WeightedMajority):
 
 
 class RandomizedWeightedMajority(WeightedMajority):
-    """Follow expert i with probability w_i/W; multiply each wrong expert's weight by β, in every round.
+    """Follow expert i with probability w_i/W; in every round, multiply the weight of each wrong expert by β.
 
-    Expected mistakes ``Σ F_t ≤ (m ln(1/β) + ln n)/(1−β)``, computed exactly in ``ledger_.expected_mistakes``; the
-    sampled count exceeds it by at most √(T ln(1/δ)/2) with probability 1−δ.
+    The expected number of mistakes ``Σ F_t`` is at most ``(m ln(1/β) + ln n)/(1−β)``. It is computed exactly in
+    ``ledger_.expected_mistakes``. With probability 1−δ, the number of mistakes exceeds it by at most √(T ln(1/δ)/2).
+    See docs/theory.md, "Randomized Weighted Majority".
 
     Parameters
     ----------
     beta : float, optional
-        0 ≤ β < 1; ½ if neither it nor eta is given.
+        0 ≤ β < 1; the default is ½.
     seed : int, optional
-        Of the draws.
+        Seed of the random draws.
     eta, prior
         As in `WeightedMajority`.
 
@@ -343,6 +350,6 @@ class RandomizedWeightedMajority(WeightedMajority):
 
     @guarded
     def predict_one(self, advice: Any) -> Any:
-        """Return an outcome drawn by weight; the same again, until a round is learned."""
+        """Return an outcome drawn by weight; repeated calls return the same draw until a round is learned."""
         with self._chooser.again(self._chooser.next_draw()):
             return super().predict_one(advice)

@@ -1,4 +1,4 @@
-"""The state of a learner that mixes forecasts, round by round. A rejected round leaves it unchanged."""
+"""The state of a learner that mixes forecasts. A round that raises an error leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from mistakebound.aggregation.reference import with_new_experts
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.experts.advice import (
     Roster,
+    check_all_classes,
+    check_shapes,
     floats_of,
     names_of,
     read_row,
     read_table,
-    refuse_parts,
-    refuse_shapes,
 )
-from mistakebound.play.expert_engine import CompiledEngine, quickest, run_keeping_weights
+from mistakebound.play.expert_engine import CompiledEngine, compiled_if_possible, run_keeping_weights
 from mistakebound.play.expert_ledger import AggregationLedger, KeptAdvice, stacked_weights
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class ServedRow(NamedTuple):
-    """A forecast, what it was made from, and how many rounds were learned before it."""
+    """A forecast, the advice that it was made from, and the number of rounds that were learned before it."""
 
     served: Served
     row: FloatArray
@@ -41,15 +41,15 @@ class ServedRow(NamedTuple):
 
     @property
     def prediction(self) -> Any:
-        """A number, or an array of one for each class."""
+        """The forecast: a number, or an array with a number for each class."""
         forecast = self.served.forecast
         return forecast if forecast.ndim else float(forecast)
 
 
 class MixturePlay:
-    """Who the experts are, the rule at work on them, and what happened.
+    """The experts, the engine of the rule, and the record of the rounds.
 
-    ``built_with`` is a learner that holds the parameters of the play: nothing changes them later.
+    ``built_with`` is a copy of the learner with the parameters that the play began with; they do not change later.
     """
 
     def __init__(self, built_with: Aggregation) -> None:
@@ -58,7 +58,7 @@ class MixturePlay:
         self.roster = Roster(built_with.prior)
         self.engine: Engine | CompiledEngine | None = None
         self.first_prior = np.zeros(0)
-        """Of the experts that the engine began with: a rate may depend on their number."""
+        """Prior of the experts that the engine began with; a rate may depend on their number."""
         self.forecasts = array("d")  # of all classes, one round after the other
         self.losses = array("d")
         self.kept = KeptAdvice(built_with.keep_bytes)
@@ -67,12 +67,12 @@ class MixturePlay:
 
     @property
     def rounds(self) -> int:
-        """Rounds that were learned."""
+        """Number of rounds that were learned."""
         return len(self.losses)
 
     @contextmanager
-    def undone(self) -> Iterator[None]:
-        """Forget who came meanwhile."""
+    def without_newcomers(self) -> Iterator[None]:
+        """Remove the experts that join within this context when it ends."""
         roster, engine = self.roster, self.engine
         try:
             yield
@@ -80,31 +80,31 @@ class MixturePlay:
             self.roster, self.engine = roster, engine
 
     def serve(self, advice: Any) -> ServedRow:
-        """Mix forecasts; newcomers join."""
+        """Mix the forecasts of a round; new experts join."""
         roster, engine = self.roster, self.engine
         row = read_row(roster, advice, self.shape)
         try:
             served = self._engine_with(len(row), names_of(advice), vectors=row.ndim > 1).serve(row)
         except StreamError as error:
             self.roster, self.engine = roster, engine
-            raise error.with_names(roster.known(names_of(advice))).at_round(None) from None
+            raise error.with_names(roster.names_with(names_of(advice))).at_round(None) from None
         except ValueError:
             self.roster, self.engine = roster, engine
             raise
         return ServedRow(served, row, self.rounds)
 
     def learn(self, asked: ServedRow, outcome: Any) -> None:
-        """Learn from the outcome of a forecast; who has come since then slept."""
+        """Learn from the outcome of a forecast; experts that joined after the forecast slept in that round."""
         new = self.roster.n - len(asked.row)
         served = with_new_experts(asked.served, new) if new else asked.served
         row = np.concatenate([asked.row, np.full((new, *asked.row.shape[1:]), np.nan)]) if new else asked.row
         try:
-            truth = floats_of(outcome)
-            refuse_shapes(row.shape[1:], truth.shape, self.shape)
+            truth = floats_of(outcome, "the outcome must be a number")
+            check_shapes(row.shape[1:], truth.shape, self.shape)
             self.loss.check(row[None], truth[None])
             loss = self.engine.learn(served, truth)  # type: ignore[union-attr]
         except (TypeError, ValueError, OverflowError) as error:
-            raise as_stream_error(error, self.rounds).with_names(self.roster.known(None)) from None
+            raise as_stream_error(error, self.rounds).with_names(self.roster.names_with(None)) from None
         self.late += asked.number != self.rounds
         self.shape = row.shape[1:]
         self.forecasts.extend(served.forecast.ravel().tolist())
@@ -112,7 +112,7 @@ class MixturePlay:
         self.kept.add(row[None], truth[None], self.roster.prior)
 
     def one(self, advice: Any, outcome: Any) -> ServedRow:
-        """Forecast and learn one round."""
+        """Forecast and learn one round; return the forecast."""
         roster, engine, number = self.roster, self.engine, self.rounds
         try:
             asked = self.serve(advice)
@@ -120,7 +120,7 @@ class MixturePlay:
         except ValueError as error:
             raise as_stream_error(error, number) from None
         finally:
-            if self.rounds == number:  # who came with a refused round has not come
+            if self.rounds == number:  # the round raised an error, so its new experts do not join
                 self.roster, self.engine = roster, engine
         return asked
 
@@ -153,27 +153,27 @@ class MixturePlay:
     ) -> AggregationLedger:
         before, roster, engine = self.rounds, self.roster, self.engine
         if names is None:
-            roster.positional(table.shape[1])
+            roster.check_width(table.shape[1])
             places = list(range(table.shape[1]))
         else:
             places = roster.columns(names)
-        refuse_shapes(table.shape[2:], outcomes.shape[1:], self.shape)
+        check_shapes(table.shape[2:], outcomes.shape[1:], self.shape)
         width = max(roster.n, max(places) + 1)
         if places != list(range(width)):
             spread = np.full((table.shape[0], width, *table.shape[2:]), np.nan)
             spread[:, places] = table
             table = spread
         player = self._engine_with(width, names, vectors=table.ndim > 2)
-        # The core looks at what it reads; what Python plays is looked at before.
-        sound, unsound = (len(table), None) if isinstance(player, CompiledEngine) else self._sound(table, outcomes)
+        # The core checks the rounds itself; for the engine in Python they are checked before.
+        good, bad = (len(table), None) if isinstance(player, CompiledEngine) else self._good_rounds(table, outcomes)
         forecasts: Any
         losses: Any
         weights = None
         if keep_weights:
-            forecasts, losses, refused, weights = run_keeping_weights(player, table[:sound], outcomes[:sound])
+            forecasts, losses, refused, weights = run_keeping_weights(player, table[:good], outcomes[:good])
         else:
-            forecasts, losses, refused = player.run(table[:sound], outcomes[:sound])
-        fault = refused or unsound
+            forecasts, losses, refused = player.run(table[:good], outcomes[:good])
+        fault = refused or bad
         if len(losses):
             self.shape = table.shape[2:]
         elif fault is not None:
@@ -183,33 +183,33 @@ class MixturePlay:
         self.kept.add(table[: len(losses)], outcomes[: len(losses)], self.roster.prior)
         ledger: Any = self.ledger(before, weights)
         if isinstance(fault, StreamError):
-            raise fault.with_names(self.roster.known(names)).at_round(fault.round, ledger)
-        if fault is not None:  # of a loss of one's own
+            raise fault.with_names(self.roster.names_with(names)).at_round(fault.round, ledger)
+        if fault is not None:  # raised by a custom loss
             raise fault
         return ledger  # type: ignore[no-any-return]
 
-    def _sound(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
-        """How many rounds come before the first that is not in the domain of the loss, and what is wrong with it."""
-        sound, fault = len(table), None
-        while sound:
+    def _good_rounds(self, table: FloatArray, outcomes: FloatArray) -> tuple[int, StreamError | None]:
+        """Return the number of rounds before the first that is not in the domain of the loss, and the error of it."""
+        good, fault = len(table), None
+        while good:
             try:
-                refuse_parts(table[:sound])
-                self.loss.check(table[:sound], outcomes[:sound])
-            except StreamError as error:  # noqa: PERF203 - seldom twice
+                check_all_classes(table[:good])
+                self.loss.check(table[:good], outcomes[:good])
+            except StreamError as error:  # noqa: PERF203 - rarely more than once
                 if error.round is None:
                     raise
-                sound, fault = error.round, error  # but another one may come before
+                good, fault = error.round, error  # an earlier round may be bad for another reason
             else:
                 break
-        return sound, fault
+        return good, fault
 
     def _engine_with(self, width: int, names: list[str] | None, *, vectors: bool) -> Engine | CompiledEngine:
-        """The engine, with newcomers in a copy of it: they are forgotten if their round is refused."""
+        """Return the engine; if experts join, a copy with them, because their round may still raise an error."""
         engine, roster = self.engine, self.roster
         if engine is not None and width <= roster.n:
             return engine
         roster = copy.deepcopy(roster)
-        roster.settle(width, names)
+        roster.admit(width, names)
         prior = roster.prior()
         if engine is None:
             self.first_prior = prior
@@ -221,12 +221,12 @@ class MixturePlay:
         return engine
 
     def new_engine(self, *, vectors: bool) -> Engine | CompiledEngine:
-        """An engine at its beginning."""
-        made = self.built_with._make(self.first_prior)
-        return made if vectors else quickest(made, self.first_prior)
+        """Return a new engine; ``vectors`` says whether a forecast has several numbers."""
+        specified = self.built_with._make(self.first_prior)
+        return specified if vectors else compiled_if_possible(specified, self.first_prior)
 
     def ledger(self, before: int = 0, weights: Sequence[FloatArray] | None = None) -> AggregationLedger:
-        """The ledger of the rounds since ``before``."""
+        """Return the ledger of the rounds from ``before`` on."""
         sums = {} if self.engine is None else {name: values.copy() for name, values in self.engine.sums.items()}
         played = self.built_with
         losses, shape = np.asarray(self.losses)[before:].copy(), self.shape or ()

@@ -1,4 +1,4 @@
-"""The rules that mix forecasts, by name. `MLPoly` is the default: nothing to tune, any scale of losses."""
+"""The learners that mix forecasts. `MLPoly` is the default: it has no parameter to tune, and losses of any scale."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class MLPoly(Aggregation):
-    """Weights proportional to regrets, a rate for each expert, no unit and no knob: opera's default, and ours.
+    """Weights proportional to regrets, with a rate for each expert and nothing to tune: the default, as in R's opera.
 
-    ``w_k ∝ η_k (R_k)₊``, ``1/η_k = B² + V_k``: R_k is the regret to expert k so far, the sum of ``r_k``, what the
-    learner lost less what k lost, over the rounds in which k was awake; V_k is the sum of their squares, and B the
-    largest ``|r|`` so far, of any expert in any round.
+    ``w_k ∝ η_k (R_k)₊`` with ``1/η_k = B² + V_k``. R_k is the regret to expert k so far: the sum of ``r_k``, the
+    learner's loss less the loss of k, over the rounds in which k was awake. V_k is the sum of their squares. B is the
+    largest ``|r|`` so far, of any expert. See docs/theory.md, "ML-Poly".
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class MLPoly(Aggregation):
         ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``; or a pair (loss, gradient) of functions of
         (forecast, outcome), which work elementwise on arrays.
     gradient : bool, optional
-        Learn from losses made linear at the forecast, and so compete with the best *convex combination* of the experts
-        instead of the best expert. The default is True for convex losses.
+        Learn from losses made linear at the forecast: the learner then competes with the best *convex combination* of
+        the experts instead of the best expert. The default is True for convex losses.
     prior : sequence or dict by name, optional
-        A positive weight for each expert; uniform if not given. Whom a dict does not name has the mean of the others.
+        A positive weight for each expert; uniform by default. An expert that a dict does not name has the mean weight.
     keep_bytes : int
-        Memory for advice and outcomes, from which `certify` derives its certificate anew; when they need more, they are
-        dropped, and it is ``incomplete``. 16 MiB if not given.
+        Memory for advice and outcomes, from which `certify` recomputes the certificate; 16 MiB by default. If they need
+        more, they are dropped, and the certificate is ``incomplete``.
 
     Examples
     --------
@@ -52,7 +52,9 @@ class MLPoly(Aggregation):
 
 
 class MLEwa(Aggregation):
-    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``; steady, but no theorem is known to us.
+    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``. We know no theorem about it.
+
+    See docs/theory.md, "ML-Ewa".
 
     Parameters
     ----------
@@ -64,7 +66,9 @@ class MLEwa(Aggregation):
 
 
 class AdaHedge(Aggregation):
-    """Hedge that finds its rate from how hard the stream has been: any range of losses, any horizon.
+    """Hedge with a rate that adapts to the losses so far, for any range of losses and any number of rounds.
+
+    See docs/theory.md, "AdaHedge".
 
     Parameters
     ----------
@@ -76,7 +80,9 @@ class AdaHedge(Aggregation):
 
 
 class Squint(Aggregation):
-    """All rates at once, weighed by their evidence.
+    """Weights averaged over all rates, each weighted by how well it has done.
+
+    See docs/theory.md, "Squint".
 
     Parameters
     ----------
@@ -90,6 +96,8 @@ class Squint(Aggregation):
 class OGD(Aggregation):
     """Projected online gradient descent on the simplex.
 
+    See docs/theory.md, "Projected gradient descent".
+
     Parameters
     ----------
     loss, gradient, prior, keep_bytes
@@ -102,13 +110,15 @@ class OGD(Aggregation):
 class BOA(Aggregation):
     """Bernstein online aggregation.
 
+    See docs/theory.md, "BOA with adaptive rates", and for a fixed rate docs/theory.md, "BOA at a fixed rate".
+
     Parameters
     ----------
     eta : float, optional
-        A fixed rate, with a theorem if η|r| ≤ ½. Without it rates adapt.
+        A fixed rate; there is a theorem if η|r| ≤ ½. By default rates adapt.
     rates : str
-        ``observed``: they know the round that they are used for, as in opera; better on real data, but no theorem is
-        known to us. ``proved``: they know the rounds before it, as the theorem `boa-adaptive` asks.
+        ``observed``: rates use the losses of the round that they are applied to, as in opera; better on real data, but
+        we know no theorem. ``proved``: rates use only earlier rounds, as the theorem `boa-adaptive` requires.
     loss, gradient, prior, keep_bytes
         As in `MLPoly`.
     """
@@ -128,12 +138,14 @@ class BOA(Aggregation):
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         return {"rates": self.rates} if self.eta is None else {"eta": self.eta}
 
 
 class MLProd(Aggregation):
     """Multiplicative weights with a rate for each expert.
+
+    See docs/theory.md, "ML-Prod".
 
     Parameters
     ----------
@@ -157,23 +169,25 @@ class MLProd(Aggregation):
         super().__init__(loss, gradient, prior, keep_bytes)
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         return {"rates": self.rates}
 
 
 class Hedge(Aggregation):
     """Exponential weights.
 
+    See docs/theory.md, "Hedge".
+
     Parameters
     ----------
     eta : float, optional
         A fixed rate.
     horizon : int, optional
-        The number of rounds, if known: ``η = √(8 ln n/T)/S``.
+        The number of rounds T, if it is known: ``η = √(8 ln n/T)/S``.
     loss_range : float
-        S, for ``horizon``: how far the losses of a round may lie apart.
+        S, for ``horizon``: the largest difference between two losses of a round.
     loss, gradient, prior, keep_bytes
-        As in `MLPoly`. With neither eta nor horizon the rate falls with the rounds and the range seen so far.
+        As in `MLPoly`. With neither eta nor horizon, the rate falls with the number of rounds and the range of losses.
 
     Examples
     --------
@@ -200,12 +214,12 @@ class Hedge(Aggregation):
 
     def _check(self) -> None:
         if self.eta is not None and self.horizon is not None:
-            message = "eta and horizon both set the rate: give one of them"
+            message = f"eta and horizon cannot both be set, got eta={self.eta!r} and horizon={self.horizon!r}"
             raise ValueError(message)
         super()._check()
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the rule, for a ledger."""
+        """Return the parameters of the rule, for a ledger."""
         known = {"eta": self.eta, "horizon": self.horizon}
         return {name: value for name, value in known.items() if value is not None}
 

@@ -14,12 +14,12 @@ from mistakebound.data.labels import label_array
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.experts.advice import Roster, names_of
 from mistakebound.experts.votes import (
+    distinct_outcomes,
     is_bit,
     is_fraction,
-    named_outcomes,
+    joined_labels,
     refuse_probabilities,
     rows_of,
-    together,
     two_sided,
 )
 from mistakebound.losses.base import is_missing
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
 
 
 class ServedVotes(NamedTuple):
-    """A prediction from votes, what it was made from, and how many rounds were learned before it."""
+    """A prediction, the votes that it was made from, and the number of rounds that were learned before it."""
 
     prediction: Any
     advice: Any
     outcomes: list[Any]
     shares: FloatArray
-    """Weight behind each outcome that was named."""
+    """Weight of each outcome that an expert voted for."""
     drawn: float | None
     number: int
 
 
 @dataclass(frozen=True)
 class Totals:
-    """How far a learner is: of the experts that there are, and of itself."""
+    """Counts of a play at some moment: its rounds, and the mistakes, charged losses and awake rounds of its experts."""
 
     rounds: int = 0
     parts: int = 0
@@ -58,16 +58,16 @@ class Totals:
 
 
 class VotePlay:
-    """Experts, their losses, and what was predicted so far.
+    """The experts, their losses, and the record of the rounds.
 
-    ``built_with`` is a learner that holds the parameters of the play: nothing changes them later.
+    ``built_with`` is a copy of the learner with the parameters that the play began with; they do not change later.
     """
 
     def __init__(self, built_with: WeightedMajority, chooser: Chooser) -> None:
         self.built_with, self.chooser = built_with, chooser
         self.beta = float(built_with.beta)
         self.roster = Roster(built_with.prior)
-        self.core: Any = None  # before the first expert
+        self.core: Any = None  # until the first expert joins
         self.mistakes = np.zeros(0, np.int64)
         self.charged = np.zeros(0)
         self.awake = np.zeros(0, np.int64)
@@ -75,57 +75,57 @@ class VotePlay:
         self.wrong: list[AnyArray] = []
         self.rounds = self.late = 0
         self.expected = 0.0
-        self.bits = True  # while all outcomes were 0 or 1
+        self.bits = True  # whether all outcomes so far are 0 or 1
 
     # ------------------------------------------------------------------ rounds
 
     def predict(self, advice: Any) -> Any:
-        """The outcome that is chosen by what the experts say, as it is when a round is learned."""
-        said, names = self._read(advice)
-        with self._visitors(len(said), names):
-            return self._predict(said)
+        """Return the prediction from the votes of a round."""
+        votes, names = self._read(advice)
+        with self._with_newcomers(len(votes), names):
+            return self._predict(votes)
 
     def serve(self, advice: Any) -> ServedVotes:
-        """A prediction whose outcome comes later."""
-        said, names = self._read(advice)
-        with self._visitors(len(said), names):
-            drawn, outcomes = self.chooser.next_draw(), named_outcomes(said)
-            shares = self.core.shares(self._codes(said, outcomes), len(outcomes))
-            return ServedVotes(self._predict(said), copy.copy(advice), outcomes, shares, drawn, self.rounds)
+        """Return a prediction whose outcome comes later."""
+        votes, names = self._read(advice)
+        with self._with_newcomers(len(votes), names):
+            drawn, outcomes = self.chooser.next_draw(), distinct_outcomes(votes)
+            shares = self.core.shares(self._codes(votes, outcomes), len(outcomes))
+            return ServedVotes(self._predict(votes), copy.copy(advice), outcomes, shares, drawn, self.rounds)
 
     def weights_for(self, advice: Any) -> FloatArray:
-        """Weights that these votes would have."""
-        said, names = self._read(advice)
-        with self._visitors(len(said), names):
-            return self._weights_among(np.array([not is_missing(each) for each in said]))
+        """Return the weights that these votes would have."""
+        votes, names = self._read(advice)
+        with self._with_newcomers(len(votes), names):
+            return self._weights_among(np.array([not is_missing(each) for each in votes]))
 
     def learn(self, served: ServedVotes, outcome: Any) -> None:
-        """Learn from the outcome of a prediction that was served; a mistake is one of that prediction."""
+        """Learn from the outcome of an earlier prediction; it counts as a mistake if that prediction was wrong."""
         if served.number == self.rounds:
             with self.chooser.again(served.drawn):
                 self.one(served.advice, outcome, bits=self.bits and is_bit(outcome))
             return
-        said, names, outcomes = self._checked(served.advice, outcome, bits=self.bits and is_bit(outcome))
-        self._join(len(said), names)
+        votes, names, outcomes = self._checked(served.advice, outcome, bits=self.bits and is_bit(outcome))
+        self._join(len(votes), names)
         self.bits = self.bits and is_bit(outcome)
-        behind = dict(zip(served.outcomes, served.shares.tolist(), strict=True)).get(outcome, 0.0)
-        self._charge(self._codes(said, outcomes), outcomes.index(outcome), 1 - behind / float(served.shares.sum()))
+        right = dict(zip(served.outcomes, served.shares.tolist(), strict=True)).get(outcome, 0.0)
+        self._charge(self._codes(votes, outcomes), outcomes.index(outcome), 1 - right / float(served.shares.sum()))
         self._record(label_array([served.prediction]), np.array([served.prediction != outcome]))
         self.late += 1
 
     def one(self, advice: Any, outcome: Any, *, bits: bool, weights: list[FloatArray] | None = None) -> None:
-        """One round, whose weights may be kept; with ``bits``, fractions are refused."""
-        said, names, outcomes = self._checked(advice, outcome, bits=bits)
-        self._join(len(said), names)
+        """Predict, then learn, one round; append its weights to ``weights``. With ``bits``, fractions are rejected."""
+        votes, names, outcomes = self._checked(advice, outcome, bits=bits)
+        self._join(len(votes), names)
         if weights is not None:
-            weights.append(self._weights_among(np.array([not is_missing(each) for each in said])))
+            weights.append(self._weights_among(np.array([not is_missing(each) for each in votes])))
         self.bits = self.bits and is_bit(outcome)
-        if len(outcomes) <= 2 and not any(is_missing(each) for each in said):
+        if len(outcomes) <= 2 and not any(is_missing(each) for each in votes):
             high = outcomes[-1]
-            row = np.array([[each == high for each in said]], np.uint8)
+            row = np.array([[each == high for each in votes]], np.uint8)
             self._all_awake(row, np.array([outcome == high], np.uint8), (outcomes[0], high))
         else:
-            self._any_advice(said, outcomes, outcome)
+            self._any_votes(votes, outcomes, outcome)
 
     def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> ExpertLedger:
         """Predict, then learn, a stream; return the ledger of its rounds."""
@@ -133,16 +133,16 @@ class VotePlay:
         ledger: Any
         table = None if keep_weights else two_sided(A, y)
         if table is not None:
-            said, outcome, sides = table
+            votes, outcome, sides = table
             if names is None:
-                self.roster.positional(said.shape[1])
-            if names is None or self.roster.columns(names) == list(range(max(self.roster.n, said.shape[1]))):
-                self._join(said.shape[1], names)
+                self.roster.check_width(votes.shape[1])
+            if names is None or self.roster.columns(names) == list(range(max(self.roster.n, votes.shape[1]))):
+                self._join(votes.shape[1], names)
                 self.bits = self.bits and all(map(is_bit, sides))
-                self._all_awake(said, outcome, sides)
+                self._all_awake(votes, outcome, sides)
                 ledger = self.ledger(before)
                 if ledger.rounds < len(outcome):
-                    message = "advice is neither of two values"
+                    message = f"votes must be {sides[0]!r} or {sides[1]!r}"
                     raise StreamError(message, round=ledger.rounds, ledger=ledger)
                 return ledger  # type: ignore[no-any-return]
         rows, outcomes = rows_of(A), list(y)
@@ -154,22 +154,22 @@ class VotePlay:
         for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
             try:
                 self.one(advice, outcome, bits=bits, weights=weights)
-            except StreamError as error:  # noqa: PERF203 - the round is that of the batch
+            except StreamError as error:  # noqa: PERF203 - the round number is that of this call
                 ledger = self.ledger(before)
                 raise error.at_round(number, ledger) from None
         whole = self.ledger(before)
         return whole if weights is None else replace(whole, weights=stacked_weights(weights, self.roster.n))
 
-    # ------------------------------------------------------------------ what is known
+    # ------------------------------------------------------------------ results
 
     def totals(self) -> Totals:
-        """How far the play is."""
+        """Return the counts so far."""
         experts = (self.mistakes.copy(), self.charged.copy(), self.awake.copy())
         return Totals(self.rounds, len(self.predictions), *experts, self.expected)
 
     def ledger(self, before: Totals) -> ExpertLedger:
-        """The ledger of the rounds since then."""
-        new = self.roster.n - len(before.mistakes)  # newcomers had lost by then what the learner expected to lose
+        """Return the ledger of the rounds since the counts were ``before``."""
+        new = self.roster.n - len(before.mistakes)  # new experts were charged the learner's expected losses until then
         charged = self.charged - np.concatenate([before.charged, np.full(new, before.expected)])
         mistakes = self.mistakes - np.concatenate([before.mistakes, np.zeros(new, np.int64)])
         wrong = np.concatenate([np.zeros(0, np.int64), *self.wrong[before.parts :]])
@@ -177,7 +177,7 @@ class VotePlay:
             rule=self.built_with.id,
             beta=self.beta,
             rounds=self.rounds - before.rounds,
-            predictions=together(self.predictions[before.parts :]),
+            predictions=joined_labels(self.predictions[before.parts :]),
             mistake_rounds=wrong - before.rounds,
             expert_mistakes=mistakes,
             expected_mistakes=self.expected - before.expected,
@@ -189,32 +189,32 @@ class VotePlay:
             late=self.late,
         )
 
-    # ------------------------------------------------------------------ inside
+    # ------------------------------------------------------------------ internals
 
     def _checked(self, advice: Any, outcome: Any, *, bits: bool) -> tuple[list[Any], list[str] | None, list[Any]]:
-        """What each expert says, their names, and all outcomes that were named."""
+        """Return the votes, the names of the experts, and all distinct values of votes and outcome."""
         try:
-            said, names = self._read(advice)
+            votes, names = self._read(advice)
             if is_missing(outcome):
-                message = f"the outcome is {outcome!r}"
+                message = f"the outcome is missing: got {outcome!r}"
                 raise StreamError(message)
-            outcomes = named_outcomes([*said, outcome])
+            outcomes = distinct_outcomes([*votes, outcome])
             if bits and any(map(is_fraction, outcomes)):
-                refuse_probabilities(said, lambda place: self.roster.called(place, names))
+                refuse_probabilities(votes, lambda place: self.roster.display_name(place, names))
         except (ValueError, TypeError) as error:
             raise as_stream_error(error, self.rounds) from None
-        return said, names, outcomes
+        return votes, names, outcomes
 
     def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:
-        said = self.roster.row(advice)
-        if all(is_missing(each) for each in said):
-            message = "every expert is asleep" if said else "no expert gave advice"
+        votes = self.roster.row(advice)
+        if all(is_missing(each) for each in votes):
+            message = "every expert is asleep" if votes else "no expert gave advice"
             raise StreamError(message)
-        return said, names_of(advice)
+        return votes, names_of(advice)
 
     @contextmanager
-    def _visitors(self, width: int, names: list[str] | None) -> Iterator[None]:
-        """Let newcomers in for a while."""
+    def _with_newcomers(self, width: int, names: list[str] | None) -> Iterator[None]:
+        """Let new experts join within this context, and remove them at its end."""
         kept = self.roster, self.core, self.mistakes, self.charged, self.awake
         try:
             if width > self.roster.n:
@@ -225,30 +225,30 @@ class VotePlay:
             self.roster, self.core, self.mistakes, self.charged, self.awake = kept
 
     def _join(self, width: int, names: list[str] | None) -> None:
-        """Newcomers have lost so far what the learner expected to lose, as if they had slept."""
+        """Add new experts; they are charged the learner's expected losses so far, as if they had slept."""
         before = self.roster.n
         if not before:
             self.core = self.built_with.engine(self.beta)
-        if not self.roster.settle(width, names):
+        if not self.roster.admit(width, names):
             return
         log_prior = np.log(self.roster.prior())
         scale = -math.log(self.beta) if self.beta > 0 else math.inf
-        # Beside expert 0, who began with no losses.
+        # A prior is expressed as losses relative to expert 0, which began with none.
         self.core.join(np.asarray(self.expected + (log_prior[0] - log_prior[before:]) / scale, np.float64))
         grown = len(log_prior) - before
         self.mistakes = np.concatenate([self.mistakes, np.zeros(grown, np.int64)])
         self.charged = np.concatenate([self.charged, np.full(grown, self.expected)])
         self.awake = np.concatenate([self.awake, np.zeros(grown, np.int64)])
 
-    def _predict(self, said: list[Any]) -> Any:
-        outcomes = named_outcomes(said)
-        if len(outcomes) == 2 and not any(is_missing(each) for each in said):
-            lean = self.core.lean(np.array([each == outcomes[1] for each in said], np.uint8))
+    def _predict(self, votes: list[Any]) -> Any:
+        outcomes = distinct_outcomes(votes)
+        if len(outcomes) == 2 and not any(is_missing(each) for each in votes):
+            lean = self.core.lean(np.array([each == outcomes[1] for each in votes], np.uint8))
             return outcomes[int(self.chooser.choose_sides(np.array([lean]), np.array([self.core.total()]))[0])]
-        return self.chooser.choose(outcomes, self.core.shares(self._codes(said, outcomes), len(outcomes)))
+        return self.chooser.choose(outcomes, self.core.shares(self._codes(votes, outcomes), len(outcomes)))
 
     def _weights_among(self, awake: BoolArray) -> FloatArray:
-        """Weights of the awake, which sum to 1, even if beside the best of all they are nothing."""
+        """Return the weights of the awake experts, summing to 1 even if they underflow beside a sleeping expert's."""
         weights = np.where(awake, self.core.weights(), 0.0)
         if not weights.sum() > 0:
             losses = np.where(awake, self.core.losses(), np.inf)
@@ -256,14 +256,14 @@ class VotePlay:
         return np.asarray(weights / weights.sum())
 
     @staticmethod
-    def _codes(said: list[Any], outcomes: list[Any]) -> AnyArray:
+    def _codes(votes: list[Any], outcomes: list[Any]) -> AnyArray:
         place = {outcome: code for code, outcome in enumerate(outcomes)}
-        return np.array([-1 if is_missing(each) else place[each] for each in said], np.int32)
+        return np.array([-1 if is_missing(each) else place[each] for each in votes], np.int32)
 
-    def _all_awake(self, said: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
-        """Rounds with two outcomes and everybody awake: the core plays them at once, until one is bad."""
+    def _all_awake(self, votes: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
+        """Learn rounds with two outcomes and all experts awake in one call of the core, which stops at a bad round."""
         before = self.core.losses()
-        lean, total = self.core.run(said, outcome)
+        lean, total = self.core.run(votes, outcome)
         outcome = outcome[: len(lean)]
         self.mistakes += np.rint(self.core.losses() - before).astype(np.int64)
         self.awake += len(lean)
@@ -271,18 +271,18 @@ class VotePlay:
         high = self.chooser.choose_sides(np.where(outcome == 1, lean, -lean), total)
         self._record(label_array(sides)[high.astype(np.intp)], high != (outcome == 1))
 
-    def _any_advice(self, said: list[Any], outcomes: list[Any], outcome: Any) -> None:
-        """One round with sleepers, or with more than two outcomes."""
-        codes = self._codes(said, outcomes)
+    def _any_votes(self, votes: list[Any], outcomes: list[Any], outcome: Any) -> None:
+        """Learn one round with sleeping experts, or with more than two outcomes."""
+        codes = self._codes(votes, outcomes)
         shares: FloatArray = self.core.shares(codes, len(outcomes))
         right = outcomes.index(outcome)
-        named = [code for code in range(len(outcomes)) if (codes == code).any()]
-        prediction = self.chooser.choose([outcomes[code] for code in named], shares[named])
+        voted = [code for code in range(len(outcomes)) if (codes == code).any()]
+        prediction = self.chooser.choose([outcomes[code] for code in voted], shares[voted])
         self._charge(codes, right, 1 - float(shares[right] / shares.sum()))
         self._record(label_array([prediction]), np.array([prediction != outcome]))
 
     def _charge(self, codes: AnyArray, right: int, wrong: float) -> None:
-        """Charge every wrong expert 1, and every sleeper what the learner expected to lose."""
+        """Charge every wrong expert 1, and every sleeping expert the learner's expected loss ``wrong``."""
         self.core.learn(codes, right, wrong)
         self.mistakes += (codes >= 0) & (codes != right)
         self.awake += codes >= 0
@@ -290,7 +290,8 @@ class VotePlay:
         self._sum(np.array([wrong]))
 
     def _sum(self, wrong: FloatArray) -> None:
-        self.expected = float(np.cumsum(np.concatenate([[self.expected], wrong]))[-1])  # in order, one by one
+        # Summed in order, so the bits do not depend on how rounds are batched.
+        self.expected = float(np.cumsum(np.concatenate([[self.expected], wrong]))[-1])
 
     def _record(self, predictions: AnyArray, mistaken: AnyArray) -> None:
         self.predictions.append(predictions)

@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
 
 
-def named_outcomes(said: Sequence[Any]) -> list[Any]:
-    """What was named, the greatest last."""
-    seen = {each: None for each in said if not is_missing(each)}
+def distinct_outcomes(votes: Sequence[Any]) -> list[Any]:
+    """Return the distinct votes, sorted."""
+    seen = {each: None for each in votes if not is_missing(each)}
     try:
         return sorted(seen)
-    except TypeError:  # of several kinds
+    except TypeError:  # values of several types
         return sorted(seen, key=lambda each: (type(each).__name__, repr(each)))
 
 
-def together(parts: list[AnyArray]) -> AnyArray:
-    """Labels of several parts, none of them made into another kind."""
+def joined_labels(parts: list[AnyArray]) -> AnyArray:
+    """Join arrays of labels without converting any label to another type."""
     if len({part.dtype.kind for part in parts}) > 1:
         parts = [part.astype(object) for part in parts]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def rows_of(A: Any) -> list[Any]:
-    """A table as rounds of advice."""
+    """Return the rounds of a table of advice."""
     if hasattr(A, "columns"):
         return list(A.to_dict("records"))
     if isinstance(A, Mapping):
@@ -46,7 +46,10 @@ def rows_of(A: Any) -> list[Any]:
 
 
 def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | None:
-    """Advice and outcomes as 0 and 1, and what these stand for; None if there are more than two values, or sleepers."""
+    """Return votes and outcomes as 0 and 1, and the two values that these stand for.
+
+    None if there are more than two values, or sleeping experts.
+    """
     table, outcomes = A.to_numpy() if hasattr(A, "to_numpy") else A, np.asarray(y)
     masked = np.ma.isMaskedArray(table) or np.ma.isMaskedArray(y)
     if masked or getattr(table, "ndim", 0) != 2 or not table.size or outcomes.shape != table.shape[:1]:
@@ -56,13 +59,13 @@ def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | No
     if table.dtype.kind not in "biuf" or outcomes.dtype.kind not in "biuf":
         return None
     low, high = min(table.min(), outcomes.min()), max(table.max(), outcomes.max())
-    said, told = table == high, outcomes == high
-    if not (low < high and np.array_equal(said, table != low) and np.array_equal(told, outcomes != low)):
+    votes, is_high = table == high, outcomes == high
+    if not (low < high and np.array_equal(votes, table != low) and np.array_equal(is_high, outcomes != low)):
         return None
     sides = low.item(), high.item()
     if any(map(is_fraction, sides)) and all(map(is_bit, np.unique(outcomes))):
-        return None  # probabilities: the round that has the first of them will say so
-    return np.ascontiguousarray(said).view(np.uint8), told.astype(np.uint8), sides
+        return None  # probabilities: the first round that has one raises the error
+    return np.ascontiguousarray(votes).view(np.uint8), is_high.astype(np.uint8), sides
 
 
 def is_bit(outcome: Any) -> bool:
@@ -71,74 +74,74 @@ def is_bit(outcome: Any) -> bool:
 
 
 def is_fraction(value: Any) -> bool:
-    """Whether it is a number that no class is coded by."""
+    """Whether a value is a number that is not an integer, so it cannot be a label."""
     return isinstance(value, (float, np.floating)) and math.isfinite(value) and not float(value).is_integer()
 
 
-def refuse_probabilities(said: Sequence[Any], called: Callable[[int], str]) -> None:
-    """Raise for advice of 0.9 where outcomes are 0 and 1: every expert would be wrong in every round."""
-    place = next((place for place, each in enumerate(said) if is_fraction(each)), None)
+def refuse_probabilities(votes: Sequence[Any], display_name: Callable[[int], str]) -> None:
+    """Raise StreamError for a vote such as 0.9 if outcomes are 0 and 1: it would be wrong in every round."""
+    place = next((place for place, each in enumerate(votes) if is_fraction(each)), None)
     if place is not None:
         message = (
-            f"expert {called(place)} says {float(said[place]):g}, but outcomes are 0 and 1: that is a probability, not "
-            "a vote; compare it with 0.5 first, or mix probabilities by a rule with a loss, as MLPoly(loss='log')"
+            f"the vote of expert {display_name(place)} must be 0 or 1, as the outcomes are, got {float(votes[place]):g}"
+            "; if it is a probability, compare it with 0.5, or mix probabilities with MLPoly(loss='log')"
         )
         raise StreamError(message)
 
 
 class Chooser(Protocol):
-    """How a prediction follows from weights: the heaviest outcome, or a draw."""
+    """Chooses the prediction from the weights of the votes: the heaviest outcome, or a random one."""
 
     def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
-        """One of several outcomes, by the weight behind each."""
+        """Return one of several outcomes, by the weight of each."""
 
     def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
-        """Whether the greater of two outcomes is predicted, by the weight behind it less that against it."""
+        """Return whether the greater of two outcomes is predicted; ``lean`` is its weight less that of the other."""
 
     def next_draw(self) -> float | None:
-        """The random number that the next prediction will use, if it uses one."""
+        """Return the random number of the next prediction; None if predictions are not random."""
 
     def again(self, drawn: float | None) -> AbstractContextManager[None]:
-        """Use this number for the prediction of one round."""
+        """Use this random number for the prediction of one round."""
 
 
 class Heaviest:
-    """Predict the outcome with the most weight behind it; of equals, the greatest."""
+    """Predict the outcome with the most weight; if several have it, the greatest of them."""
 
     def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
-        """The heaviest of several."""
+        """Return the heaviest outcome."""
         heaviest = shares >= shares.max() - TIE * shares.sum()
         return outcomes[int(np.flatnonzero(heaviest)[-1])]
 
-    def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - a draw needs it
-        """The heavier of two."""
+    def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - `Draws` needs it
+        """Return whether the greater outcome is at least as heavy as the other."""
         return lean >= 0
 
     def next_draw(self) -> None:
-        """None: it draws nothing."""
+        """Return None: predictions are not random."""
 
     @contextmanager
     def again(self, drawn: float | None) -> Iterator[None]:  # noqa: ARG002
-        """Nothing changes."""
+        """Do nothing."""
         yield
 
 
 class Draws:
-    """Predict an outcome with the probability that is its share of the weight."""
+    """Predict an outcome at random; its probability is its share of the weight."""
 
     def __init__(self, seed: int | None) -> None:
         self.random = np.random.default_rng(seed)
-        self.held: float | None = None  # for the next round: what is predicted is what is counted
+        self.held: float | None = None  # of the next round, if it was predicted already: its mistake must agree
 
     def next_draw(self) -> float:
-        """The number that the next prediction will use."""
+        """Return the random number of the next prediction."""
         if self.held is None:
             self.held = float(self.random.random())
         return self.held
 
     @contextmanager
     def again(self, drawn: float | None) -> Iterator[None]:
-        """Use this number for one prediction, and afterwards that which was held."""
+        """Use this random number within the context; afterwards the one that was held before."""
         kept, self.held = self.held, drawn
         try:
             yield
@@ -146,12 +149,12 @@ class Draws:
             self.held = kept
 
     def _draw(self, rounds: int) -> FloatArray:
-        begun = [] if self.held is None else [self.held]
+        held = [] if self.held is None else [self.held]
         self.held = None
-        return np.concatenate([begun, self.random.random(rounds - len(begun))])
+        return np.concatenate([held, self.random.random(rounds - len(held))])
 
     def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
-        """Draw one of several."""
+        """Draw one of several outcomes."""
         at = float(self._draw(1)[0]) * float(shares.sum())
         for outcome, share in zip(reversed(outcomes), shares[::-1], strict=True):
             at -= share
@@ -160,5 +163,5 @@ class Draws:
         return outcomes[0]
 
     def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
-        """Draw one of two, in each round."""
+        """Draw one of two outcomes for each round."""
         return self._draw(len(lean)) * total < (total + lean) / 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from mistakebound.aggregation.reference import Engine, regrets, weighted_mean_forecast
-from mistakebound.play.expert_engine import quickest
+from mistakebound.play.expert_engine import compiled_if_possible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +36,8 @@ class Calibrated:
     neighbour by less than ``little`` of its loss, for then they are much the same. With ``only``, a value that is
     given, it is the only one. There is no theorem for following the best; each member has its own. A member whose loss
     is not finite is out. The past is kept for newcomers: rounds × experts numbers.
+
+    See docs/theory.md, "Observed rates and rates from a grid".
     """
 
     factor, step, most, little = 2.0, 3, 80, 1e-6
@@ -110,7 +112,7 @@ class Calibrated:
     def _add(self, value: float, place: int, dimensions: int) -> None:
         """A row of members, taken through the past."""
         made = [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
-        members = [quickest(each, self.prior) if dimensions == 1 else each for each in made]
+        members = [compiled_if_possible(each, self.prior) if dimensions == 1 else each for each in made]
         rows, outcomes = np.array(self.rows), np.array(self.outcomes)
         total = [self._play(member, rows, outcomes) if len(rows) else 0.0 for member in members]
         self.values.insert(place, value)

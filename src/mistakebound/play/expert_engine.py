@@ -177,7 +177,7 @@ def engine_for(
     return LossEngine(Mixture(made(prior, **parameters), loss, gradient=gradient), loss, prior)
 
 
-def quickest(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
+def compiled_if_possible(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
     """The core's engine for numbers, at its beginning; or the given one, if the core has none like it."""
     mixture, loss = specified.forecaster, specified.loss
     if not isinstance(mixture, Mixture) or loss.id.partition(":")[0] not in COMPILED_LOSSES:

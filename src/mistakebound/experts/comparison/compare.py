@@ -169,7 +169,7 @@ def compare(
     certify : bool
         Derive certificates even for more than 20,000 rounds.
     separator, header, skip_bad
-        Options for reading files, as in `Source`.
+        Options of `Source` for reading files.
     progress : callable, optional
         Called before each step with its name, its number from 0, the number of steps, and the number of forecasts.
     **parameters
