@@ -25,11 +25,11 @@ from mistakebound.data import blocks as texts
 @pytest.mark.parametrize(
     ("text", "options", "reason"),
     [
-        ('{"label":"b"}\n', [], ":1: label 'b' alone does not tell"),
-        ('{"label":1}\n{"label":2}\n{"label":3}\n', [], ":3: label 3 is a third one"),
-        ("1 | a\n2 |\n3 |\n", [], ":3: label 3 is a third one"),
-        ("y,a\nb,0\n", ["--label", "y"], ":2: label 'b' alone does not tell"),
-        ("1\n2\n3\n", ["--format", "svmlight"], ":3: label 3 is a third one"),
+        ('{"label":"b"}\n', [], ":1: it is not known whether the label 'b'"),
+        ('{"label":1}\n{"label":2}\n{"label":3}\n', [], ":3: 3 is a third label"),
+        ("1 | a\n2 |\n3 |\n", [], ":3: 3 is a third label"),
+        ("y,a\nb,0\n", ["--label", "y"], ":2: it is not known whether the label 'b'"),
+        ("1\n2\n3\n", ["--format", "svmlight"], ":3: 3 is a third label"),
     ],
 )
 def test_a_label_is_refused_of_a_row_without_features(
@@ -46,7 +46,7 @@ def test_what_came_before_such_a_row_is_saved(tmp_path: Path) -> None:
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     with path.open("a") as file:
         file.write("5\n")
-    assert "a.svm:301: label 5 is a third one" in call("run", path, "--save", saved, fails=1)
+    assert "a.svm:301: 5 is a third label" in call("run", path, "--save", saved, fails=1)
     assert mb.load(saved).ledger_.rounds == 300
 
 
@@ -135,7 +135,9 @@ def test_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for text, kind in (("1 | a\n", "vw"), ("1 1:1\n", "svmlight")):
         path.write_text("\ufeff" + text, encoding="utf-8")
-        assert f"it begins with a byte order mark, which {kind} has not: tail -c +4" in call("run", path, fails=1)
+        shown = call("run", path, fails=1)
+        assert "byte order mark" in shown
+        assert kind in shown
         good = tmp_path / "good"
         good.write_text(text)
         assert "byte order mark" in call("run", good, path, fails=1)
@@ -184,7 +186,7 @@ def test_what_is_no_text_is_none_however_it_comes() -> None:
     for first in (12, len(text)):
         code, out = from_slow_pipe(text, first=first)
         assert code == 1
-        assert "Error: -: this is no text: byte 1206 is zero" in out
+        assert "Error: -: this is not text: byte 1206 is zero" in out
 
 
 # ---------------------------------------------------------------------- Ctrl-C, and nobody who listens

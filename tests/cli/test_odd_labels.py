@@ -1,4 +1,4 @@
-"""Labels that are almost numbers: what is written decides, and what has no size is no label."""
+"""Labels that look like numbers: the text decides, and NaN and infinity are not labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_underscores_are_text(tmp_path: Path) -> None:
     """1_0 is a third label beside 10 and 0, not another way to write one of them."""
     path, labels = tmp_path / "a.csv", tmp_path / "y"
     path.write_text("x,y\n1,10\n2,0\n3,10\n4,1_0\n")
-    assert f"{path}:5: label '1_0' is a third one beside 0 and 10" in call("run", path, "--label", "y", fails=1)
+    assert f"{path}:5: '1_0' is a third label beside 0 and 10" in call("run", path, "--label", "y", fails=1)
     path.write_text("x\n1\n2\n3\n")
     labels.write_text("1_0\n2_0\n1_0\n")
     call("run", path, "--labels", labels, "--save", tmp_path / "m.mb", "--header")
@@ -46,8 +46,8 @@ def test_a_label_without_size_is_refused_where_it_stands(word: str, at: int, tmp
         (["--labels", own, "--ignore", "y", table], at + 2),
     ):
         said = call("run", *words, fails=1)
-        assert f":{line}: label " in said
-        assert "NaN (of a file, or infinite)" in said or (at == 2 and "nan is a third one" in said)
+        assert f":{line}: " in said
+        assert "label is NaN" in said or (at == 2 and "nan is a third label" in said)
         report = strict(call("run", *words, "--json", fails=1).splitlines()[0])
         assert report["rounds"] == at
 
@@ -64,4 +64,4 @@ def test_labels_that_are_not_utf8_are_refused_where_they_stand(tmp_path: Path) -
     path, labels = tmp_path / "a.csv", tmp_path / "y"
     path.write_text("x\n" + "1\n" * 4)
     labels.write_bytes(b"a\nb\n\xe4\n\xf6\n")
-    assert f"{labels}:3: not UTF-8" in call("run", path, "--labels", labels, "--header", fails=1)
+    assert f"{labels}:3: the label is not UTF-8" in call("run", path, "--labels", labels, "--header", fails=1)

@@ -59,10 +59,10 @@ def test_damage_is_refused(kind: str, tmp_path: Path) -> None:
         if not chunk.named and len(chunk.index) and abs(chunk.index).max() > 10**6:
             continue  # true or not, it would need much memory
         learner = mb.Perceptron(classes=(-1, 1))
-        life = learner._start_with(chunk)
+        engine = learner._start_with_chunk(chunk).engine
         signs = bytes(rng.choice([1, 255]) for _ in range(len(chunk)))
-        life.engine.play_chunk(chunk, signs)
-        assert np.isfinite(life.weights()).all()
+        engine.core.play_chunk(chunk, signs)
+        assert np.isfinite(engine.weights()).all()
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) ->
         try:
             assert learned(stream, cache=cache, zero_based=True) == learned(stream, zero_based=True)  # made anew
         except ValueError as error:
-            assert "cache: the cache is damaged" in str(error)  # noqa: PT017 - or told
+            assert "cache: the cache is damaged" in str(error)  # noqa: PT017 - or it is read
     for cut in (1, 8, 40, 100):
         cache.write_bytes(made[:-cut])
         with pytest.raises(ValueError, match="damaged"):
@@ -149,7 +149,7 @@ def test_nothing_is_left_of_a_run_that_broke_off(stream: Path, tmp_path: Path) -
 
 
 def test_what_cannot_be_cached_is_refused(stream: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="only files can be cached"):
+    with pytest.raises(ValueError, match="only regular files can be cached"):
         learned(tmp_path, cache=tmp_path / "c")
     with pytest.raises(ValueError, match="followed cannot be cached"):
         list(mb.Source(stream, follow=True, cache=tmp_path / "c").open())

@@ -129,7 +129,7 @@ def test_labels_one_at_a_time(y: list[Any], pair: tuple[Any, Any] | None) -> Non
             continue
         weights = dict(enumerate(learner.weights_)) if rows is X else learner.weights_
         for call in (lambda: learner.learn_one(rows[1], y[1]), lambda: learner.run(rows[1:2], y[1:])):
-            with pytest.raises(mb.StreamError, match=rf"^round \d: labels {y[0]} and {y[1]} .*classes="):
+            with pytest.raises(mb.StreamError, match=rf"^round \d: .*{y[0]}.*{y[1]}.*classes="):
                 call()
         assert learner.ledger_.rounds == 1
         assert (dict(enumerate(learner.weights_)) if rows is X else learner.weights_) == weights
@@ -137,11 +137,11 @@ def test_labels_one_at_a_time(y: list[Any], pair: tuple[Any, Any] | None) -> Non
 
 
 def test_text_needs_classes_unless_both_are_shown() -> None:
-    """One text label does not tell which side it is on."""
+    """A single text label may be positive or negative."""
     for rows in (X, NAMED):
         for call in (lambda a: a.learn_one(rows[0], "spam"), lambda a: a.run(rows, ["spam"] * 6)):
             learner = mb.Perceptron()
-            with pytest.raises(mb.StreamError, match="round 0: label 'spam' .*classes="):
+            with pytest.raises(mb.StreamError, match="round 0: .*'spam'.*classes="):
                 call(learner)
             assert learner.ledger_.rounds == 0
             learner.run(rows, told("ham", "spam"))
@@ -191,7 +191,7 @@ def test_classes_must_be_two_different_labels(classes: Any) -> None:
 
 
 def test_classes_of_partial_fit_agree_with_what_is_known() -> None:
-    """They may name the second label, but neither swap sides nor bring a third."""
+    """They may add the second label, but neither exchange the labels nor add a third one."""
     learner = mb.Perceptron().partial_fit(X[:1], [1])
     with pytest.raises(ValueError, match="classes|label"):
         learner.partial_fit(X[:1], [1], classes=[1, 2])

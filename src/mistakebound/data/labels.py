@@ -97,9 +97,7 @@ class Labels:
         wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
         if any(wanted.get(label) != sign for label, sign in self.signs.items()):
             known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
-            message = (
-                f"classes=({negative!r}, {positive!r}) contradicts the labels learned so far: {known}"
-            )
+            message = f"classes=({negative!r}, {positive!r}) contradicts the labels learned so far: {known}"
             raise ValueError(message)
         self.negative, self.positive = plain(negative), plain(positive)
         self.signs = wanted
