@@ -141,6 +141,13 @@ def test_every_page_opens_with_a_title_and_a_sentence(page: str) -> None:
     assert re.match(r"# \S.*\n\n[A-Z][^.#]*\.", TEXTS[page])
 
 
+def test_every_target_of_make_that_a_page_names_exists() -> None:
+    text = ALL + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(VENV)", ".venv")
+    for target in set(re.findall(r"`make ([\w./-]+)`", text)):
+        assert re.search(rf"^{re.escape(target)}:", makefile, re.MULTILINE), target
+
+
 def test_versions_agree() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

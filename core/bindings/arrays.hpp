@@ -1,4 +1,4 @@
-// Types of numpy arrays that come in, and functions that make those that go out.
+// Types of the numpy arrays that functions of the core accept, and functions that make the arrays that they return.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

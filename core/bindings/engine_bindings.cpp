@@ -1,5 +1,5 @@
-// Python bindings of the engine: they check arrays, let one thread at a time use an engine, and release the GIL while rounds
-// are played.
+// Python bindings of the engine. They check arrays, let one thread at a time use an engine, and release the GIL while it plays
+// rounds.
 #include "bindings/engine_bindings.hpp"
 
 #include <nanobind/stl/string.h>
@@ -22,9 +22,9 @@ using namespace nanobind::literals;
 namespace mistakebound {
 namespace {
 
-PyObject* named_fault_type = nullptr;  // _core.NamedFault(kind, name, of_sum): bad input in a named example
+PyObject* named_fault_type = nullptr;  // _core.NamedFault(kind, name, of_sum): the exception for a fault in a named example
 
-// What is wrong with a row of a batch; None if nothing is.
+// The fault of a batch, or None.
 nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::none() : nb::cast(stop); }
 
 class LockedEngine {
@@ -36,25 +36,25 @@ class LockedEngine {
   template <class Batch>
   nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
     if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
-      throw nb::value_error("y and predictions need one entry a row");
+      throw nb::value_error("y and predictions must have one entry per row");
     return play_locked([&] { return engine_.play(batch, y.data(), predictions.data()); });
   }
 
-  // Rounds played under the lock and without the GIL: (row, fault, counts before, counts after, more).
+  // Play rounds under the lock and without the GIL. Return (row, fault, counts before, counts after, more).
   template <class Rounds, class... More>
   nb::tuple play_locked(Rounds rounds, const More&... more) {
     Stop stop;
     const auto lock = lock_.take();
-    nb::tuple before = counts_now();  // under the same lock as the play: other threads' rounds are not in between
-    lock_.away([&] { stop = rounds(); });
+    nb::tuple before = counts_now();  // under the same lock, so that no other thread plays rounds in between
+    lock_.without_gil([&] { stop = rounds(); });
     return nb::make_tuple(stop.row, fault_of(stop), before, counts_now(), more...);
   }
 
-  // (row, fault)
+  // Return (row, fault).
   template <class Batch>
   nb::tuple score_batch(const Batch& batch, Output<double>& out, Output<std::uint8_t>& predictions) {
     if (out.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != out.size())
-      throw nb::value_error("scores and predictions need one entry a row");
+      throw nb::value_error("out and predictions must have one entry per row");
     return score_locked([&] { return engine_.scores(batch, out.data(), predictions.data()); });
   }
   template <class Scores>
@@ -70,22 +70,23 @@ class LockedEngine {
 
   template <class Index, class Value>
   Csr<Index, Value> csr(const Array<std::int64_t>& indptr, const Array<Index>& index, const Array<Value>& value) const {
-    if (indptr.size() == 0 || index.size() != value.size()) throw nb::value_error("indptr, indices and data disagree");
+    if (indptr.size() == 0) throw nb::value_error("indptr must not be empty");
+    if (index.size() != value.size()) throw nb::value_error("index and value must have the same length");
     return {indptr.data(), static_cast<std::int64_t>(indptr.size()) - 1, index.data(), value.data(),
             static_cast<std::int64_t>(value.size())};
   }
   template <class Value>
   Dense<Value> dense(const Matrix<Value>& x) {
-    if (x.shape(1) != width()) throw nb::value_error("wrong width");
+    if (x.shape(1) != width()) throw nb::value_error("x must have as many columns as the engine has features");
     return {x.data(), static_cast<std::int64_t>(x.shape(0)), static_cast<std::int64_t>(x.shape(1))};
   }
 
-  // Rows of a chunk from `first` on, as many as there are labels (+1, -1; 0 is none). The predictions come as bytes, for which
-  // nobody needs numpy.
+  // Play rows of a chunk from `first` on, as many as there are labels (+1, -1, or 0 for a label that is neither). Predictions
+  // are returned as bytes, so that numpy need not be imported.
   nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first) {
     const std::size_t rows = labels.size();
     if (parsed.named != engine_.settings().named || first > parsed.chunk.rows() || rows > parsed.chunk.rows() - first)
-      throw nb::value_error("a chunk has at least one row a label");
+      throw nb::value_error("the chunk must be of the kind of the engine (named or not), and have a row for each label");
     const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
     nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
     if (!made.is_valid()) throw nb::python_error();
@@ -95,63 +96,64 @@ class LockedEngine {
 
   nb::tuple score_chunk(const HeldParsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
     if (!parsed.named || out.size() > parsed.chunk.rows() || predictions.size() != out.size())
-      throw nb::value_error("a chunk of named examples needs one score and one prediction a row");
+      throw nb::value_error("the chunk must have named examples, and out and predictions must have one entry per row");
     return score_locked([&] { return engine_.scores(parsed.chunk, out.size(), out.data(), predictions.data()); });
   }
 
   std::size_t unknown_rows(const HeldParsed& parsed, std::size_t rows) {
-    if (!parsed.named || rows > parsed.chunk.rows()) throw nb::value_error("a chunk of named examples has names");
+    if (!parsed.named || rows > parsed.chunk.rows())
+      throw nb::value_error("the chunk must have named examples, and at least `rows` of them");
     const auto lock = lock_.take();
     return engine_.unknown_rows(parsed.chunk, rows);
   }
 
-  // Whether the positive label was predicted, before learning.
+  // Predict, then learn. Return whether the prediction was positive.
   bool learn_named(nb::handle x, int label) {
     const Borrowed example(*this, x);
-    const auto lock = lock_.take([&] { example->own_names(); });  // others may change x meanwhile
+    const auto lock = lock_.take([&] { example->copy_names(); });  // other threads may change x while this one waits
     bool positive = false;
     std::size_t at = 0;
     const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
-    if (fault != Fault::none) blame(fault, *example, at);
+    if (fault != Fault::none) throw_fault(fault, *example, at);
     return positive;
   }
 
-  // The outcome of a prediction that was made before (see Served): of a named example, and of a matrix of one row.
+  // Learn the outcome of an earlier prediction: of a named example, and of a matrix with one row.
   bool tell_named(nb::handle x, int label, bool positive, double score, std::int64_t updates) {
     const Borrowed example(*this, x);
-    const auto lock = lock_.take([&] { example->own_names(); });
-    const Engine::Late late(engine_, {positive, score, updates});
+    const auto lock = lock_.take([&] { example->copy_names(); });
+    const Engine::UseEarlier use(engine_, {positive, score, updates});
     std::size_t at = 0;
     const Fault fault = engine_.learn(*example, static_cast<std::int8_t>(label), positive, at);
-    if (fault != Fault::none) blame(fault, *example, at);
+    if (fault != Fault::none) throw_fault(fault, *example, at);
     return positive;
   }
   nb::tuple tell_csr(const Array<std::int64_t>& indptr, const Array<std::int64_t>& index, const Array<double>& value, int label,
                      bool positive, double score, std::int64_t updates) {
     const auto row = csr(indptr, index, value);
-    if (row.rows != 1) throw nb::value_error("an outcome is that of one row");
+    if (row.rows != 1) throw nb::value_error("the matrix must have one row");
     const auto y = static_cast<std::int8_t>(label);
     std::uint8_t prediction = 0;
     return play_locked([&] {
-      const Engine::Late late(engine_, {positive, score, updates});
+      const Engine::UseEarlier use(engine_, {positive, score, updates});
       return engine_.play(row, &y, &prediction);
     });
   }
-  // The kept rounds whose prediction had not seen all updates before it, and how many it had not seen.
+  // The kept rounds with updates between prediction and outcome, and the number of these updates.
   nb::tuple late() {
     const auto lock = lock_.take();
     return late_now();
   }
 
-  // (score, positive), without learning.
+  // Return (score, whether the prediction is positive), without learning.
   nb::tuple score_named(nb::handle x) {
     const Borrowed example(*this, x);
-    const auto lock = lock_.take([&] { example->own_names(); });  // others may change x meanwhile
+    const auto lock = lock_.take([&] { example->copy_names(); });  // other threads may change x while this one waits
     double score = 0;
     bool positive = false;
     std::size_t at = 0;
     const Fault fault = engine_.score(*example, score, positive, at);
-    if (fault != Fault::none) blame(fault, *example, at);
+    if (fault != Fault::none) throw_fault(fault, *example, at);
     return nb::make_tuple(score, positive);
   }
 
@@ -167,7 +169,7 @@ class LockedEngine {
     const auto lock = lock_.take();
     return to_numpy(engine_.record().mistake_rounds, first, last);
   }
-  // (round, label, mistaken, indptr, index, value) of the kept examples first..last, as far as they were kept.
+  // Return (round, label, mistaken, indptr, index, value) of those of the examples first..last that were kept.
   nb::tuple kept(std::size_t first, std::size_t last) {
     const auto lock = lock_.take();
     return kept_now(first, last);
@@ -183,7 +185,7 @@ class LockedEngine {
     const auto lock = lock_.take();
     return engine_.slots();
   }
-  // (z of every slot, z of the constant feature)
+  // Return (z of every slot, z of the constant feature).
   nb::tuple z() {
     const auto lock = lock_.take();
     auto copy = std::make_unique<float[]>(engine_.slots());
@@ -222,9 +224,10 @@ class LockedEngine {
   }
 
   void restore(nb::tuple state) {
-    constexpr std::size_t first_sum = 3, sums = 5, history = 6;  // (settings, names, state, sums, more of the bias, history)
+    // The tuple is (settings, names, state, five sums, further floats of the bias, six parts of the record).
+    constexpr std::size_t first_sum = 3, sums = 5, history = 6;
     const std::size_t bias_end = state.size() - history;
-    if (state.size() < first_sum + sums + history) throw nb::value_error("the state is too short");
+    if (state.size() < first_sum + sums + history) throw nb::value_error("the stored state must have at least 14 parts");
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
     assign(it.state, state[2]);
@@ -281,8 +284,8 @@ class LockedEngine {
                           to_numpy(r.kept_index, from, to), to_numpy(r.kept_value, from, to));
   }
 
-  // A named example in memory that is used again and again. Reading it may call back into this engine, which then
-  // borrows another one. The GIL guards the spare.
+  // A named example in memory that is reused. Reading it may run Python code that calls this engine, which then makes another
+  // one. The GIL protects `spare_`.
   class Borrowed {
    public:
     Borrowed(LockedEngine& engine, nb::handle x) : engine_(engine), example_(std::move(engine.spare_)) {
@@ -303,7 +306,7 @@ class LockedEngine {
     std::unique_ptr<NamedExample> example_;
   };
 
-  [[noreturn]] static void blame(Fault fault, const NamedExample& example, std::size_t at) {
+  [[noreturn]] static void throw_fault(Fault fault, const NamedExample& example, std::size_t at) {
     const bool known = at < example.size;
     const std::string_view name = known ? example.name[at] : std::string_view();
     PyErr_SetObject(named_fault_type,
@@ -365,7 +368,7 @@ void bind_engine(nb::module_& m) {
       .def_ro("of_sum", &Stop::of_sum);
   named_fault_type = PyErr_NewException("mistakebound._core.NamedFault", PyExc_ValueError, nullptr);
   m.attr("NamedFault") = nb::handle(named_fault_type);
-  nb::class_<LockedEngine> engine(m, "Engine", "One rule's play: weights, names, and the record of what happened.");
+  nb::class_<LockedEngine> engine(m, "Engine", "A linear rule with its weights, feature names, and the record of its rounds.");
   engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
              "limit_bytes"_a, "growing"_a = false);
@@ -402,7 +405,7 @@ void bind_engine(nb::module_& m) {
         try {
           self.restore(state);
         } catch (...) {
-          self.~LockedEngine();  // Python will not: for it, there is none yet
+          self.~LockedEngine();  // Python does not destroy an object whose __setstate__ failed
           throw;
         }
       });

@@ -1,4 +1,4 @@
-// Python bindings of prediction with expert advice: they check arrays, and release the GIL while rounds are played.
+// Python bindings of the rules over experts. They check arrays, and release the GIL while rounds are played.
 #include "bindings/expert_bindings.hpp"
 
 #include <nanobind/ndarray.h>
@@ -40,19 +40,19 @@ std::vector<T> to_vector(nb::handle array) {
   const auto values = nb::cast<Array<T>>(array);
   return {values.data(), values.data() + values.size()};
 }
-void must(bool so, const char* otherwise) {
-  if (!so) throw nb::value_error(otherwise);
+void must(bool holds, const char* message) {
+  if (!holds) throw nb::value_error(message);
 }
 
 template <class Id, class Names>
 Id named(const Names& names, const std::string& name, const char* what) {
   const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) throw nb::value_error((std::string("no ") + what + " '" + name + "'").c_str());
+  if (at == names.end()) throw nb::value_error((std::string("there is no ") + what + " '" + name + "'").c_str());
   return static_cast<Id>(std::distance(names.begin(), at));
 }
 experts::Simd simd_of(const std::string& level) {
-  const auto simd = named<experts::Simd>(experts::simd_names, level, "level");
-  if (!experts::runs(simd)) throw nb::value_error(("this machine does not run the level '" + level + "'").c_str());
+  const auto simd = named<experts::Simd>(experts::simd_names, level, "SIMD level");
+  if (!experts::runs(simd)) throw nb::value_error(("this processor does not support the SIMD level '" + level + "'").c_str());
   return simd;
 }
 
@@ -74,7 +74,7 @@ class MajorityGame {
   void join(Array<double> losses) {
     const auto lock = lock_.take();
     const auto finite = [](double loss) { return std::isfinite(loss); };
-    must(std::all_of(losses.data(), losses.data() + losses.size(), finite), "the losses of newcomers must be finite");
+    must(std::all_of(losses.data(), losses.data() + losses.size(), finite), "the losses of new experts must be finite");
     majority_.join(losses.data(), losses.size());
   }
   nb::object weights() {
@@ -96,25 +96,25 @@ class MajorityGame {
     majority_.shares(codes.data(), kinds, share.data());
     return to_numpy(std::move(share));
   }
-  double lean(Array<std::uint8_t> said) {
+  double lean(Array<std::uint8_t> votes) {
     const auto lock = lock_.take();
-    must(said.size() == majority_.experts(), "advice needs one entry an expert");
-    return majority_.lean(said.data());
+    must(votes.size() == majority_.experts(), "votes must have one entry per expert");
+    return majority_.lean(votes.data());
   }
   void learn(Array<std::int32_t> codes, std::int32_t right, double wrong) {
     const auto lock = lock_.take();
     check_codes(codes, std::size_t{1} << 31);
-    must(std::isfinite(wrong), "the share that is wrong must be finite");
+    must(std::isfinite(wrong), "wrong must be finite");
     majority_.learn(codes.data(), right, wrong);
   }
-  // Rounds until one in which something is neither 0 nor 1.
-  nb::tuple run(Matrix<std::uint8_t> said, Array<std::uint8_t> outcome) {
+  // Play rounds until one has a vote or an outcome that is neither 0 nor 1.
+  nb::tuple run(Matrix<std::uint8_t> votes, Array<std::uint8_t> outcomes) {
     const auto lock = lock_.take();
-    must(said.shape(0) == outcome.size(), "there must be one outcome a round");
-    must(said.shape(1) == majority_.experts(), "advice needs one column an expert");
-    std::vector<double> lean(outcome.size()), total(outcome.size());
+    must(votes.shape(0) == outcomes.size(), "outcomes must have one entry per round");
+    must(votes.shape(1) == majority_.experts(), "votes must have one column per expert");
+    std::vector<double> lean(outcomes.size()), total(outcomes.size());
     std::size_t played = 0;
-    lock_.away([&] { played = majority_.run(said.data(), outcome.data(), outcome.size(), lean.data(), total.data()); });
+    lock_.without_gil([&] { played = majority_.run(votes.data(), outcomes.data(), outcomes.size(), lean.data(), total.data()); });
     lean.resize(played);
     total.resize(played);
     return nb::make_tuple(to_numpy(std::move(lean)), to_numpy(std::move(total)));
@@ -136,12 +136,12 @@ class MajorityGame {
   }
   void restore(nb::dict state) {
     const auto lock = lock_.take();
-    must(nb::cast<double>(state["beta"]) == beta_, "that is the state of a game with another beta");
+    must(nb::cast<double>(state["beta"]) == beta_, "the stored state is of a rule with another beta");
     const bool sound = majority_.restore({to_vector<double>(state["loss"]), to_vector<double>(state["base"]),
                                           to_vector<std::uint8_t>(state["in_block"]),
                                           to_vector<std::uint8_t>(state["since"]), nb::cast<std::size_t>(state["phase"]),
                                           nb::cast<double>(state["total"]), nb::cast<double>(state["fresh"])});
-    must(sound, "that is no state of Weighted Majority");
+    must(sound, "the stored state is not a state of Weighted Majority");
   }
 
  private:
@@ -150,9 +150,9 @@ class MajorityGame {
     return beta;
   }
   void check_codes(const Array<std::int32_t>& codes, std::size_t kinds) const {
-    must(codes.size() == majority_.experts(), "advice needs one entry an expert");
+    must(codes.size() == majority_.experts(), "codes must have one entry per expert");
     const auto known = [kinds](std::int32_t c) { return c >= -1 && (c < 0 || static_cast<std::size_t>(c) < kinds); };
-    must(std::all_of(codes.data(), codes.data() + codes.size(), known), "codes are -1 (asleep) or below the number of kinds");
+    must(std::all_of(codes.data(), codes.data() + codes.size(), known), "codes must be -1 (asleep), or from 0 to kinds - 1");
   }
   template <class Number>
   nb::object numbers(Number number) const {
@@ -181,10 +181,11 @@ class MixtureGame {
         eta_(number(parameters, "eta", takes_eta(rule_))), alpha_(number(parameters, "alpha", takes_alpha(rule_))),
         mixture_(named<experts::RuleId>(rule_names, rule_, "rule"), eta_, alpha_,
                  {named<experts::LossId>(loss_names, loss_, "loss"), tau, gradient}, checked(prior, 1)) {
-    must(parameters.size() == std::size_t{takes_eta(rule_)} + std::size_t{takes_alpha(rule_)}, "the rule has no such parameter");
+    must(parameters.size() == std::size_t{takes_eta(rule_)} + std::size_t{takes_alpha(rule_)},
+         "parameters must have exactly the parameters of the rule");
     must(!takes_eta(rule_) || eta_ > 0, "eta must be above 0");
     must(!takes_eta(rule_) || rule_ == "hedge" || std::isfinite(eta_), "eta must be finite");
-    must(!takes_alpha(rule_) || (alpha_ >= 0 && alpha_ <= 1), "alpha must lie between 0 and 1");
+    must(!takes_alpha(rule_) || (alpha_ >= 0 && alpha_ <= 1), "alpha must be from 0 to 1");
     must(loss_ != "pinball" || (tau > 0 && tau < 1), "tau must be above 0 and below 1");
     mixture_.use(experts::level_of(experts::best_simd()));
   }
@@ -201,7 +202,7 @@ class MixtureGame {
     const auto lock = lock_.take();
     mixture_.join(checked(prior, mixture_.experts()));
   }
-  // (forecast, weights, None) or (NaN, None, fault)
+  // Return (forecast, weights, None), or (NaN, None, fault).
   nb::tuple serve(const Array<double>& x) {
     const auto lock = lock_.take();
     check_row(x);
@@ -221,11 +222,11 @@ class MixtureGame {
   nb::tuple run(const Matrix<double>& x, const Array<double>& y) {
     const auto lock = lock_.take();
     check_rows(x);
-    must(x.shape(0) == y.size(), "there must be one outcome a round");
+    must(x.shape(0) == y.size(), "y must have one entry per round");
     std::vector<double> forecasts(y.size()), losses(y.size());
     experts::Complaint bad;
     std::size_t played = 0;
-    lock_.away([&] { played = mixture_.run(x.data(), y.data(), y.size(), forecasts.data(), losses.data(), bad); });
+    lock_.without_gil([&] { played = mixture_.run(x.data(), y.data(), y.size(), forecasts.data(), losses.data(), bad); });
     forecasts.resize(played);
     losses.resize(played);
     return nb::make_tuple(to_numpy(std::move(forecasts)), to_numpy(std::move(losses)), fault(played, bad));
@@ -236,7 +237,7 @@ class MixtureGame {
     std::vector<double> losses(given.shape(0));
     experts::Complaint bad;
     std::size_t played = 0;
-    lock_.away([&] { played = mixture_.run_losses(given.data(), losses.size(), losses.data(), bad); });
+    lock_.without_gil([&] { played = mixture_.run_losses(given.data(), losses.size(), losses.data(), bad); });
     losses.resize(played);
     return nb::make_tuple(to_numpy(std::move(losses)), fault(played, bad));
   }
@@ -252,7 +253,7 @@ class MixtureGame {
     for (const auto c : {M::R, M::V, M::loss, M::own, M::awake}) all[M::names[c]] = to_numpy(mixture_.column(c));
     return all;
   }
-  // What the whole rule knows, besides a number for each expert.
+  // The numbers of the whole rule, which do not belong to an expert.
   nb::dict numbers() {
     const auto lock = lock_.take();
     const experts::Book& book = mixture_.book();
@@ -288,15 +289,15 @@ class MixtureGame {
     must(nb::cast<std::string>(state["rule"]) == rule_ && nb::cast<std::string>(state["loss"]) == loss_ &&
              nb::cast<double>(state["tau"]) == tau_ && nb::cast<bool>(state["gradient"]) == gradient_ &&
              nb::cast<double>(state["eta"]) == eta_ && nb::cast<double>(state["alpha"]) == alpha_,
-         "that is the state of another rule");
+         "the stored state is of another rule or loss");
     experts::Mixture::State then{};
     then.prior = checked(nb::cast<Array<double>>(state["prior"]), 1);
     for (std::size_t c = 0; c < then.column.size(); ++c) {
       then.column[c] = to_vector<double>(state[experts::Mixture::names[c]]);
-      must(then.column[c].size() == then.prior.size(), "that is no state of a mixture");
+      must(then.column[c].size() == then.prior.size(), "each array of the stored state must have one number per expert");
     }
     const auto scalars = to_vector<double>(state["numbers"]);
-    must(scalars.size() == then.scalar.size(), "that is no state of a mixture");
+    must(scalars.size() == then.scalar.size(), "the stored state must have seven numbers");
     std::copy(scalars.begin(), scalars.end(), then.scalar.begin());
     then.rounds = nb::cast<std::uint64_t>(state["played"]);
     then.since = nb::cast<std::uint64_t>(state["since"]);
@@ -318,19 +319,19 @@ class MixtureGame {
  private:
   static bool takes_eta(const std::string& rule) { return rule == "hedge" || rule == "fixed-share" || rule == "boa"; }
   static bool takes_alpha(const std::string& rule) { return rule == "fixed-share"; }
-  // Rules that set their own rate begin with the leaders.
+  // Rules that choose their rate start with an infinite one.
   static double number(const nb::dict& parameters, const char* name, bool taken) {
     return taken ? nb::cast<double>(parameters[name]) : std::numeric_limits<double>::infinity();
   }
   static std::vector<double> checked(const Array<double>& prior, std::size_t least) {
-    must(prior.size() >= least, "there must be at least as many experts as before");
+    must(prior.size() >= least, "prior must have an entry for each expert, including the earlier ones");
     for (std::size_t k = 0; k < prior.size(); ++k)
-      must(prior.data()[k] > 0 && std::isfinite(prior.data()[k]), "a prior must be positive and finite");
+      must(prior.data()[k] > 0 && std::isfinite(prior.data()[k]), "prior must be positive and finite");
     return {prior.data(), prior.data() + prior.size()};
   }
-  void check_row(const Array<double>& x) const { must(x.size() == mixture_.experts(), "there must be one number an expert"); }
+  void check_row(const Array<double>& x) const { must(x.size() == mixture_.experts(), "x must have one number per expert"); }
   void check_rows(const Matrix<double>& x) const {
-    must(x.shape(1) == mixture_.experts(), "there must be one column an expert");
+    must(x.shape(1) == mixture_.experts(), "the matrix must have one column per expert");
   }
   static nb::object fault(std::size_t round, const experts::Complaint& bad) {
     if (!bad) return nb::none();
@@ -345,12 +346,12 @@ class MixtureGame {
   Lock lock_;
 };
 
-// e^x and the like as the passes over experts compute them, for tests.
+// The elementary functions as the loops over experts compute them, for tests.
 nb::object elementwise(const std::string& function, const Array<double>& x, const std::string& level) {
   std::vector<double> out(x.size());
   const experts::Level& at = experts::level_of(simd_of(level));
   const auto of = function == "exp" ? at.exp : function == "log" ? at.log : function == "log1p" ? at.log1p : nullptr;
-  must(of != nullptr, "exp, log or log1p");
+  must(of != nullptr, "function must be exp, log or log1p");
   of(x.data(), x.size(), out.data());
   return to_numpy(std::move(out));
 }
@@ -358,7 +359,7 @@ nb::object elementwise(const std::string& function, const Array<double>& x, cons
 }  // namespace
 
 void bind_experts(nb::module_& m) {
-  nb::class_<MajorityGame>(m, "Majority", "Weighted Majority at work.")
+  nb::class_<MajorityGame>(m, "Majority", "Weighted Majority: the weights of experts that vote.")
       .def(nb::init<double>(), "beta"_a)
       .def_prop_ro("beta", &MajorityGame::beta)
       .def("experts", &MajorityGame::experts)
@@ -367,9 +368,9 @@ void bind_experts(nb::module_& m) {
       .def("losses", &MajorityGame::losses)
       .def("total", &MajorityGame::total)
       .def("shares", &MajorityGame::shares, "codes"_a.noconvert(), "kinds"_a)
-      .def("lean", &MajorityGame::lean, "said"_a.noconvert())
+      .def("lean", &MajorityGame::lean, "votes"_a.noconvert())
       .def("learn", &MajorityGame::learn, "codes"_a.noconvert(), "right"_a, "wrong"_a)
-      .def("run", &MajorityGame::run, "said"_a.noconvert(), "outcome"_a.noconvert())
+      .def("run", &MajorityGame::run, "votes"_a.noconvert(), "outcomes"_a.noconvert())
       .def("state", &MajorityGame::state)
       .def("restore", &MajorityGame::restore, "state"_a)
       .def("use_simd", &MajorityGame::use_simd, "level"_a)
@@ -378,7 +379,7 @@ void bind_experts(nb::module_& m) {
         new (&self) MajorityGame(nb::cast<double>(state["beta"]));
         self.restore(std::move(state));
       });
-  nb::class_<MixtureGame>(m, "Mixture", "A rule over experts at work.")
+  nb::class_<MixtureGame>(m, "Mixture", "A rule that mixes the forecasts of experts: its weights and sums.")
       .def(nb::init<std::string, const nb::dict&, std::string, double, bool, const Array<double>&>(), "rule"_a,
            "parameters"_a, "loss"_a, "tau"_a, "gradient"_a, "prior"_a)
       .def("experts", &MixtureGame::experts)
@@ -405,7 +406,7 @@ void bind_experts(nb::module_& m) {
           if (experts::runs(static_cast<experts::Simd>(at))) levels.append(experts::simd_names[at]);
         return levels;
       },
-      "The levels of the processor that this machine runs, the quickest last.");
+      "Return the SIMD levels that this processor supports, the fastest last.");
 }
 
 }  // namespace mistakebound

@@ -1,5 +1,5 @@
-// A lock for objects of the core: one thread at a time uses an object, without the GIL; an object that a fork has caught
-// half-way is refused.
+// A lock for objects of the core. One thread at a time uses an object, without the GIL. An object that another thread was
+// changing when the process was forked cannot be used in the child process.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -10,25 +10,26 @@
 
 namespace mistakebound {
 
-inline int forks = 0;  // how many there were between the start of the process and this one
+inline int forks = 0;  // number of forks between the first process and this one
 
 class Lock {
  public:
-  explicit Lock(const char* of_what = "object") : of_what_(of_what) {}
+  explicit Lock(const char* owner = "object") : owner_(owner) {}
 
-  // Never wait while holding the GIL: who is inside may be about to ask for it. After a fork the mutex may belong to a
-  // thread that the child does not have: it gets a new one. What that thread was doing is then half done.
-  // `before_waiting` is called, with the GIL, if another thread is inside.
+  // Wait without the GIL, because the thread that has the lock may need the GIL. After a fork the mutex may be locked by a
+  // thread that does not exist in the child: the child makes a new mutex, and an unfinished change makes the object unusable.
+  // `before_waiting` is called, with the GIL, if another thread has the lock.
   template <class BeforeWaiting>
   std::unique_lock<std::mutex> take(BeforeWaiting before_waiting) {
     if (forks_seen_ != forks) {
       new (&mutex_) std::mutex;
       forks_seen_ = forks;
-      torn_ = working_;
+      unfinished_ = working_;
     }
-    if (torn_)
-      throw std::runtime_error(std::string("this process was forked while another thread was inside run of this ") + of_what_ +
-                               ": it stopped half-way here and cannot be used");
+    if (unfinished_)
+      throw std::runtime_error(std::string("this process was forked while another thread was changing this ") + owner_ +
+                               "; the change is unfinished in this process, and the " + owner_ +
+                               " cannot be used here: make a new one, or fork before the run");
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock()) {
       before_waiting();
@@ -40,9 +41,9 @@ class Lock {
   std::unique_lock<std::mutex> take() {
     return take([] {});
   }
-  // Changes, without the GIL; the lock must be held.
+  // Call `work`, which changes the object, without the GIL. The caller must hold the lock.
   template <class Work>
-  void away(Work work) {
+  void without_gil(Work work) {
     nanobind::gil_scoped_release release;
     working_ = true;
     try {
@@ -55,10 +56,10 @@ class Lock {
   }
 
  private:
-  const char* of_what_;
+  const char* owner_;
   std::mutex mutex_;
   int forks_seen_ = forks;
-  bool working_ = false, torn_ = false;
+  bool working_ = false, unfinished_ = false;
 };
 
 }  // namespace mistakebound

@@ -1,4 +1,4 @@
-// The Python module `mistakebound._core`: its parts, and the checks at its import.
+// The Python module `mistakebound._core`, and the checks at its import.
 #include <nanobind/nanobind.h>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -15,32 +15,33 @@ namespace nb = nanobind;
 
 NB_MODULE(core_of_main, m) {
   using namespace mistakebound;
-  m.doc() = "The compiled twin of mistakebound.rules.reference: one loop, every linear rule.";
+  m.doc() = "The compiled core: the loops of linear rules and of rules over experts, and the parsers of files.";
 #if defined(__unix__) || defined(__APPLE__)
   pthread_atfork(nullptr, nullptr, [] { ++forks; });
 #endif
   m.def("ignore_leaks", [] { nb::set_leak_warnings(false); });
-  m.def("has_avx2", &cpu_has_avx2, "Whether this machine runs the AVX2 kernel.");
+  m.def("has_avx2", &cpu_has_avx2, "Return whether this processor has AVX2.");
   bind_engine(m);
   bind_reading(m);
   bind_tables(m);
   bind_experts(m);
 }
 
-// nanobind does not support subinterpreters: it would deadlock on the GIL, and one import there corrupts the types of
-// the main interpreter. So the import fails before nanobind runs: in PyInit (which later Pythons call in the main
-// interpreter) and again in Py_mod_exec.
+// nanobind does not support subinterpreters: it would deadlock on the GIL, and an import there corrupts the types of the main
+// interpreter. Hence the import must fail before nanobind runs: in PyInit (which later versions of Python call in the main
+// interpreter), and again in Py_mod_exec.
 namespace mistakebound {
 namespace {
 
 bool in_main_interpreter() {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
-  PyErr_SetString(PyExc_ImportError, "mistakebound cannot be used in a subinterpreter: import it in the main one, or in another process");
+  PyErr_SetString(PyExc_ImportError,
+                  "mistakebound cannot be imported in a subinterpreter; import it in the main interpreter, or in another process");
   return false;
 }
 
 using Fill = int (*)(PyObject*);
-Fill fill = nullptr;  // what nanobind does
+Fill fill = nullptr;  // nanobind's function for Py_mod_exec
 int fill_in_main(PyObject* module) { return in_main_interpreter() ? fill(module) : -1; }
 
 }  // namespace

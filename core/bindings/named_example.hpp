@@ -1,4 +1,4 @@
-// One example whose features have names, read from Python's dict, set, list or tuple.
+// An example whose features have names, read from a dict, set, list or tuple of Python.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -14,9 +14,9 @@ namespace mistakebound {
 
 namespace nb = nanobind;
 
-class NamedExample : public NamedRow {  // its names lie in Python's own strings, which `held_` or the caller keeps alive
+class NamedExample : public NamedRow {  // the names lie in Python's strings, which `held_` or the caller keeps alive
  public:
-  // May run Python code (a value's __float__), so nothing may be locked meanwhile.
+  // May run Python code (a value's __float__). Hence the caller must not hold a lock.
   void read(nb::handle x) {
     clear();
     if (PyDict_Check(x.ptr())) {
@@ -32,27 +32,27 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
     }
   }
 
-  // From now on the names need neither the example nor the GIL.
-  void own_names() {
-    for (std::size_t k = 0; k < size; ++k) name[k] = built_.emplace_back(name[k]);
+  // Copy the names. After that they need neither the Python object nor the GIL.
+  void copy_names() {
+    for (std::size_t k = 0; k < size; ++k) name[k] = copies_.emplace_back(name[k]);
   }
 
   void clear() {
     NamedRow::clear();
-    if (!built_.empty()) built_.clear();
+    if (!copies_.empty()) copies_.clear();
     held_.reset();
   }
 
  private:
-  std::deque<std::string> built_;  // names made here: {k: "v"} is the feature k=v
-  nb::object held_;                // what the names point into, where that is not the caller's
+  std::deque<std::string> copies_;  // copied names, and new ones: {k: "v"} is the feature k=v
+  nb::object held_;                 // the object with the strings, if it is not the caller's
   struct Item {
     PyObject *key = nullptr, *value = nullptr;
   };
   std::vector<Item> item_;
 
-  // First where everything lies, so that the cache can fetch it all at once; then what it is. (A name takes more
-  // instructions than the processor looks ahead, so one after the other each would wait for its memory alone.)
+  // First collect all addresses and prefetch them, then read names and values. Otherwise each name would wait for memory
+  // alone, because reading a name takes more instructions than the processor can look ahead.
   void read_dict(nb::handle x) {
     const auto count = static_cast<std::size_t>(PyDict_Size(x.ptr()));
     grow(count);
@@ -62,7 +62,7 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
     while (items < count && PyDict_Next(x.ptr(), &at, &item_[items].key, &item_[items].value)) {
       __builtin_prefetch(item_[items].value);
       __builtin_prefetch(item_[items].key);
-      __builtin_prefetch(reinterpret_cast<const char*>(item_[items].key) + 48);  // the letters of a short str
+      __builtin_prefetch(reinterpret_cast<const char*>(item_[items].key) + 48);  // the characters of a short str
       ++items;
     }
     for (std::size_t k = 0; k < items; ++k) {
@@ -77,7 +77,7 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
         read_item(key, v);
         continue;
       }
-      clear();  // a stranger's __float__ may change the dict: begin again with a copy of it
+      clear();  // a __float__ written in Python may change the dict: start again with a copy
       held_ = nb::steal(PyDict_Copy(x.ptr()));
       read_dict(held_);
       return;
@@ -88,11 +88,11 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
     return PyFloat_Check(v) || PyLong_CheckExact(v) || PyBool_Check(v) || PyUnicode_Check(v);
   }
 
-  static std::string words(nb::handle object) { return nb::cast<std::string>(nb::repr(object)); }
+  static std::string repr(nb::handle object) { return nb::cast<std::string>(nb::repr(object)); }
 
 #ifndef Py_LIMITED_API
   static std::string_view ascii(PyObject* text) {
-    // Straight after the header; PyUnicode_DATA would ask once more what kind of str it is.
+    // The characters follow the header. PyUnicode_DATA would check the kind of str again.
     return {reinterpret_cast<const char*>(reinterpret_cast<PyASCIIObject*>(text) + 1),
             static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))};
   }
@@ -107,7 +107,7 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
     const char* data = PyUnicode_Check(item.ptr()) ? PyUnicode_AsUTF8AndSize(item.ptr(), &size) : nullptr;
     if (data == nullptr) {
       PyErr_Clear();
-      throw nb::value_error(("feature names must be str (valid Unicode), got " + words(item)).c_str());
+      throw nb::value_error(("feature names must be str (valid Unicode), got " + repr(item)).c_str());
     }
     return {data, static_cast<std::size_t>(size)};
   }
@@ -118,16 +118,16 @@ class NamedExample : public NamedRow {  // its names lie in Python's own strings
     if (PyFloat_Check(v)) {
       number = PyFloat_AsDouble(v);
     } else if (PyUnicode_Check(v)) {
-      built_.push_back(std::string(k) + "=" + std::string(text(v)));
-      add(built_.back(), 1.0);
-      may_repeat = true;  // {"a": "b", "a=b": 1} says it twice
+      copies_.push_back(std::string(k) + "=" + std::string(text(v)));
+      add(copies_.back(), 1.0);
+      may_repeat = true;  // {"a": "b", "a=b": 1} has the feature a=b twice
       return;
     } else {
       nb::object as_float = nb::steal(PyNumber_Check(v) ? PyNumber_Float(v) : nullptr);
       if (!as_float.is_valid()) {
         PyErr_Clear();
-        throw nb::value_error(("feature " + words(key) + " has the value " + words(v) +
-                               ": a number (of float64's range), bool or str is needed; leave a missing one out")
+        throw nb::value_error(("the value of feature " + repr(key) + " must be a number that fits into float64, a bool or a " +
+                               "str, got " + repr(v) + "; leave missing features out")
                                   .c_str());
       }
       number = PyFloat_AsDouble(as_float.ptr());

@@ -1,4 +1,4 @@
-// Python bindings of the readers and of parsed chunks; and functions for tests that parse a whole text into rows.
+// Python bindings of the readers and of parsed chunks, and functions for tests that parse a whole text.
 #include "bindings/read_bindings.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -23,9 +23,9 @@ using namespace nanobind::literals;
 namespace mistakebound {
 namespace {
 
-// An error of the system becomes an OSError; the GIL must be held.
+// Raise an OSError for an error number of the system. The caller must hold the GIL.
 [[noreturn]] void raise(int error) {
-  if (error == too_short) throw nb::value_error("it was cut short while it was read");
+  if (error == too_short) throw nb::value_error("the file became shorter while it was read");
   errno = error;
   PyErr_SetFromErrno(PyExc_OSError);
   throw nb::python_error();
@@ -39,7 +39,7 @@ auto or_raise(Work work) {
   }
 }
 
-// Python owns what is returned.
+// Python owns the returned object.
 HeldParsed* parse(const Reader& reader, nb::handle buffer, bool last, std::size_t most_bad, bool first) {
   auto parsed = std::make_unique<HeldParsed>(reader.spares());
   const auto bytes = nb::cast<Bytes>(buffer);
@@ -75,7 +75,7 @@ nb::list rows_of(const Chunk& chunk) {
   return rows;
 }
 
-// Each record is parsed from a copy of exactly its size, so that a sanitizer sees a read past its end.
+// Parse each record from a copy of exactly its size. Then a sanitizer detects a read beyond its end.
 template <class Format, class First>
 nb::tuple parse_all(const Format& format, std::string_view text, First first) {
   Chunk chunk;
@@ -106,11 +106,11 @@ nb::tuple parse_table(nb::bytes bytes, char separator, bool header, std::string 
   set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
               std::move(interact), std::move(missing));
   formats::Table table(std::move(options));
-  bool begun = false;
+  bool has_columns = false;
   const nb::tuple parsed = parse_all(table, view_of(bytes), [&](std::string_view record, std::int64_t line) {
-    if (begun || table.blank(record, line)) return false;
+    if (has_columns || table.blank(record, line)) return false;
     table.begin(record);
-    begun = true;
+    has_columns = true;
     return header;
   });
   return nb::make_tuple(parsed[0], parsed[1], table.columns());
@@ -132,7 +132,7 @@ void bind_reading(nb::module_& m) {
   const auto checked_row = [](const HeldParsed& self, std::size_t row) {
     return row < self.chunk.rows() ? row : throw nb::index_error();
   };
-  nb::class_<HeldParsed>(m, "Chunk", "Some rows of a text, parsed.")
+  nb::class_<HeldParsed>(m, "Chunk", "Parsed rows of a text.")
       .def_ro("named", &HeldParsed::named)
       .def_prop_ro("text", [](const HeldParsed& self) -> nb::object {
         if (self.given.is_valid()) return self.given;
@@ -156,7 +156,7 @@ void bind_reading(nb::module_& m) {
         const std::string bytes = cache::pack(self);
         return nb::bytes(bytes.data(), bytes.size());
       })
-      // Without the GIL, for it looks at every byte; what is returned is Python's.
+      // Without the GIL, because it reads every byte. Python owns the returned object.
       .def_static("unpack", [](nb::handle buffer) {
         static const auto spares = std::make_shared<Spares>();
         auto parsed = std::make_unique<HeldParsed>(spares);
@@ -194,7 +194,7 @@ void bind_reading(nb::module_& m) {
         const std::vector<double> ones(chunk.features(), 1.0);
         return to_numpy(ones.data(), ones.size());
       });
-  nb::class_<Reader>(m, "Reader", "Parses text of one format.")
+  nb::class_<Reader>(m, "Reader", "A parser of text in one format.")
       .def(nb::init<const std::string&, bool, bool>(), "kind"_a, "zero_based"_a = false, "label_optional"_a = false)
       .def_static("table", [](nb::bytes beginning, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                                int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
@@ -210,7 +210,7 @@ void bind_reading(nb::module_& m) {
                   "words"_a = 1, "letters"_a = 0, "bins"_a = 0, "zeros"_a = false)
       .def_prop_ro("named", &Reader::named)
       .def_prop_ro("columns", &Reader::columns)
-      // The names of a table's columns are the reader's own: it lives for as long as a chunk does.
+      // A chunk has views of the column names, which the reader owns. Hence a chunk keeps its reader alive.
       .def("parse", &parse, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "text"_a, "last"_a,
            "most_bad"_a = 0, "first"_a = false)
       .def("read", &read, nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), "descriptor"_a, "begin"_a, "size"_a,
@@ -220,17 +220,17 @@ void bind_reading(nb::module_& m) {
     if (!bytes.is_valid()) throw nb::python_error();
     if (const int error = read_at(descriptor, begin, PyBytes_AsString(bytes.ptr()), size)) raise(error);
     return bytes;
-  }, "descriptor"_a, "begin"_a, "size"_a, "Some bytes of a file, all of them.");
+  }, "descriptor"_a, "begin"_a, "size"_a, "Return `size` bytes of a file from `begin` on. Raise ValueError if the file is shorter.");
   m.def("end_of_line", [](int descriptor, std::int64_t begin, std::int64_t middle, std::int64_t size) {
     return or_raise([&] { return end_of_line(descriptor, begin, middle, size); });
   }, "descriptor"_a, "begin"_a, "middle"_a, "size"_a,
-        "Where a block of a file that should end at `middle` ends with a whole line.");
+        "Return the position after the last newline before `middle`, or after the first newline behind it.");
   m.def("give_back", [](nb::handle mapped, std::size_t begin, std::size_t end) {
     const auto bytes = nb::cast<Bytes>(mapped);
     if (begin > end || end > bytes.size()) throw nb::index_error();
     nb::gil_scoped_release release;
-    give_back(bytes.data() + begin, end - begin);
-  }, "mapped"_a, "begin"_a, "end"_a, "Drop whole pages of a mapped file from memory, without holding Python's lock.");
+    release_pages(bytes.data() + begin, end - begin);
+  }, "mapped"_a, "begin"_a, "end"_a, "Release whole pages of a mapped file from memory, without the GIL.");
 }
 
 void bind_tables(nb::module_& m) {

@@ -1,4 +1,4 @@
-// Python bindings of the readers of files and the chunks that they parse.
+// Python bindings of the readers of files and of the chunks that they return.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -6,13 +6,13 @@
 
 namespace mistakebound {
 
-// A parsed chunk whose text Python may hold.
+// A parsed chunk, and the Python object with its text, if a Python object has it.
 struct HeldParsed : Parsed {
   using Parsed::Parsed;
-  nanobind::object given;  // the text, if the caller passed it
+  nanobind::object given;  // the text that the caller passed
 };
 
 void bind_reading(nanobind::module_& m);
-void bind_tables(nanobind::module_& m);  // formats, for Python's tests
+void bind_tables(nanobind::module_& m);  // parsers of table formats, for tests in Python
 
 }  // namespace mistakebound

@@ -1,9 +1,10 @@
-// The state of a mixture of experts as plain arrays, and the functions on it that are compiled once per SIMD level. Files
-// that include this may be compiled for AVX2 or AVX-512, so it has only numbers and pointers: code that other files share
-// must run on every machine.
+// The state of a mixture of experts as plain arrays, and the functions on it that are compiled once per SIMD level. Files that
+// include this may be compiled for AVX2 or AVX-512. Hence it contains only numbers and pointers: code that other files share
+// must run on every processor.
 //
-// The written order: expert k is added to lane k mod 4, lanes are reduced as (l_0 + l_2) + (l_1 + l_3); multiply-add is fused
-// only where `fused` is used; e^x and ln x by basic operations (elementary.hpp). So every level gives the same bits.
+// Every level gives the same bits, because all use the same order of operations: the term of expert k is added to lane k mod 4,
+// and the lanes are added as (l_0 + l_2) + (l_1 + l_3). Products and sums are fused only where `fused` is used. e^x and ln x
+// use only basic operations (elementary.hpp).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,32 +17,31 @@ inline constexpr std::size_t rule_count = 12;
 enum class LossId { square, absolute, percentage, pinball, log };
 inline constexpr std::size_t loss_count = 5;
 
-// Squares of regrets beyond these are no float64: larger ones are refused, smaller ones are 0. Where all losses of a round
-// are below least_losses, differences beyond rounding may be among those: the round is refused. Python reads them from here.
+// Limits of regrets, so that their squares fit into float64: a larger one is a fault, and a smaller one counts as 0. A round
+// whose losses are all below least_losses is a fault, because true differences of losses could be too small. Python reads these
+// numbers from here.
 inline constexpr double largest_regret = 1e150, least_regret = 1e-150, least_losses = 1e-135;
 
-// Arrays have a number for each expert, and are filled up to a multiple of eight with experts of no weight; `width` is n
-// rounded up to a multiple of four.
+// Arrays have one number per expert, and are filled up to a multiple of eight with experts without weight. `width` is n rounded
+// up to a multiple of four.
 struct Book {
   std::size_t n, width;
-  // ln π and π/max π
-  const double *log_prior, *prior, *relative;
-  double *w, *next;      // weights, not summing to 1; room for others
-  double *R, *V, *loss;  // sums of r, r² and of the losses while awake
-  double *r, *theirs;    // of this round; 0 asleep
-  double *X, *rate, *S, *b;  // the rule's own, if it has them
-  double log_n;          // ln max(n, 2)
+  const double *log_prior, *prior, *relative;  // ln π, π, and π/max π
+  double *w, *next;          // weights, which need not sum to 1, and memory for the next ones
+  double *R, *V, *loss;      // sums of r, r² and of the losses over the rounds in which the expert was awake
+  double *r, *theirs;        // regrets and losses of this round; 0 if asleep
+  double *X, *rate, *S, *b;  // further numbers of some rules
+  double log_n;              // ln max(n, 2)
   std::size_t rounds;
-  // Of all experts; each rule has its own use for some of them.
-  double eta, alpha, gaps, widest, largest;
+  double eta, alpha, gaps, widest, largest;  // numbers of the whole rule; not all rules use all of them
 };
 
 struct Mixed {
-  double total, sum;  // Σ w and Σ w·x of those awake
-  double size;        // max |x| of those awake
-  double low, high;   // min x and max x of them
-  std::size_t awake;
-  bool odd;           // the x of some expert is not between the limits
+  double total, sum;  // Σ w and Σ w·x over the awake experts
+  double size;        // max |x| over the awake experts
+  double low, high;   // min x and max x over the awake experts
+  std::size_t awake;  // number of awake experts
+  bool odd;           // whether the x of an expert is not within the limits
 };
 
 struct Outcome {
@@ -52,30 +52,30 @@ struct Outcome {
 
 // The regrets of a round, in Book::r.
 struct Regrets {
-  double mine, h;              // the learner's loss; and in the units of r
+  double mine, h;               // the learner's loss, and the same in the units of r (linearised, if gradients are used)
   double top, bottom, largest;  // max r, min r, max |r|
-  bool sound;                  // all losses are finite
-  double scale;                // size of the losses; 0 if all regrets are 0, or if small ones are nothing (log loss, percentages)
+  bool sound;                   // whether all losses are finite
+  double scale;                 // size of the losses; 0 if all regrets are 0, or if the loss has a fixed scale (log, percentage)
 };
 
 // Rounds of Hedge on losses.
 inline constexpr std::size_t hedge_block = 4;
 struct HedgeSums {
   double total[hedge_block], sum[hedge_block];
-  bool rose[hedge_block];  // a weight may have grown by more than e^(1/32)
-  bool odd;                // a loss that is infinite or too large (NaN makes `sum` NaN)
+  bool rose[hedge_block];  // whether a weight may have grown by more than e^(1/32)
+  bool odd;                // whether a loss is infinite or too large (a NaN makes `sum` NaN)
 };
-// Rounds of which the learner knows its losses h, but which are not yet in the sums of the experts: 0, 1 or hedge_block.
+// Rounds with known losses h of the learner that are not yet added to the sums of the experts: 0, 1 or hedge_block of them.
 struct Played {
   const double* losses;
   std::size_t rounds;
   double h[hedge_block];
 };
-// Rounds of Weighted Majority: what was said, row by row, and what is made of it. See majority.hpp.
+// Rounds of Weighted Majority: the votes, row by row, and the results. See majority.hpp.
 inline constexpr std::size_t majority_block = 8;
 struct MajorityBlock {
   std::size_t n;
-  const std::uint8_t *said, *outcome, *since;
+  const std::uint8_t *votes, *outcome, *since;
   const double *base, *lean, *after;
   std::uint8_t *wrongs, *next_since;
   double* next_base;
@@ -86,13 +86,13 @@ struct Level {
   Regrets (*given)(const Book&, const double* losses, double h, double size);
   void (*weigh[rule_count])(Book&);
   void (*learn[rule_count])(Book&, const Regrets&);
-  // Plays `rounds` (1 or hedge_block) rows of losses from w into next, and adds as many rounds before to the sums.
+  // Play `rounds` (1 or hedge_block) rows of losses from w into next, and add the rounds `before` to the sums.
   HedgeSums (*hedge)(const Book&, const double* losses, std::size_t rounds, const Played& before);
-  // Adds them to the sums alone.
+  // Only add played rounds to the sums.
   void (*settle)(const Book&, const Played&);
-  // Writes the bits of the rounds in which each expert is wrong; false if some advice is neither 0 nor 1.
+  // Set for each expert the bits of the rounds in which it is wrong. Return false if a vote is neither 0 nor 1.
   bool (*gather)(const MajorityBlock&);
-  // Adds lean·base of each round to `lanes` (4 × majority_block), bases to `all` (4), and writes the bases after the block.
+  // Add lean·base of each round to `lanes` (4 × majority_block) and bases to `all` (4), and compute the bases after the block.
   void (*add)(const MajorityBlock&, double* lanes, double* all);
   void (*exp)(const double* x, std::size_t n, double* out);
   void (*log)(const double* x, std::size_t n, double* out);

@@ -1,9 +1,9 @@
-// Hedge at a fixed rate on losses that are given. Weights do not depend on what the learner lost, so four rounds are played
-// in one pass over the experts; the same pass adds the four rounds before to the sums, because their losses are then known
-// to the learner. The same bits as one round at a time.
+// Hedge at a fixed rate on losses that the caller passes. Weights do not depend on the learner's losses. Hence one loop over the
+// experts plays four rounds. The same loop adds the previous four rounds to the sums, because the learner's losses in them are
+// known by then. The bits are the same as for one round at a time.
 //
-// A weight is multiplied by e^(−ηℓ): as w + wℓ·slope(ℓ) where ηℓ is little, because wℓ is needed anyway. Expert k is added
-// to lane k mod 8, so that a register of AVX-512 holds all lanes.
+// A weight is multiplied by e^(−ηℓ). If ηℓ is small, this is computed as w + wℓ·slope(ℓ), because wℓ is needed anyway. The term of
+// expert k is added to lane k mod 8, so that all lanes fit into one register of AVX-512.
 #pragma once
 #include "experts/book.hpp"
 #include "experts/elementary.hpp"
@@ -16,7 +16,7 @@ struct HedgeLanes {
   Eight total[rounds]{}, loss[rounds]{};
 };
 
-// Adds played rounds to the sums of the group of experts at k.
+// Adds played rounds to the sums of the experts of the group at k.
 template <std::size_t rounds>
 struct Settle {
   double *R_of, *V_of, *lost_of;
@@ -45,12 +45,11 @@ struct Settle {
   }
 };
 
-// Asks for losses before they are needed, because the processor waits at the beginning of each row: for the rounds after
-// these in the order of memory, into the second cache; or, if they do not fit into it, for experts soon to come in each row.
-// A wrong address does no harm.
+// Prefetches losses, because the processor waits at the beginning of each row: those of the next rounds into the second cache or,
+// if they do not fit into it, those of the next experts in each row. Prefetching a wrong address is harmless.
 struct Ahead {
   std::uintptr_t first;
-  std::size_t line, step;  // bytes from one line to the next, and from one expert
+  std::size_t line, step;  // bytes from one cache line to the next, and from one expert to the next
 
   Ahead(const double* losses, std::size_t rounds, std::size_t n) {
     const bool fit = rounds * n <= 65536;
@@ -67,8 +66,8 @@ struct Ahead {
   }
 };
 
-// Groups of experts for as long as all ηℓ are little; returns where it stopped. A NaN is not seen here: the sum of losses
-// will be one.
+// Play groups of experts while all ηℓ are small, and return the first expert that was not played. A NaN is not detected here, but
+// makes the sum of the losses NaN.
 template <std::size_t rounds, bool settles>
 std::size_t play_little(const Book& book, const double* losses, const Played& before, HedgeLanes<rounds>& lanes) {
   const std::size_t n = book.n;
@@ -107,7 +106,7 @@ std::size_t play_little(const Book& book, const double* losses, const Played& be
   return k;
 }
 
-// The others.
+// Play the other experts, with any ηℓ.
 template <std::size_t rounds>
 void play_any(const Book& book, const double* losses, HedgeLanes<rounds>& lanes, std::size_t from, HedgeSums& seen) {
   const std::size_t n = book.n;

@@ -1,8 +1,8 @@
-// Vectors of float64: Four and Eight, with the same operations at every level of the processor. AVX-512 has a register for
-// each; AVX2 takes two registers of four for an Eight; every other machine takes registers of two, which all compilers turn
-// into good code (gcc splits a vector that is wider than a register into single numbers).
+// Vectors of float64, Four and Eight, with the same operations at every SIMD level. AVX-512 has a register for each. AVX2 uses
+// two registers of four for an Eight. Other processors use registers of two, for which all compilers make good code (gcc splits
+// a vector that is wider than a register into single numbers).
 //
-// A comparison returns a mask: integers that are −1 where it holds, else 0.
+// A comparison returns a mask: an integer for each element, −1 where it is true, otherwise 0.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ MISTAKEBOUND_INLINE Two root(Two v) {
 MISTAKEBOUND_INLINE Two fused(Two a, Two b, Two c) {
   return Two{__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
 }
-// The larger and the smaller; the second if one is NaN.
+// The larger and the smaller element. If one is NaN, the second one.
 MISTAKEBOUND_INLINE Two most(Two a, Two b) { return choose(a > b, a, b); }
 MISTAKEBOUND_INLINE Two least(Two a, Two b) { return choose(a < b, a, b); }
 
@@ -77,14 +77,14 @@ MISTAKEBOUND_INLINE bool any(EightMask m) { return _mm512_movepi64_mask(reinterp
 MISTAKEBOUND_INLINE Eight fused(Eight a, Eight b, Eight c) {
   return reinterpret_cast<Eight>(_mm512_fmadd_pd(intel(a), intel(b), intel(c)));
 }
-// With a mask of all lanes: of those without, gcc 12 warns that they use something uninitialised.
+// With a mask of all lanes, because gcc 12 has a wrong warning about uninitialised values for those without a mask.
 MISTAKEBOUND_INLINE Eight most(Eight a, Eight b) {
   return reinterpret_cast<Eight>(_mm512_maskz_max_pd(0xff, intel(a), intel(b)));
 }
 MISTAKEBOUND_INLINE Eight least(Eight a, Eight b) {
   return reinterpret_cast<Eight>(_mm512_maskz_min_pd(0xff, intel(a), intel(b)));
 }
-// As the functions of the same names below, in one instruction each.
+// The same as the functions with these names below, in one instruction each.
 MISTAKEBOUND_INLINE Eight most_size(Eight a, Eight b) {
   constexpr int larger_size = 3, without_sign = 2 << 2;
   return reinterpret_cast<Eight>(_mm512_maskz_range_pd(0xff, intel(a), intel(b), larger_size | without_sign));
@@ -95,7 +95,7 @@ MISTAKEBOUND_INLINE Eight load_part(const double* p, std::size_t count, Eight be
 MISTAKEBOUND_INLINE bool within(Eight a, Eight b) { return _mm512_cmp_pd_mask(intel(a), intel(b), _CMP_LE_OQ) == 0xff; }
 #endif
 
-// A vector of twice the width, for a machine that has no register of that width.
+// A vector of twice the width, for processors without a register of that width.
 template <class V>
 struct Pair {
   V low, high;
@@ -192,7 +192,7 @@ using Eight = Pair<Four>;
 template <class V>
 inline constexpr std::size_t lanes_of = sizeof(V) / sizeof(double);
 
-// Whether `fused`, ab + c rounded once, is quick: an x86 of before 2013 needs hundreds of instructions.
+// Whether `fused`, ab + c rounded once, is fast. An x86 processor from before 2013 needs hundreds of instructions.
 inline bool fuses() {
 #if defined(__x86_64__) && !defined(__FMA__)
   return __builtin_cpu_supports("fma") != 0;
@@ -201,7 +201,7 @@ inline bool fuses() {
 #endif
 }
 
-// Bytes of one register. Wider ones leave more of a row of experts to the plain code, and were not quicker.
+// Bytes of one register. Wider vectors leave more experts of a row to the scalar code, and were not faster.
 #ifdef MISTAKEBOUND_HAS_FOUR
 using Bytes = std::uint8_t __attribute__((vector_size(32)));
 #else
@@ -225,7 +225,7 @@ MISTAKEBOUND_INLINE Numbers<V> numbers(V v) {
   __builtin_memcpy(&n, &v, sizeof v);
   return n;
 }
-// A pair is moved half by half: as a whole, gcc takes it through memory.
+// A pair is copied half by half, because gcc copies a whole pair through memory.
 template <class V>
 struct Memory {
   static MISTAKEBOUND_INLINE V load(const double* p) {
@@ -253,9 +253,9 @@ MISTAKEBOUND_INLINE void store(double* p, V v) {
 }
 template <class V = Four>
 MISTAKEBOUND_INLINE V all(double x) {
-  return x - V{};  // not V{} + x, which makes 0 of −0
+  return x - V{};  // not V{} + x, which changes −0 to 0
 }
-// The first `count` of a vector, those after them `beyond`.
+// The first `count` elements from memory, and `beyond` for the others.
 template <class V>
 MISTAKEBOUND_INLINE V load_part(const double* p, std::size_t count, V beyond) {
   Numbers<V> v;
@@ -277,12 +277,12 @@ template <class V>
 MISTAKEBOUND_INLINE V size(V v) {
   return number(bits(v) & 0x7fffffffffffffffLL);
 }
-// The larger of |a| and b, which is not negative; b if a is NaN.
+// The larger of |a| and b, where b must not be negative. It is b if a is NaN.
 template <class V>
 MISTAKEBOUND_INLINE V most_size(V a, V b) {
   return most(size(a), b);
 }
-// Whether each a is at most its b.
+// Whether each element of a is at most that of b.
 template <class V>
 MISTAKEBOUND_INLINE bool within(V a, V b) {
   return every(a <= b);
@@ -292,7 +292,7 @@ MISTAKEBOUND_INLINE V where(M m, V v) {  // else 0
   return number(bits(v) & m);
 }
 
-// The written order of reduction: (l_0 + l_2) + (l_1 + l_3) of four lanes, and l_j + l_{j+4} first of eight.
+// The order of the sum: (l_0 + l_2) + (l_1 + l_3) of four lanes; of eight lanes first l_j + l_{j+4}.
 MISTAKEBOUND_INLINE double sum(Four v) {
   const Numbers<Four> n = numbers(v);
   return (n.at[0] + n.at[2]) + (n.at[1] + n.at[3]);

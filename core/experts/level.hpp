@@ -26,7 +26,7 @@ inline void ln1ps(const double* x, std::size_t n, double* out) {
   elementwise(x, n, out, [](Four v) { return ln1p(v); });
 }
 
-// Of the rules in the order of RuleId.
+// The rules must be in the order of RuleId.
 template <class... Rules>
 constexpr Level level_with() {
   return {mix, lose, given, {Rules::weigh...}, {Rules::learn...}, hedge, settle, gather, add, exps, lns, ln1ps};

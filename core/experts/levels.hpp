@@ -1,4 +1,4 @@
-// The SIMD levels, which of them this machine supports, and the loops over experts compiled for each.
+// The SIMD levels, which of them this processor supports, and the loops over experts compiled for each.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ inline bool runs(Simd simd) {
 #endif
   return simd == Simd::plain;
 }
-// The passes for a level that this machine runs.
+// The loops for a level that this processor supports.
 inline const Level& level_of(Simd simd) {
 #ifdef MISTAKEBOUND_LEVELS
   if (simd == Simd::avx512) return avx512_level;

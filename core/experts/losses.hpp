@@ -1,4 +1,4 @@
-// Mix forecasts, compute losses and regrets: the loops over experts that all rules share. Twin of `Mixture` in
+// Mix forecasts, and compute losses and regrets: the loops over experts that all rules share. The specification is `Mixture` in
 // src/mistakebound/aggregation/reference.py.
 #pragma once
 #include "experts/book.hpp"
@@ -17,7 +17,7 @@ inline Mixed mix(const Book& book, const double* w, const double* x, double leas
     const Four weight = where(awake, load(w + k)), value = where(awake, said);
     total += weight;
     sum_x += weight * value;
-    low = least(said, low);  // not those who sleep: NaN is not less
+    low = least(said, low);  // ignores experts that are asleep, because NaN is not less
     high = most(said, high);
     odd |= awake & ~((said >= least_x) & (said <= most_x));
     count += where(awake, all(1));
@@ -46,12 +46,12 @@ MISTAKEBOUND_INLINE double slope_of(double f, const Outcome& o) {
   if constexpr (id == LossId::log) return o.y == 1 ? -1 / f : 1 / (1 - f);
 }
 
-// Gathers what is said of the regrets of a round while they are written.
+// Collects the largest and smallest regrets of a round while they are stored.
 struct Gathering {
   Four top_r = all(-infinity), bottom_r = all(infinity), large{};
   Mask unsound{};
 
-  // What can only be rounding, and what has no square, is 0.
+  // A regret within rounding error, or too small to square, is 0.
   template <class Kind>
   MISTAKEBOUND_INLINE void add(const Book& book, std::size_t k, Kind kind, Mask awake, Four loss, Four r, double noise) {
     const Four mine = where(awake & (size(r) > noise), r);
@@ -84,9 +84,9 @@ Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
     const Four value = where(awake, said), loss = value_of<id>(value, o);
     all_of.add(book, k, kind, awake, loss, o.gradient ? slope * (o.forecast - value) : mine - loss, noise);
   });
-  constexpr bool has_unit = id == LossId::log || id == LossId::percentage;
+  constexpr bool scale_free = id == LossId::log || id == LossId::percentage;
   return all_of.done(mine, o.gradient ? slope * o.forecast : mine,
-                     has_unit || magnitude == 0 ? 0 : magnitude + __builtin_fabs(mine));
+                     scale_free || magnitude == 0 ? 0 : magnitude + __builtin_fabs(mine));
 }
 inline Regrets lose(const Book& book, const double* x, const Outcome& o) {
   switch (o.loss) {
@@ -99,7 +99,7 @@ inline Regrets lose(const Book& book, const double* x, const Outcome& o) {
   return lose_by<LossId::log>(book, x, o);
 }
 
-// Losses that are given: the learner's is h, their mean by weight.
+// Regrets for losses that the caller passed. h is the learner's loss, their weighted mean.
 inline Regrets given(const Book& book, const double* losses, double h, double size_of_all) {
   const double magnitude = size_of_all + __builtin_fabs(h), noise = noise_of(magnitude);
   Gathering all_of;

@@ -1,17 +1,21 @@
-// Weighted Majority: expert k weighs β^(its losses). Its losses do not depend on the master's predictions, only on the
-// outcomes; so eight rounds are played at once, expert by expert: the eight bits "wrong in round t" of an expert are the
-// row of a table that holds ±β^(wrongs before t) for each t, + where it is right.
+// Weighted Majority: expert k has the weight β^(its losses). The lean of a round is the weight of the votes for its outcome minus
+// the weight of those against it.
 //
-// The written order: within a block of eight rounds the weight of expert k is base·β^j, j its wrongs in the block; then
-// the base is multiplied by that β^j, and after a span of blocks made anew, as β^(losses less the least). Expert k is
-// added to lane k mod 4 and the lanes are reduced as (l_0 + l_2) + (l_1 + l_3). All weight is summed where a block begins,
-// and follows from the leans within it; but where it has fallen to a thousandth it is summed again, because rounding
-// errors do not fall as it does. One round at a time and eight at once give the same bits, at every level.
+// Eight rounds are played at once, expert by expert. This is possible because the losses of experts depend only on the outcomes,
+// not on the learner's predictions. The eight bits "wrong in round t" of an expert are the index into a table with ±β^(number of
+// wrong votes before t) for each t: + if it is right, − if it is wrong.
 //
-// Ties: a sum in this order is rounded, so two equal sides may differ by a little, and by another little if the experts
-// come in another order. A lean that is so near to 0 is therefore computed anew by levels: experts with equal losses are
-// counted, and the counts are weighed by Horner's rule, which no order of experts changes. Sides that then differ by at
-// most `tie` of their sum are equal. Clear leans are left as they are: their sign does not depend on rounding.
+// Order of operations: within a block of eight rounds the weight of expert k is base·β^j, where j is its number of wrong votes in
+// the block. After the block the base is multiplied by that β^j. After a span of blocks the bases are computed again as
+// β^(loss − least loss). The term of expert k is added to lane k mod 4, and the lanes are added as (l_0 + l_2) + (l_1 + l_3). The
+// total weight is summed at the beginning of a block, and computed from the leans within it. If it has fallen below a thousandth,
+// it is summed again, because rounding errors do not become smaller with it. One round at a time and eight at once give the same
+// bits at every SIMD level.
+//
+// Ties: because of rounding, the weights of two equal sides may differ slightly, and by another amount if the experts are in
+// another order. Hence a lean near 0 is computed again by levels: experts with equal losses are counted, and Horner's rule adds
+// the weighted counts. This does not depend on the order of the experts. Sides that differ by at most `tie` of their sum are
+// equal. Other leans are not computed again, because rounding cannot change their sign.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -31,14 +35,14 @@ namespace mistakebound::experts {
 class Majority {
  public:
   static constexpr std::size_t block = majority_block;
-  static constexpr double tie = 0x1p-40;  // as in aggregation/majority.py
+  static constexpr double tie = 0x1p-40;  // the same as in aggregation/majority.py
 
   explicit Majority(double beta) : beta_(beta) {
-    // The leader, which weighs 1 when bases are made, must stay far above what is then taken for 0.
+    // The best expert has weight 1 when bases are computed. During a span it must stay far above the weights that count as 0.
     const double most = beta > 0 ? std::min(248.0, 400 / std::log2(1 / beta)) : 0;
     by_eights_ = most >= block;
     span_ = by_eights_ ? static_cast<std::size_t>(most) / block * block : 1;
-    for (std::size_t j = 0; j < behind_.size(); ++j) behind_[j] = seen(static_cast<double>(j));
+    for (std::size_t j = 0; j < behind_.size(); ++j) behind_[j] = weight_behind(static_cast<double>(j));
     power_[0] = 1;
     for (std::size_t j = 1; j <= block; ++j) power_[j] = power_[j - 1] * beta;
     for (std::size_t wrongs = 0; wrongs < lean_.size(); ++wrongs) {
@@ -56,7 +60,7 @@ class Majority {
   double weight(std::size_t k) const { return base_[k] * power_[in_block_[k]]; }
   double loss(std::size_t k) const { return loss_[k] + since_[k]; }
 
-  // Newcomers, with what each of them has lost so far.
+  // Add experts at the end, with their losses so far.
   void join(const double* losses, std::size_t count) {
     settle();
     loss_.insert(loss_.end(), losses, losses + count);
@@ -68,7 +72,7 @@ class Majority {
     make_bases();
   }
 
-  // Weight behind each of `kinds` outcomes by levels, beside the best of those awake; code −1 is asleep.
+  // The weight of the votes for each of `kinds` outcomes, by levels and relative to the best awake expert. Code −1 means asleep.
   void shares(const std::int32_t* code, std::size_t kinds, double* share) const {
     std::vector<std::vector<double>> losses(kinds);
     double least = std::numeric_limits<double>::infinity();
@@ -79,18 +83,18 @@ class Majority {
     }
     for (std::size_t c = 0; c < kinds; ++c) share[c] = by_levels(losses[c], least);
   }
-  // Weight behind 1 less that behind 0; 0 for a tie.
-  double lean(const std::uint8_t* said) const {
-    const double rounded = summed([=, this](std::size_t k) { return said[k] ? weight(k) : -weight(k); });
+  // The weight of the votes for 1 minus the weight of those for 0, and 0 for a tie.
+  double lean(const std::uint8_t* votes) const {
+    const double rounded = summed([=, this](std::size_t k) { return votes[k] ? weight(k) : -weight(k); });
     if (!doubtful(rounded, total())) return rounded;
-    return lean_by_levels([this](std::size_t k) { return loss(k); }, [=](std::size_t k) { return said[k] == 0; });
+    return lean_by_levels([this](std::size_t k) { return loss(k); }, [=](std::size_t k) { return votes[k] == 0; });
   }
 
   double total() const { return summed([this](std::size_t k) { return weight(k); }); }
   void use(const Level& level) { level_ = &level; }
 
-  // One round of any advice: `code` as above, `right` that of the outcome; `wrong` is the share of the awake weight that
-  // is wrong, which is what a sleeper loses.
+  // Learn one round with any advice: `code` as above, `right` is the code of the outcome. `wrong` is the wrong share of the awake
+  // weight, which is added to the loss of experts that are asleep.
   void learn(const std::int32_t* code, std::int32_t right, double wrong) {
     if (std::all_of(code, code + experts(), [](std::int32_t c) { return c >= 0; })) {
       double lean, total;
@@ -104,12 +108,12 @@ class Majority {
     advance();
   }
 
-  // Rounds of 0/1 advice by all experts, until one with another number: says how many were played. For each, the lean
-  // towards the outcome and all weight: the share of weight that is wrong is (1 − lean/total)/2.
-  std::size_t run(const std::uint8_t* said, const std::uint8_t* outcome, std::size_t rounds, double* lean, double* total) {
+  // Play rounds with a vote of 0 or 1 of each expert, until one has another number, and return their number. Store for each the
+  // lean and the total weight. The wrong share of the weight is (1 − lean/total)/2.
+  std::size_t run(const std::uint8_t* votes, const std::uint8_t* outcome, std::size_t rounds, double* lean, double* total) {
     const std::size_t n = experts();
     for (std::size_t t = 0; t < rounds;) {
-      const std::uint8_t* row = said + t * n;
+      const std::uint8_t* row = votes + t * n;
       if (by_eights_ && phase_ % block == 0 && rounds - t >= block && binary(outcome + t, block) &&
           eight(row, outcome + t, lean + t, total + t)) {
         t += block;
@@ -129,7 +133,7 @@ class Majority {
     double total = 0, fresh = 0;
   };
   State state() const { return {loss_, base_, in_block_, since_, phase_, total_, fresh_}; }
-  // Answers false, and has changed nothing, for what cannot be a state of this object.
+  // Restore a state. Return false, without any change, if it cannot be a state of this object.
   bool restore(State state) {
     const std::size_t n = state.loss.size();
     if (state.base.size() != n || state.in_block.size() != n || state.since.size() != n || state.phase >= span_) return false;
@@ -153,9 +157,9 @@ class Majority {
     next_base_.resize(n);
     doubt_ = tie + static_cast<double>(2 * n + 512) * 0x1p-51;
   }
-  // Whether rounding may have changed the sign of a lean, or whether there is a tie.
+  // Whether rounding may have changed the sign of a lean, or there may be a tie.
   bool doubtful(double lean, double total) const { return !(std::fabs(lean) > doubt_ * total); }
-  // The sum of β^(loss − least), the largest losses first. The order of the experts does not matter.
+  // The sum of β^(loss − least), largest losses first. It does not depend on the order of the experts.
   double by_levels(std::vector<double>& losses, double least) const {
     std::sort(losses.begin(), losses.end(), std::greater<>());
     double sum = 0;
@@ -166,7 +170,7 @@ class Majority {
     }
     return sum;
   }
-  // The weight of those who are not wrong less that of those who are, in units of the bases; 0 for a tie.
+  // The weight of the right experts minus the weight of the wrong ones, in the units of the bases, and 0 for a tie.
   template <class Loss, class Wrong>
   double lean_by_levels(Loss loss, Wrong wrong) const {
     std::array<std::vector<double>, 2> losses;
@@ -210,11 +214,11 @@ class Majority {
     advance();
   }
 
-  // Answers false, and has changed nothing, if advice is not 0 or 1, or a total must be summed anew on the way.
-  bool eight(const std::uint8_t* said, const std::uint8_t* outcome, double* lean, double* total) {
+  // Play eight rounds. Return false, without any change, if a vote is not 0 or 1, or the total must be summed within the block.
+  bool eight(const std::uint8_t* votes, const std::uint8_t* outcome, double* lean, double* total) {
     EightLanes lanes{};
     std::array<double, 4> all{};
-    const MajorityBlock rounds{.n = experts(), .said = said, .outcome = outcome, .since = since_.data(), .base = base_.data(),
+    const MajorityBlock rounds{.n = experts(), .votes = votes, .outcome = outcome, .since = since_.data(), .base = base_.data(),
                                .lean = lean_[0].data(), .after = after_.data(), .wrongs = wrongs_.data(),
                                .next_since = next_since_.data(), .next_base = next_base_.data()};
     if (!level_->gather(rounds)) return false;
@@ -252,13 +256,14 @@ class Majority {
     std::fill(since_.begin(), since_.end(), std::uint8_t{0});
     std::fill(in_block_.begin(), in_block_.end(), std::uint8_t{0});
   }
-  // What is too little to be seen beside the leader is 0, before it can be denormal.
-  double seen(double behind) const {
+  // The weight of an expert with a loss larger than the least one by `behind`. A negligible weight is 0, because denormal numbers
+  // are slow.
+  double weight_behind(double behind) const {
     if (behind * std::log2(1 / beta_) > 501) return 0;
     const double weight = std::pow(beta_, behind);
     return weight < 0x1p-500 ? 0 : weight;
   }
-  // The least loss weighs 1, whatever happened.
+  // The expert with the least loss has weight 1.
   void make_bases() {
     if (loss_.empty()) return;
     const double least = *std::min_element(loss_.begin(), loss_.end());
@@ -266,7 +271,7 @@ class Majority {
       const double behind = loss_[k] - least;
       const auto whole = static_cast<std::size_t>(std::min(behind, 1e4));
       const bool known = whole < behind_.size() && static_cast<double>(whole) == behind;
-      base_[k] = known ? behind_[whole] : seen(behind);
+      base_[k] = known ? behind_[whole] : weight_behind(behind);
     }
     total_ = fresh_ = total();
   }
@@ -278,7 +283,7 @@ class Majority {
   double total_ = 0, fresh_ = 0, doubt_ = 1;
   std::array<double, block + 1> power_{};
   std::array<double, 256> after_{};
-  std::array<double, 512> behind_{};  // what j losses more than the leader's weigh
+  std::array<double, 512> behind_{};  // weight_behind of 0, 1, ...
   alignas(64) std::array<std::array<double, block>, 256> lean_{};
   std::vector<double> loss_, base_, next_base_;
   std::vector<std::uint8_t> wrongs_, in_block_, since_, next_since_;

@@ -1,5 +1,5 @@
-// The engine of one rule over experts: mix forecasts, take the outcome, learn from the regrets; or learn from given losses.
-// Twin of `Engine` in src/mistakebound/aggregation/reference.py. A bad round is reported and changes nothing.
+// The engine of one rule over experts: it mixes forecasts and learns from the regrets, or learns from losses that the caller
+// passes. The specification is `Engine` in src/mistakebound/aggregation/reference.py. A round with a fault changes nothing.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ struct Task {
   bool gradient;
 };
 
-// Numbers of experts on borders of cache lines: a vector of eight that begins elsewhere takes two lines.
+// An allocator for memory that begins at a cache line, so that a vector of eight numbers lies in one line.
 template <class T>
 struct CacheLines {
   using value_type = T;
@@ -61,11 +61,11 @@ class Mixture {
   RuleId rule() const { return rule_; }
   void use(const Level& level) { level_ = &level; }
 
-  // Lets experts in at the end; the prior is that of all.
+  // Add experts at the end. `prior` is the prior of all experts.
   void join(const std::vector<double>& prior) {
     const std::size_t old = book_.n;
     double kept = 0;
-    tell_apart();
+    count_each();
     for (std::size_t k = 0; k < old; ++k) kept += prior[k];
     make_room(prior);
     if (remembers_weights()) {
@@ -81,18 +81,18 @@ class Mixture {
     double forecast = 0, total = 0, size = 0;
     const double* w = nullptr;
   };
-  // Weights of the answer are Served::w over Served::total, 0 asleep.
+  // Mix forecasts. The weight of an awake expert is Served::w / Served::total.
   Served serve(const double* x) {
     weigh();
     return mix(x, least_forecast(), most_forecast());
   }
-  // Learns from what was served, maybe long ago. Answers the learner's loss.
+  // Learn the outcome y of an earlier forecast. `mine` is set to the learner's loss.
   Complaint learn(const double* x, double forecast, double y, double& mine) {
     const Mixed mixed = level_->mix(book_, book_.w, x, least_forecast(), most_forecast());
     if (const Complaint bad = complaint_of(mixed, x)) return bad;
     return learn(x, forecast, mixed.size, mixed.awake, y, mine);
   }
-  // Plays rounds until one is bad; returns how many were good.
+  // Play rounds until the first one with a fault, and return their number.
   std::size_t run(const double* x, const double* y, std::size_t rounds, double* forecast, double* mine, Complaint& bad) {
     for (std::size_t t = 0; t < rounds; ++t) {
       const double* row = x + t * book_.n;
@@ -103,9 +103,9 @@ class Mixture {
     }
     return rounds;
   }
-  // The same for losses that are given.
+  // The same for losses that the caller passes.
   std::size_t run_losses(const double* losses, std::size_t rounds, double* mine, Complaint& bad) {
-    std::size_t slowly = 0;  // rounds that are not tried four at once, for the last four were in vain
+    std::size_t slowly = 0;  // number of rounds to play one by one, because playing four at once has just failed
     for (std::size_t t = 0; t < rounds;) {
       const double* row = losses + t * book_.n;
       if (stale_) settle();
@@ -133,7 +133,7 @@ class Mixture {
     return rounds;
   }
 
-  // Weights if everybody is awake; they sum to 1.
+  // The weights if all experts are awake. They sum to 1.
   std::vector<double> weights() {
     const std::vector<double> nothing(book_.n, 0.0);
     const Served served = serve(nothing.data());
@@ -148,7 +148,7 @@ class Mixture {
     return values;
   }
 
-  // All that is not the rule's parameters.
+  // The state, without the parameters of the rule.
   static constexpr std::size_t scalar_count = 7;
   struct State {
     std::vector<double> prior;
@@ -166,7 +166,7 @@ class Mixture {
     now.rounds = book_.rounds, now.since = since_, now.stale = stale_;
     return now;
   }
-  void restore(const State& state) {  // of the right sizes
+  void restore(const State& state) {  // the caller must check the sizes
     book_.n = 0;
     make_room(state.prior);
     for (std::size_t c = 0; c < columns; ++c) std::copy(state.column[c].begin(), state.column[c].end(), column_[c]);
@@ -178,10 +178,10 @@ class Mixture {
 
  private:
   static constexpr double least_total = 1e-200;
-  static constexpr std::size_t span = 512;  // rounds until the weights of Hedge on losses are made anew
+  static constexpr std::size_t span = 512;  // number of rounds after which Hedge computes its weights from the sums again
 
   bool remembers_weights() const { return rule_ == RuleId::fixed_share || rule_ == RuleId::ogd; }
-  // With a fixed rate, very small losses have no effect and count as 0. Adaptive rules rescale, so they refuse them.
+  // With a fixed rate, very small losses have no effect and count as 0. For adaptive rules they are a fault.
   bool refuses_small() const { return rule_ != RuleId::hedge && rule_ != RuleId::fixed_share && rule_ != RuleId::boa; }
   bool hedging() const { return rule_ == RuleId::hedge && book_.eta >= 1e-100 && book_.eta < 1e100; }
   double least_forecast() const { return task_.loss == LossId::log ? 0 : -std::numeric_limits<double>::max(); }
@@ -199,15 +199,15 @@ class Mixture {
     book_.log_prior = log_prior_.data(), book_.prior = prior_.data(), book_.relative = relative_.data();
     book_.log_n = std::log(static_cast<double>(std::max<std::size_t>(n, 2)));
   }
-  // Columns of n experts, with what was in them. Where a column is longer than a page, each begins at another place in its
-  // page: a processor takes a load for one of a number that was just stored, if both have the same place in their pages.
+  // Make columns for n experts, and copy their contents. Columns longer than a page begin at different offsets of their pages,
+  // because a load waits for an earlier store to the same offset of another page.
   void make_columns(std::size_t n) {
     constexpr std::size_t page = 512, scratch = 3;
     const std::size_t room = (n + 7) / 8 * 8, stride = room < page ? room : (room + page - 1) / page * page + 104;
     Numbers memory(stride * (columns + scratch));
     double* free = memory.data();
     const auto place = [&] { return std::exchange(free, free + stride); };
-    book_.next = place();  // beside w, which it takes turns with
+    book_.next = place();  // it is swapped with w
     if (book_.n > 0) column_[w] = book_.w;
     for (double*& column : column_) column = std::copy_n(column, book_.n, place()) - book_.n;
     book_.r = place(), book_.theirs = place();
@@ -215,8 +215,8 @@ class Mixture {
     book_.rate = column_[rate], book_.S = column_[S], book_.b = column_[b];
     memory_.swap(memory);
   }
-  // The rounds in which all were awake are counted once, until it matters who was.
-  void tell_apart() {
+  // Rounds with all experts awake are counted once for all. Add these counts to each expert.
+  void count_each() {
     for (std::size_t k = 0; k < book_.n; ++k) column_[own][k] += own_of_all_, column_[awake][k] += awake_of_all_;
     own_of_all_ = awake_of_all_ = 0;
   }
@@ -227,12 +227,12 @@ class Mixture {
       awake_of_all_ += 1;
       return;
     }
-    tell_apart();
+    count_each();
     for (std::size_t k = 0; k < book_.n; ++k)
       if (x[k] == x[k]) column_[own][k] += mine, column_[awake][k] += 1;
   }
 
-  // A newcomer has the rate of one without regrets; the others keep theirs.
+  // A new expert has the rate of an expert without regrets. The others keep their rates.
   void make_rates(std::size_t old) {
     const bool adaptive = rule_ == RuleId::boa_adaptive || rule_ == RuleId::ml_prod;
     if (!adaptive && rule_ != RuleId::boa_observed && rule_ != RuleId::ml_prod_observed) return;
@@ -250,22 +250,22 @@ class Mixture {
     since_ = 0;
   }
 
-  // By the weights of those who are awake. Rounding must not put the mean beyond all that was said.
+  // Mix by the weights of the awake experts. The mean is clipped to the range of the forecasts because of rounding.
   Served mix(const double* x, double least_x, double most_x) {
     const double* weights = book_.w;
     Mixed mixed = level_->mix(book_, weights, x, least_x, most_x);
     if (const Complaint bad = complaint_of(mixed, x)) return {bad};
     if (!(mixed.total > least_total)) {
-      weights = among(x);
+      weights = weights_among(x);
       mixed = level_->mix(book_, weights, x, least_x, most_x);
     }
     awake_ = mixed.awake;
     const double forecast = std::clamp(mixed.sum / mixed.total, mixed.low, mixed.high);
     return {{}, forecast, mixed.total, mixed.size, weights};
   }
-  // Weights of some, when those of others are so large that theirs are lost beside them: as if only they were there. By
-  // the prior, if the rule has no logarithms that say more.
-  const double* among(const double* x) {
+  // The weights of the awake experts, computed without the others, whose weights may be so large that these underflow. If the
+  // rule keeps no logarithms of weights, they are the prior.
+  const double* weights_among(const double* x) {
     if (remembers_weights() || rule_ == RuleId::ml_poly) return book_.prior;
     some_.assign(book_.width, 0);
     some_prior_.assign(book_.width, -std::numeric_limits<double>::infinity());
@@ -300,7 +300,7 @@ class Mixture {
       const auto less = [](double a, double b) { return std::fabs(a) < std::fabs(b); };
       return static_cast<std::size_t>(std::max_element(each, each + book_.n, less) - each);
     };
-    // Not (… <= …), for h may be NaN.
+    // Written with `not` and <=, because h may be NaN.
     if (!(round.largest <= largest_regret && std::fabs(round.h) <= largest_regret)) return {Fault::too_large, of_most(book_.r)};
     if (round.scale > 0 && round.scale < least_losses && refuses_small()) return {Fault::too_small, of_most(book_.theirs)};
     return {};
@@ -319,7 +319,7 @@ class Mixture {
   }
   Complaint take_in(const Regrets& round, const double* x, std::size_t awake_now, double& mine) {
     if (const Complaint bad = complaint_of(round)) return bad;
-    if (rule_ == RuleId::adahedge) weigh();  // it learns from the weights of now, not from those that were served
+    if (rule_ == RuleId::adahedge) weigh();  // it learns with the current weights, not with those of the forecast
     level_->learn[static_cast<std::size_t>(rule_)](book_, round);
     count(x, awake_now, round.mine);
     mine = round.mine;
@@ -327,15 +327,15 @@ class Mixture {
     return {};
   }
 
-  // Hedge on 1 or 4 rounds of losses, all awake. Answers false, and has changed nothing that matters, if they need to be
-  // played one by one, or with more care.
+  // Hedge on 1 or 4 rounds of losses, all experts awake. Return false, without a visible change, if they must be played one by
+  // one, or by the general code.
   bool hedge(const double* losses, std::size_t rounds, double* mine) {
-    if (since_ == 0)  // far below what could matter before weights are made anew, and far above denormals
+    if (since_ == 0)  // too small to matter before the weights are computed again, but above denormal numbers, which are slow
       for (std::size_t k = 0; k < book_.n; ++k)
         if (book_.w[k] < 0x1p-600) book_.w[k] = 0;
     if (played_.rounds != rounds) settle();
     const HedgeSums sums = level_->hedge(book_, losses, rounds, played_);
-    played_.rounds = 0;  // they are in the sums now, whatever comes of these
+    played_.rounds = 0;  // `hedge` has added them to the sums, also if the new rounds fail
     const auto fits = [&](std::size_t t) { return sums.total[t] > 0x1p-500 && sums.total[t] < 0x1p500; };
     if (rounds == 1 && !fits(0) && since_ > 0) {
       stale_ = true;
@@ -361,7 +361,7 @@ class Mixture {
     return true;
   }
 
-  // Rounds of Hedge wait for those after them, whose pass over the experts adds them to the sums on its way.
+  // Add the last rounds of Hedge to the sums. Usually the loop of the next rounds does this.
   void settle() {
     if (played_.rounds > 0) level_->settle(book_, played_);
     played_.rounds = 0;

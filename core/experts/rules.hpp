@@ -1,5 +1,6 @@
-// A struct for each rule over experts: `learn` takes in the regrets of a round, `weigh` makes the weights of the next.
-// Twins of src/mistakebound/aggregation, without the sums of its theorems: a certificate replays the specification.
+// One struct per rule over experts: `learn` learns the regrets of a round, and `weigh` computes the weights of the next one.
+// src/mistakebound/aggregation is the specification. The sums for its theorems are left out, because a certificate replays the
+// rounds with the specification.
 #pragma once
 #include "experts/book.hpp"
 #include "experts/elementary.hpp"
@@ -22,7 +23,7 @@ MISTAKEBOUND_INLINE double total(const Book& book, Term term) {
   for (std::size_t k = 0; k < book.width; k += 4) lanes += term(k);
   return sum(lanes);
 }
-// Those who only fill up have a prior of 0 and are never the largest.
+// Elements after the last expert have a prior of 0 and are never the largest.
 template <class Term>
 MISTAKEBOUND_INLINE double largest(const Book& book, Term term) {
   Four lanes = all(-infinity);
@@ -30,7 +31,7 @@ MISTAKEBOUND_INLINE double largest(const Book& book, Term term) {
     lanes = most(choose(load(book.log_prior + k) > -infinity, term(k), all(-infinity)), lanes);
   return top(lanes);
 }
-// w = factor·e^z, the largest z taken for 0.
+// w = factor·e^(z − max z).
 template <class Z, class Factor>
 MISTAKEBOUND_INLINE void exponential(Book& book, Z z, Factor factor) {
   Four lanes = all(-infinity);
@@ -63,7 +64,7 @@ struct Hedge {  // w = π e^{ηR}
   static void learn(Book& book, const Regrets&) { add(book); }
 };
 
-struct Anytime {  // η = 2√(ln n/t)/S, never rising
+struct Anytime {  // η = 2√(ln n/t)/S; it never increases
   static void weigh(Book& book) { Hedge::weigh(book); }
   static void learn(Book& book, const Regrets& round) {
     Hedge::learn(book, round);
@@ -86,7 +87,7 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
   }
   static void learn(Book& book, const Regrets&) {
     const double best = best_of(book);
-    Four weights{}, means{};  // w is that of now
+    Four weights{}, means{};  // with the current weights
     for (std::size_t k = 0; k < book.width; k += 4) {
       const Four w = load(book.w + k), r = load(book.r + k);
       weights += w;
@@ -104,10 +105,10 @@ struct AdaHedge {  // η = ln n/Δ, Δ the sum of h − m
       const Four each = load(book.log_prior + k);
       rarest = least(choose(each > -infinity, each, all(infinity)), rarest);
     }
-    book.eta = smaller(book.eta, -bottom(rarest) / book.gaps);  // it must not rise when n does
+    book.eta = smaller(book.eta, -bottom(rarest) / book.gaps);  // it must not increase when experts join
   }
   static double one_ln(double x) { return numbers(ln(all(x))).at[0]; }
-  // −ln(w·e^{ηr})/η, from logarithms: a weight that was lost may lead after this round.
+  // −ln(w·e^{ηr})/η, computed from logarithms: a weight that underflows now may be the largest after this round.
   static double mix_loss(const Book& book, double best, double mass) {
     const auto before = [&](std::size_t k) { return load(book.log_prior + k) + z(book, best, k); };
     const auto after = [&](std::size_t k) { return before(k) + book.eta * load(book.r + k); };
@@ -183,7 +184,7 @@ struct Product {
 };
 
 template <class Gain>
-struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, √(ln n/V_k)), s = r shrunk to the range of before
+struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, √(ln n/V_k)), s = r scaled down to the old range
   static MISTAKEBOUND_INLINE Four rate(const Book& book, Four S) {
     const Mask known = S > 0.0;
     const Four fast = all(0.5 / book.largest);
@@ -208,7 +209,7 @@ struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, �
       const Four s = load(book.r + k) * shrunk, old = load(book.rate + k), S = load(book.S + k) + s * s;
       store(book.X + k, load(book.X + k) + Gain::of(s, old));
       store(book.S + k, S);
-      store(book.rate + k, least(old, rate(book, S)));  // it must not rise when n does
+      store(book.rate + k, least(old, rate(book, S)));  // it must not increase when experts join
     }
     add(book);
   }
@@ -218,7 +219,7 @@ struct Adaptive {  // w = π η_k e^{η_k X_k}, X += gain(s), η_k = min(1/2B, �
 };
 
 template <class Gain>
-struct Observed {  // as above, with η_k = min(1/2b_k, √(ln n/V_k)) that already know the round
+struct Observed {  // the same with η_k = min(1/2b_k, √(ln n/V_k)), which include the current round
   static void weigh(Book& book) {
     if (book.largest == 0) return by_prior(book);
     const auto known = [&](std::size_t k) { return load(book.b + k) > 0.0; };
@@ -266,8 +267,8 @@ struct OGD {  // w ← Proj(w − η_t ℓ), η_t = 1/(G√t)
       store(book.next + k, load(book.w + k) - book.eta * (round.h - load(book.r + k)));
     project(book);
   }
-  // The nearest point of the simplex to `next`: those at or below the mean excess of the others are left out until none is,
-  // or until rounding lets one in again.
+  // The point of the simplex nearest to `next`: coordinates at or below the mean excess of the others are set to 0, until there
+  // are none, or until rounding would add one again.
   static void project(Book& book) {
     double shift = -infinity;
     for (std::size_t kept = book.n + 1;;) {

@@ -13,7 +13,7 @@ inline bool gather(const MajorityBlock& rounds) {
     Bytes bits{}, count = load(rounds.since + k);
 #pragma GCC unroll 8
     for (std::size_t t = majority_block; t-- > 0;) {
-      const Bytes row = load(rounds.said + t * n + k), wrong = row ^ rounds.outcome[t];  // 0 or 1
+      const Bytes row = load(rounds.votes + t * n + k), wrong = row ^ rounds.outcome[t];  // 0 or 1
       all |= row;
       bits = bits + bits + wrong;
       count += wrong;
@@ -23,7 +23,7 @@ inline bool gather(const MajorityBlock& rounds) {
   };
   std::size_t k = 0;
   for (; k + width <= n; k += width) gather_at(k);
-  if (k < n && n >= width) {  // the last ones, some of them once more
+  if (k < n && n >= width) {  // the last experts; some of them are computed twice
     gather_at(n - width);
     k = n;
   }
@@ -32,7 +32,7 @@ inline bool gather(const MajorityBlock& rounds) {
   for (; k < n; ++k) {
     unsigned bits = 0, count = rounds.since[k];
     for (std::size_t t = 0; t < majority_block; ++t) {
-      const std::uint8_t row = rounds.said[t * n + k];
+      const std::uint8_t row = rounds.votes[t * n + k];
       const unsigned wrong = row != rounds.outcome[t];
       seen |= row;
       bits |= wrong << t;
@@ -63,7 +63,7 @@ inline void add(const MajorityBlock& rounds, double* lanes, double* all) {
     vote(k + 3, 3);
     total += load(base + k);
   }
-  if (k < n) vote(k, 0);  // not in a loop: which lane it is must be known when this is compiled
+  if (k < n) vote(k, 0);  // not a loop, so that the lane is a constant for the compiler
   if (k + 1 < n) vote(k + 1, 1);
   if (k + 2 < n) vote(k + 2, 2);
   store(all, total);

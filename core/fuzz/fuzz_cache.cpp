@@ -1,4 +1,4 @@
-// Packed chunks of a cache, mutated and with a true checksum, fed to `unpack`; any broken promise aborts.
+// Fuzz `unpack` with mutated chunks of a cache that have a correct checksum. A violated condition aborts.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +19,7 @@ using namespace mistakebound::fuzz;
 
 namespace {
 
-struct Parsed {  // that of reader.hpp, without spares
+struct Parsed {  // the same fields as in reader.hpp, without spares
   Chunk chunk;
   bool named = false, weighted = false;
   std::size_t consumed = 0;
@@ -43,7 +43,7 @@ std::string packed(const Format& format, const std::vector<std::string>& lines) 
   return cache::pack(parsed);
 }
 
-// As the engine and Python read a chunk: every index, offset, name and label.
+// Read every index, offset, name and label of a chunk, as the engine and Python do.
 void read(const Parsed& parsed, const std::string& input) {
   const Chunk& chunk = parsed.chunk;
   demand(chunk.indptr.size() == chunk.rows() + 1 && chunk.line.size() == chunk.rows(), "sizes differ", input);
@@ -69,7 +69,7 @@ void read(const Parsed& parsed, const std::string& input) {
     demand(parsed.bad_row[k] >= 0 && parsed.bad_row[k] <= static_cast<std::int64_t>(chunk.rows()), "a bad row is wrong", input);
     letters += parsed.bad[k].what.size();
   }
-  if (std::isnan(sum) && letters == 1) std::abort();  // so that nothing of this is left out
+  if (std::isnan(sum) && letters == 1) std::abort();  // uses the results, so that the compiler cannot remove the reads
 }
 
 std::string forged(const std::vector<std::string>& seeds, Random& random) {
@@ -115,7 +115,7 @@ int main(int argc, char** argv) {
   }
   for (unsigned long long k = 0; k < count; ++k) {
     const std::string input = forged(seeds, random);
-    const auto exact = std::make_unique<char[]>(input.size());  // reading beyond it is noticed
+    const auto exact = std::make_unique<char[]>(input.size());  // of exact size: a sanitizer detects reads beyond its end
     std::copy(input.begin(), input.end(), exact.get());
     Parsed parsed;
     try {

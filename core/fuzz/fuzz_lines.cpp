@@ -1,4 +1,4 @@
-// Mutated svmlight and VW lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
+// Fuzz the parsers of svmlight and VW with mutated lines. A violated condition aborts. `make fuzz` builds and runs it.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -27,7 +27,7 @@ const std::vector<std::string> vw = {
 const std::vector<std::string> pieces = {":",  "|",   " ",   "#",  "-",      "+",     ".",    "e",  "nan",  "inf", "'",
                                          "\t", "\r", "qid:", "0", "9999999999", "1e999", "1e-999", "\xFF", "::", "||", "0x1",
                                          "\xC3", "\xBC", "\xC3\xBC", "\xE2\x82\xAC"};
-// Letters, the first and the last of each length among them, and what is almost one.
+// UTF-8 characters, including the first and last of each length, and sequences that are almost valid.
 const std::vector<std::string> letters = {"\xC2\x80", "\xC3\xBC", "\xDF\xBF", "\xE0\xA0\x80", "\xED\x9F\xBF", "\xEE\x80\x80", "\xEF\xBF\xBF",
                                           "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF"};
 const std::vector<std::string> no_letters = {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
@@ -46,7 +46,8 @@ std::vector<std::string> names_of(const Chunk& chunk) {
   return names;
 }
 
-// From memory of exactly its size, and from memory with room behind it, where the quick way reads on: the same.
+// Parsing from memory of exact size, and from memory with readable bytes after it, where the fast parser is used, must give the
+// same result.
 template <class Format>
 void feed(const Format& format, const std::string& input, Random& random) {
   const auto size = static_cast<std::ptrdiff_t>(input.size());
@@ -77,7 +78,7 @@ void feed(const Format& format, const std::string& input, Random& random) {
 }
 
 std::string some_number(Random& random) {
-  const std::string digits = std::to_string(random() | (std::uint64_t{1} << 63));  // 19 or 20 of them
+  const std::string digits = std::to_string(random() | (std::uint64_t{1} << 63));  // 19 or 20 digits
   const std::size_t size = 1 + below(random, below(random, 8) == 0 ? 18 : 9), point = below(random, size + 3);
   std::string number = below(random, 3) == 0 ? "-" : "";
   number += digits.substr(0, std::min(point, size));
@@ -105,7 +106,7 @@ std::string usual_line(const VwText&, Random& random) {
   return text;
 }
 
-// Several lines at once, most of them of the usual shape, with and without the quick way: the same.
+// Parsing several lines, most of them of the usual form, with and without the SIMD parser must give the same result.
 template <class Format>
 void feed_lines(const Format& format, const std::vector<std::string>& seeds, Random& random) {
   std::string input;
@@ -114,7 +115,7 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
     if (below(random, 5) == 0) input += " ";
     input += below(random, 20) == 0 ? "\r\n" : "\n";
   }
-  const auto exact = std::make_unique<char[]>(input.size());  // reading beyond it is noticed
+  const auto exact = std::make_unique<char[]>(input.size());  // of exact size: a sanitizer detects reads beyond its end
   std::copy(input.begin(), input.end(), exact.get());
   const auto parse = [&](bool quickly, Chunk& chunk) {
     std::string complaints;
@@ -133,7 +134,7 @@ void feed_lines(const Format& format, const std::vector<std::string>& seeds, Ran
     }
     return complaints;
   };
-  static Chunk quick;  // as the reader does, with what the one before has left in its memory
+  static Chunk quick;  // reused, as the reader does: its memory has old contents
   quick.clear();
   Chunk slow;
   demand(parse(true, quick) == parse(false, slow), "the quick way complains otherwise", input);

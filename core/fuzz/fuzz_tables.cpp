@@ -1,4 +1,4 @@
-// Mutated tables and JSON lines, fed to the parsers; any broken promise aborts. `make fuzz` builds and runs it.
+// Fuzz the parsers of tables and JSON lines with mutated text. A violated condition aborts. `make fuzz` builds and runs it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -50,7 +50,7 @@ void check_row(const Chunk& chunk, std::string_view input, bool zeros) {
   demand(formats::utf8_fault(chunk.label_of(chunk.rows() - 1)) == std::string_view::npos, "a label is not UTF-8", input);
 }
 
-// The first records of `input`, each from memory of exactly its size. `first` may take a record for itself.
+// Parse the first records of `input`, each from memory of exact size. `first` returns true for a record that it has used.
 template <class Format, class First>
 void feed(const Format& format, std::string_view input, Random& random, bool zeros, First first) {
   Chunk chunk;
@@ -105,7 +105,7 @@ void table(const std::string& input, Random& random) {
       begun = true;
       return header;
     });
-  } catch (const std::invalid_argument&) {  // columns that are not there, or a header that is none
+  } catch (const std::invalid_argument&) {  // unknown columns, or a first record that is not a valid header
     demand(!begun, "parse threw", input);
   }
 }

@@ -1,4 +1,4 @@
-// Zeroed memory, on huge pages where it is large: random access misses the TLB less, and paging in costs far less.
+// Zeroed memory. Large blocks lie on huge pages: random access has fewer TLB misses, and there are fewer page faults.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline constexpr std::size_t large_bytes = huge_page;
 
 inline std::size_t whole_pages(std::size_t bytes) { return (bytes + huge_page - 1) / huge_page * huge_page; }
 
-// Whole huge pages: more is mapped than needed, and what lies before the first and after the last is given back.
+// Map aligned huge pages: map more than needed, then unmap the parts before the first and after the last huge page.
 inline void* huge_memory(std::size_t bytes) {
   const std::size_t size = whole_pages(bytes);
   void* const mapped = mmap(nullptr, size + huge_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -27,17 +27,17 @@ inline void* huge_memory(std::size_t bytes) {
   const std::size_t before = (huge_page - reinterpret_cast<std::uintptr_t>(mapped) % huge_page) % huge_page;
   if (before > 0) munmap(begin, before);
   munmap(begin + before + size, huge_page - before);
-  madvise(begin + before, size, MADV_HUGEPAGE);  // a wish: refused where the kernel has none
+  madvise(begin + before, size, MADV_HUGEPAGE);  // may fail on a kernel without huge pages, which is harmless
   return begin + before;
 }
 
-// Releases pages of a mapped file that are not needed any more; a later access reads them from the file again.
-inline void give_back(const std::uint8_t* begin, std::size_t bytes) {
+// Release pages of a mapped file that are not needed any more. A later access reads them from the file again.
+inline void release_pages(const std::uint8_t* begin, std::size_t bytes) {
   madvise(const_cast<std::uint8_t*>(begin), bytes, MADV_DONTNEED);
 }
 #else
 inline constexpr std::size_t large_bytes = static_cast<std::size_t>(-1);
-inline void give_back(const std::uint8_t*, std::size_t) {}
+inline void release_pages(const std::uint8_t*, std::size_t) {}
 #endif
 
 template <class T>

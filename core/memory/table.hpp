@@ -1,4 +1,4 @@
-// A growing array of plain things, zero at first, that lies on huge pages once it is large.
+// A growing array of trivially copyable values, zero at first. A large one lies on huge pages.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -31,7 +31,7 @@ class Table {
     size_ = size;
   }
 
-  // Memory that is never written is never paged in.
+  // Unused memory is not paged in.
   void reserve(std::size_t capacity) {
     if (capacity <= capacity_) return;
     T* grown = zeroed_memory<T>(capacity);

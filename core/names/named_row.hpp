@@ -1,4 +1,4 @@
-// One example whose features have names: views of the names, which the caller keeps alive, and their values.
+// An example whose features have names: views of the names, which the caller must keep alive, and their values.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -13,13 +13,13 @@ namespace mistakebound {
 
 struct NamedRow {
   std::vector<std::string_view> name;
-  std::vector<Key> key;  // of the names, once they were looked for (find_slots)
+  std::vector<Key> key;  // keys of the names, set by find_slots
   std::vector<std::int32_t> slot;
   std::vector<double> value;
-  std::size_t size = 0;     // of the non-zeros; the vectors only ever grow
-  bool may_repeat = false;  // whether a name may come twice
+  std::size_t size = 0;     // number of non-zeros; the vectors may be longer, because they are reused
+  bool may_repeat = false;  // whether a name may occur twice
 
-  // Memory for so many features, before they are added.
+  // Make room for this many features. It must be called before `add`.
   void grow(std::size_t count) {
     if (name.size() >= count) return;
     name.resize(count);
@@ -38,7 +38,7 @@ struct NamedRow {
     if (!summed_.empty()) summed_.clear();
   }
 
-  // The slot of each name, 0 if it has none; values of the same name are summed first.
+  // Set the slot of each name, 0 if it has none. Values of the same name are summed.
   void find_slots(const Names& names) {
     names.find_all(name.data(), size, key.data(), slot.data());
     if (may_repeat) sum_repeated_names();
@@ -48,7 +48,7 @@ struct NamedRow {
   bool is_sum(std::size_t at) const { return std::find(summed_.begin(), summed_.end(), name[at]) != summed_.end(); }
 
  private:
-  std::vector<std::string_view> summed_;  // names that were given more than once
+  std::vector<std::string_view> summed_;  // names that occur more than once
 
   void sum_repeated_names() {
     size = sum_repeated(

@@ -1,4 +1,4 @@
-// Exact ids for names: an open-addressing table over an arena of UTF-8 bytes. No two names ever share an id.
+// Ids for names: a hash table with open addressing over an arena of UTF-8 bytes. Different names have different ids.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -16,22 +16,22 @@
 
 namespace mistakebound {
 
-// A name as numbers. Up to 11 bytes they are the name itself, with its length; of a longer one they are two hashes, and
-// the name must still be compared.
+// A name as numbers. For a name of up to 11 bytes they are its bytes and its length. For a longer name they are two hashes, and
+// the names must be compared, too.
 struct Key {
   std::uint64_t low = 0;
   std::uint32_t high = 0;
   std::uint32_t hash = 0;
 
   Key() = default;
-  Key(std::uint64_t its_low, std::uint32_t its_high) : low(its_low), high(its_high) {
+  Key(std::uint64_t low_bits, std::uint32_t high_bits) : low(low_bits), high(high_bits) {
     const std::uint64_t mixed = mix(low, 0x9E3779B97F4A7C15ULL + high);
     hash = static_cast<std::uint32_t>(mixed ^ (mixed >> 32));
   }
-  // No byte outside of the name is read, and no call of memcpy remains.
+  // Reads no byte outside of the name, and compiles without calls of memcpy.
   [[gnu::always_inline]] explicit Key(std::string_view name) : Key(low_of(name), high_of(name)) {}
 #ifdef __SSE2__
-  // The same of a name after whose begin 16 bytes can be read: without branches, for nobody could foresee its length.
+  // The same for a name at p where 16 bytes can be read. It has no branch on the length, which would be mispredicted.
   [[gnu::always_inline]] static Key of_text(const char* p, std::size_t size) {
     if (size > longest) [[unlikely]]
       return Key({p, size});
@@ -43,13 +43,13 @@ struct Key {
 #endif
   bool operator==(const Key&) const = default;
   bool is_name() const { return high >> 24 != longer; }
-  // The name, if it is one, from the key alone.
+  // The name. Only valid if is_name().
   std::string_view name() const { return {reinterpret_cast<const char*>(this), (high >> 24) - 1}; }
 
  private:
   static_assert(std::endian::native == std::endian::little, "the letters lie one after the other in low and high");
   static constexpr std::size_t longest = 11;
-  static constexpr std::uint32_t longer = 255;  // instead of the length and 1
+  static constexpr std::uint32_t longer = 255;  // stored instead of length + 1 for a name of more than 11 bytes
   static constexpr std::uint8_t ones_and_zeros[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                       255, 255, 255, 255, 255, 255, 255, 255};
 
@@ -75,7 +75,7 @@ struct Key {
     const std::size_t size = name.size();
     if (size > longest)
       return longer << 24 | (static_cast<std::uint32_t>(hash_of(name, 0xBF58476D1CE4E5B9ULL)) & 0xFFFFFF);
-    const auto length = static_cast<std::uint32_t>(size + 1) << 24;  // never 0, as that of an empty slot is
+    const auto length = static_cast<std::uint32_t>(size + 1) << 24;  // not 0, which means an empty slot
     if (size <= 8) return length;
     return length | static_cast<std::uint32_t>(word<std::uint64_t>(name.data() + size - 8) >> (64 - 8 * (size - 8)));
   }
@@ -85,7 +85,7 @@ struct Key {
     return mix(h, word<std::uint64_t>(name.data() + name.size() - 8));
   }
   static std::uint64_t mix(std::uint64_t h, std::uint64_t w) {
-    // Both halves of the product: in the low half alone the last letters of a name would reach only the high bits.
+    // Both halves of the product are used: in the low half the last bytes of a name change only the high bits.
     const auto product = static_cast<unsigned __int128>(h ^ w) * 0xD6E8FEB86659FD93ULL;
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   }
@@ -102,11 +102,11 @@ class Names {
     return {arena_.data() + begin, end_[id] - begin};
   }
 
-  // Asks the memory for the line that a later `find` will look at. Always inlined (see fetch in play/sum.hpp).
+  // Prefetch the line that a later `find` will read. Always inlined (see fetch in play/sum.hpp).
   [[gnu::always_inline]] void fetch(const Key& key) const { __builtin_prefetch(lines_.data() + (key.hash & mask_)); }
 
-  // id + 1, or 0 for a name that has none. `name_wanted()` is asked only if the key is not the name itself. `Avx2` only where
-  // the caller is compiled for it.
+  // Return id + 1, or 0 if the name has no id. `name_wanted()` is called only if the key is a hash. `Avx2` may be true only if
+  // the caller is compiled for AVX2.
   template <bool Avx2 = false, class Name>
   [[gnu::always_inline]] std::int32_t find(const Key& key, Name name_wanted) const {
     for (std::size_t at = key.hash & mask_;; at = (at + 1) & mask_) {
@@ -121,7 +121,7 @@ class Names {
     }
   }
 
-  // The same for many names at once; all lines are asked for before the first is looked at.
+  // Find many names. All lines are prefetched before the first one is read.
   void find_all(const std::string_view* names, std::size_t count, Key* keys, std::int32_t* found) const {
     for (std::size_t k = 0; k < count; ++k) {
       keys[k] = Key(names[k]);
@@ -130,12 +130,12 @@ class Names {
     for (std::size_t k = 0; k < count; ++k) found[k] = find(keys[k], [&] { return names[k]; });
   }
 
-  // The id of the name, given now if it has none yet.
+  // Return the id of the name. A new name gets the next id.
   std::size_t insert(std::string_view name) { return insert(name, Key(name)); }
   std::size_t insert(const std::string_view& name, const Key& key) {
     if (const std::int32_t found = find(key, [&] { return name; }); found != 0) return static_cast<std::size_t>(found) - 1;
     if (2 * (size() + 1) > Line::count * lines_.size()) grow();
-    if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // now, so that nothing fails half-way
+    if (end_.size() == end_.capacity()) end_.reserve(2 * end_.size() + 16);  // before any change, because it may throw
     arena_.append(key.is_name() ? key.name() : name);
     end_.push_back(arena_.size());
     put(lines_, mask_, key.low, key.high, static_cast<std::uint32_t>(size()));
@@ -143,8 +143,7 @@ class Names {
   }
 
  private:
-  // Four slots, as long as a line of the cache, filled from the first on. A name of up to 11 bytes is found without looking
-  // anywhere else.
+  // Four slots in one cache line, filled from the first on. A name of up to 11 bytes is found without reading other memory.
   struct Line {
     static constexpr unsigned count = 4;
     std::uint64_t low[count];
@@ -152,7 +151,7 @@ class Names {
     std::uint32_t used[count];  // id + 1; 0 is empty
     bool full() const { return used[count - 1] != 0; }
 
-    // A bit for each slot that has this key: all four are compared, without a branch that nobody could foresee.
+    // A bit for each slot with this key. All four are compared without a branch, which would be mispredicted.
     [[gnu::always_inline]] unsigned same(const Key& key) const {
 #ifdef __SSE2__
       const __m128i wanted = _mm_set1_epi64x(static_cast<long long>(key.low));

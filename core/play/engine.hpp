@@ -1,5 +1,5 @@
 // The engine of one linear learner: the loop (play.hpp) for the rule with a given id, and the names of its features. It has
-// no lock: the caller lets one thread at a time use it (bindings/lock.hpp).
+// no lock. The caller must let only one thread at a time use it (bindings/lock.hpp).
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace mistakebound {
 
-// The state of a rule: all that predictions and updates depend on. Counts and kept rounds are in Record.
+// The state of a learner, on which predictions and updates depend. Counts and kept rounds are in Record.
 struct Snapshot {
   std::vector<std::string> names;
   std::vector<float> state, bias;  // the rule's floats of every slot, and of the constant feature
@@ -33,7 +33,7 @@ struct Snapshot {
 };
 
 class Engine {
-  // Before the rest, for their return types are deduced.
+  // These two come first, because their return types are deduced.
   template <class Do>
   auto visit(Do work) {
     return std::visit(work, *play_);
@@ -66,7 +66,7 @@ class Engine {
   std::size_t slots() const {
     return visit([](const auto& play) { return play.slots(); });
   }
-  // How many floats the rule keeps of a feature.
+  // Number of floats per feature.
   std::size_t floats() const {
     return visit([](const auto& play) { return play.floats; });
   }
@@ -80,7 +80,7 @@ class Engine {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
 
-  // Predict, then learn, each row of a batch (Csr or Dense); labels are +1 and -1.
+  // Predict, then learn each row of a batch (Csr or Dense). Labels are +1 and -1.
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
     return visit([&](auto& play) { return play.play(batch, y, predictions); });
@@ -90,19 +90,20 @@ class Engine {
     return visit([&](auto& play) { return play.scores(batch, out, predictions); });
   }
 
-  // While an object of this class exists, rounds use a prediction that was made earlier instead of making a new one.
-  class Late {
+  // While an object of this class exists, rounds use an earlier prediction instead of a new one.
+  class UseEarlier {
    public:
-    Late(Engine& engine, const Served& served) : engine_(engine) { engine_.set_served(served); }
-    ~Late() { engine_.set_served(std::nullopt); }
-    Late(const Late&) = delete;
-    Late& operator=(const Late&) = delete;
+    UseEarlier(Engine& engine, const EarlierPrediction& earlier) : engine_(engine) { engine_.set_earlier(earlier); }
+    ~UseEarlier() { engine_.set_earlier(std::nullopt); }
+    UseEarlier(const UseEarlier&) = delete;
+    UseEarlier& operator=(const UseEarlier&) = delete;
 
    private:
     Engine& engine_;
   };
 
-  // Rows of a chunk from `first` on. Names are looked up row by row, for learning one row may give ids that the next one needs.
+  // Predict, then learn rows of a chunk from `first` on. Names are looked up row by row, because learning a row may give ids to
+  // names of the next row.
   Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions) {
     if (!settings().named)
       return play(Csr<std::int32_t, double>{chunk.indptr.data() + first, static_cast<std::int64_t>(rows), chunk.index.data(),
@@ -113,16 +114,16 @@ class Engine {
     return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto& name_of, const auto* keys,
                                              auto* slots, auto& at) {
       bool positive = false;
-      const auto settle = [&] {
+      const auto prepare = [&] {
         give_slots(play, name_of, keys, slots, x.size);
         return is_of_ones(chunk, first + r) ? summed(x) : x;
       };
-      const Fault fault = play.round(x, y[r], positive, at, settle);
+      const Fault fault = play.round(x, y[r], positive, at, prepare);
       predictions[r] = positive ? 1 : 0;
       return fault;
     });
   }
-  // The first rows of a chunk of named examples.
+  // Score the first rows of a chunk of named examples.
   Stop scores(const Chunk& chunk, std::size_t rows, double* out, std::uint8_t* predictions) {
     return each_named(chunk, 0, rows, [&](auto& play, std::size_t r, const auto& x, const auto&, const auto*, auto*, auto& at) {
       double raw = 0;
@@ -132,7 +133,7 @@ class Engine {
       return fault;
     });
   }
-  // How many of the first rows of a chunk have no feature with a name that is known.
+  // Count those of the first rows of a chunk in which no feature has a known name.
   std::size_t unknown_rows(const Chunk& chunk, std::size_t rows) const {
     std::size_t unknown = 0;
     for (std::size_t r = 0; r < rows; ++r) {
@@ -144,17 +145,17 @@ class Engine {
     return unknown;
   }
 
-  // One round with a named example; `at` is its feature that is at fault.
+  // Play one round with a named example. `at` is the feature at fault.
   Fault learn(NamedRow& example, std::int8_t label, bool& positive, std::size_t& at) {
     example.find_slots(names_);
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
-      const auto settle = [&] {
+      const auto prepare = [&] {
         give_slots(play, [&](std::size_t k) { return example.name[k]; }, example.key.data(), example.slot.data(), example.size);
         return row;
       };
       play.record.expect(1);
-      const Fault fault = play.round(row, label, positive, at, settle);
+      const Fault fault = play.round(row, label, positive, at, prepare);
       const std::uint8_t prediction = positive ? 1 : 0;
       if (fault == Fault::none) play.record.add_predictions(&prediction, 1);
       return fault;
@@ -186,10 +187,11 @@ class Engine {
     });
     return it;
   }
-  // Into a new engine. Throws std::invalid_argument if the floats do not fit, or the total of the weights is not their sum.
+  // Restore a state into a new engine. Throws std::invalid_argument if the number of floats is not that of the rule, or if the
+  // stored total is not the sum of the weights.
   void restore(const Snapshot& it) {
     if (it.bias.size() != floats() || it.state.size() % floats() != 0)
-      throw std::invalid_argument("the stored state does not have the rule's floats for each feature");
+      throw std::invalid_argument("the stored state must have " + std::to_string(floats()) + " floats for each feature");
     for (const std::string& name : it.names) names_.insert(name);
     visit([&](auto& play) {
       play.restore(it.state.data(), it.state.size() / floats(), it.bias.data(), it.factor, it.total, it.peak);
@@ -198,8 +200,8 @@ class Engine {
   }
 
  private:
-  void set_served(const std::optional<Served>& served) {
-    visit([&](auto& play) { play.served = served; });
+  void set_earlier(const std::optional<EarlierPrediction>& earlier) {
+    visit([&](auto& play) { play.earlier = earlier; });
   }
 
   template <class... Rule>
@@ -209,7 +211,7 @@ class Engine {
   template <class... Rule>
   void make(RuleList<Rule...>, const Settings& settings) {
     const bool found = ((rule_ == Rule::id && (play_.emplace(std::in_place_type<Play<Rule>>, Rule(parameter_), settings), true)) || ...);
-    if (!found) throw std::invalid_argument("unknown rule " + rule_);
+    if (!found) throw std::invalid_argument("there is no rule '" + rule_ + "'");
   }
 
   template <class Game, class NameOf>
@@ -217,7 +219,7 @@ class Engine {
     std::size_t unknown = 0;
     for (std::size_t k = 0; k < size; ++k) unknown += slots[k] == 0 ? 1 : 0;
     if (unknown == 0) return;
-    play.reserve(play.slots() + unknown);  // first, so that no name is left without a weight
+    play.reserve(play.slots() + unknown);  // before names are added: if it fails, no name is without a weight
     for (std::size_t k = 0; k < size; ++k) {
       if (slots[k] != 0) continue;
       slots[k] = static_cast<std::int32_t>(names_.insert(name_of(k), keys[k]) + 1);
@@ -225,8 +227,8 @@ class Engine {
     }
   }
 
-  // So many rows of a chunk of named examples, from `first` on, in turn: `round(play, row, name_of, keys, slots, at)` until
-  // one is at fault. The slots of a row are found while the row before is waiting for its weights.
+  // Call `round(play, row, name_of, keys, slots, at)` for rows of a chunk of named examples from `first` on, until one has a
+  // fault. The slots of the next row are looked up while the weights of the current row are loaded from memory.
   template <class Round>
   Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
     return visit([&](auto& play) -> Stop {
@@ -281,7 +283,7 @@ class Engine {
     const bool far = play.large();
     std::size_t k = begin;
     for (const std::size_t stop = std::min(end, std::max(begin + look_ahead, chunk.key.size()) - look_ahead); k < stop; ++k) {
-      __builtin_prefetch(keys + k + 4 * look_ahead);  // the keys themselves: another thread has written them
+      __builtin_prefetch(keys + k + 4 * look_ahead);  // another thread wrote the keys: they are not in this core's cache
       names_.fetch(keys[k + look_ahead]);
       *slot = find<Avx2>(chunk, k);
       if (far) play.fetch(*slot);
@@ -289,7 +291,7 @@ class Engine {
     }
     for (; k < end; ++k) *slot++ = find<Avx2>(chunk, k);
   }
-  // Learning has given ids to some names: look again for those of the next row that had none.
+  // Look up again the names of the next row that had no id, because learning a row gave ids to some names.
   void find_unknown(const Chunk& chunk, std::size_t r, std::size_t last, std::vector<std::int32_t>& slots) const {
     if (r >= last) return;
     const auto begin = static_cast<std::size_t>(chunk.indptr[r]), end = static_cast<std::size_t>(chunk.indptr[r + 1]);

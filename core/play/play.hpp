@@ -1,6 +1,7 @@
-// The loop of all linear rules: see x, predict, see y, learn. Twin of src/mistakebound/rules/reference.py.
+// The loop of all linear rules: predict the label of x, then learn the label y. src/mistakebound/rules/reference.py is its
+// specification in Python, which gives the same bits.
 //
-// Per feature it keeps a slot (slot.hpp): w, which predicting reads, and z or the rule's own floats, which learning moves.
+// Each feature has a slot (slot.hpp): w, which a prediction reads, and z or the rule's own floats, which an update changes.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -28,18 +29,17 @@ struct Settings {
   bool strict = false;                   // predict positive if score > threshold, instead of >=
   double update_margin = 0;              // > 0: also update when y·score <= update_margin
   double bias = 0;                       // value of the constant feature, 0 = none
-  bool named = false;                    // slot 0 then stands for every feature not named yet
-  std::size_t width = 0;                 // positional: the number of features
-  bool growing = false;                  // positional: a larger index makes it wider, at the round that brings it
+  bool named = false;                    // features have names; slot 0 then stands for every feature without an id so far
+  std::size_t width = 0;                 // features have indices: their number
+  bool growing = false;                  // features have indices: a larger index increases `width` in its round
   bool avx2 = cpu_has_avx2();
 };
 
-// A prediction that was made before its outcome came: what it said, its score as it is reported, and how many updates it had
-// seen.
-struct Served {
+// A prediction whose outcome arrives later.
+struct EarlierPrediction {
   bool positive;
-  double score;
-  std::int64_t updates;
+  double score;          // as reported: divided by the normaliser
+  std::int64_t updates;  // before the prediction
 };
 
 template <class Index, class Value>
@@ -63,7 +63,7 @@ concept Stateful = requires { typename Rule::Slot; };
 
 template <class Rule>
 struct SlotOf {
-  using type = std::conditional_t<Rule::identity, Plain, Moving>;
+  using type = std::conditional_t<Rule::identity, WeightOnly, WeightAndSum>;
 };
 template <Stateful Rule>
 struct SlotOf<Rule> {
@@ -79,23 +79,22 @@ class Play {
     const std::size_t slots = settings.named ? 1 : settings.width;
     make_slots(slots);
     bias_.w = weight(0);
-    total_from_scratch();
+    recompute_total();
   }
-  static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // that are kept of a feature
+  static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // number of floats per feature
 
   Record record;
-  std::optional<Served> served;  // the prediction of the rounds that come, if it was made before
+  std::optional<EarlierPrediction> earlier;  // if set, the next rounds use this prediction instead of a new one
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
 
-  // A power of two, for many streams have as many features, and their first rows seldom the last of them. Memory that is
-  // never written is never paged in.
+  // Reserve a power of two, because the number of features grows row by row. Unused memory is not paged in.
   void reserve(std::size_t slots) {
     if (slots > slots_.capacity()) slots_.reserve(std::bit_ceil(slots));
   }
 
-  // Give every new slot the weight link(0). If that overflows with the present common factor, choose a new factor.
+  // Give every new slot the weight link(0). If the total then overflows, choose a new common factor.
   void resize(std::size_t slots) {
     const std::size_t before = slots_.size();
     make_slots(slots);
@@ -106,8 +105,8 @@ class Play {
     }
   }
 
-  // Positional: features beyond the width known so far come with the weight link(0). Round by round, not batch by batch:
-  // the normaliser of some rules counts the features.
+  // Add features with the weight link(0), up to this width. This happens row by row, not once per batch, because the
+  // normaliser of some rules depends on the number of features.
   void widen(std::size_t width) {
     if (width <= settings_.width) return;
     reserve(width);
@@ -117,36 +116,36 @@ class Play {
 
   static constexpr bool binary = Rule::binary;
 
-  // One round. `settle` is called before x is learned or kept, so that new names can be given their slots; it returns x as
-  // it is to be learned, with repeated features summed.
-  template <class Index, class Value, class Settle>
-  Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Settle settle) {
+  // Play one round. `prepare` is called before x is learned or kept: it gives slots to new names, and returns x with repeated
+  // features summed. If the result is a fault, `at` is the position of the feature at fault.
+  template <class Index, class Value, class Prepare>
+  Fault round(const Row<Index, Value>& x, std::int8_t label, bool& positive, std::size_t& at, Prepare prepare) {
     if (label != 1 && label != -1) return Fault::label;
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
     const bool truth = label == 1;
-    // Without an update since then, a prediction that was made before is the one that is made now.
-    const std::int64_t delay = served ? record.updates - served->updates : 0;
+    // If there was no update since the earlier prediction, a new prediction is equal to it.
+    const std::int64_t delay = earlier ? record.updates - earlier->updates : 0;
     const bool late = delay > 0;
-    positive = late ? served->positive : is_positive(raw);
+    positive = late ? earlier->positive : is_positive(raw);
     const bool mistaken = positive != truth;
-    if (late) raw = served->score;
-    const bool update = moves(raw, label, mistaken, late);
+    if (late) raw = earlier->score;
+    const bool update = must_update(raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
     if (update || mistaken) {
       record.make_room(x.size);
-      const Row<Index, Value> settled = settle();
-      record.keep(settled, settings_.named ? 1 : 0, truth, mistaken);
+      const Row<Index, Value> prepared = prepare();
+      record.keep(prepared, settings_.named ? 1 : 0, truth, mistaken);
       if (late) record.keep_delay(delay);
-      if (update) learn(settled, raw, label);
+      if (update) learn(prepared, raw, label);
     }
     record.count(positive, truth, update);
     return Fault::none;
   }
 
-  // w·x + bias, in the written order; the value that is compared with the threshold.
+  // Compute w·x + bias in the order of sum.hpp. `raw` is the value that is compared with the threshold.
   template <class Index, class Value>
   Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
     if (!dot(x, bias_term(), raw)) [[unlikely]]
@@ -156,7 +155,7 @@ class Play {
 
   bool is_positive(double raw) const { return settings_.strict ? raw > settings_.threshold : raw >= settings_.threshold; }
 
-  // Whether a score may be used.
+  // Check x and its score.
   template <class Index, class Value>
   Fault checked(const Row<Index, Value>& x, double raw, std::size_t& at) const {
     if constexpr (Rule::binary) {
@@ -164,18 +163,18 @@ class Play {
     }
     if (std::isfinite(raw)) [[likely]]
       return Fault::none;
-    for (at = 0; at < x.size; ++at)  // any NaN or infinite x makes the sum so; otherwise the sum itself overflowed
+    for (at = 0; at < x.size; ++at)  // if all values are finite, the sum overflowed
       if (!std::isfinite(static_cast<double>(x.value[at]))) return Fault::not_finite;
     return Fault::overflow;
   }
 
-  // Whether the weights do not fit into a processor's own cache, so that it pays to ask for them in time.
+  // Whether the weights do not fit into the cache of a core. Then prefetching them saves time.
   bool large() const { return slots_.size() * sizeof(Slot) > cache_bytes; }
 
-  // Asks the memory for a weight that is needed soon.
+  // Prefetch the weight of a slot.
   [[gnu::always_inline]] void fetch(std::int32_t slot) const { mistakebound::fetch(slots_.data(), slot); }
 
-  // What is reported: divided by the normaliser where the rule has one.
+  // The score that is reported: divided by the normaliser, if the rule has one.
   double normalised(double raw) const {
     if constexpr (Rule::normalised) {
       const double by = rule_.normaliser(total_.value());
@@ -207,7 +206,8 @@ class Play {
     });
   }
 
-  // The state: the floats of every slot and of the constant feature, the common factor and the running total. w follows.
+  // The state: the floats of every slot and of the constant feature, the common factor, and the running total of the masses.
+  // The weights are computed from it.
   void copy_state(float* to) const {
     for (std::size_t i = 0; i < slots_.size(); ++i, to += floats) copy_floats(slots_.data()[i], to);
   }
@@ -235,21 +235,21 @@ class Play {
     memo_.clear();
     for (std::size_t i = 0; i < slots; ++i, state += floats) set_floats(slots_.data()[i], state);
     set_floats(bias_, bias);
-    weights_from_scratch();
-    total_from_scratch();
+    recompute_weights();
+    recompute_total();
     const double summed = total_.value();
     total_ = total;
     peak_ = peak;
-    // Where masses overflow, the total is whatever it became. Otherwise it is their sum but for rounding, which is small
-    // beside the largest total since the last rescaling (see learn); a total from elsewhere would never come right.
+    // If masses overflow, the stored total may have any value. Otherwise it must be the sum of the masses up to rounding,
+    // which is small compared with the largest total since the last rescaling (see learn).
     const double most = std::max({std::fabs(summed), peak, smallest_total});
     total_fits_ = !std::isfinite(summed) || std::fabs(total.value() - summed) <= 1e-6 * most;
   }
-  // Whether the total that was restored is that of the weights.
+  // Whether the restored total is the sum of the masses of the restored weights.
   bool total_fits() const { return total_fits_; }
 
  private:
-  void make_slots(std::size_t slots) {  // and leave the total to the caller
+  void make_slots(std::size_t slots) {  // the caller must update the total
     const std::size_t before = slots_.size();
     slots_.resize(slots);
     if constexpr (Stateful<Rule>) {
@@ -272,24 +272,24 @@ class Play {
       slot.sum() = *from;
   }
 
-  static constexpr std::size_t cache_bytes = std::size_t{1} << 20;  // beyond it, prefetch
-  static constexpr int memo_reach = 256;
+  static constexpr std::size_t cache_bytes = std::size_t{1} << 20;  // prefetch if the weights are larger
+  static constexpr int largest_memo = 256;
 
   float weight(float z) {
     if constexpr (Rule::identity) return z;
-    // Integer z, as on 0/1 and ±1 data, take their link from a table; the table holds what the link gave.
-    if (std::fabs(z) <= memo_reach && z == std::trunc(z)) {
-      if (memo_.empty()) memo_.assign(2 * memo_reach + 1, std::numeric_limits<float>::quiet_NaN());
-      float& known = memo_[static_cast<std::size_t>(static_cast<int>(z) + memo_reach)];
-      if (std::isnan(known)) known = static_cast<float>(rule_.link(z));
-      return known;
+    // The links of small integers z, which occur with 0/1 and ±1 data, are kept in a table.
+    if (std::fabs(z) <= largest_memo && z == std::trunc(z)) {
+      if (memo_.empty()) memo_.assign(2 * largest_memo + 1, std::numeric_limits<float>::quiet_NaN());
+      float& memo = memo_[static_cast<std::size_t>(static_cast<int>(z) + largest_memo)];
+      if (std::isnan(memo)) memo = static_cast<float>(rule_.link(z));
+      return memo;
     }
     return static_cast<float>(rule_.link(z));
   }
 
-  // Whether the round is learned.
-  bool moves(double raw, std::int8_t label, bool mistaken, [[maybe_unused]] bool is_normalised) const {
-    if constexpr (requires { rule_.moves(raw, label, mistaken); }) return rule_.moves(raw, label, mistaken);
+  // Whether the round causes an update. `is_normalised`: whether `raw` was already divided by the normaliser.
+  bool must_update(double raw, std::int8_t label, bool mistaken, [[maybe_unused]] bool is_normalised) const {
+    if constexpr (requires { rule_.must_update(raw, label, mistaken); }) return rule_.must_update(raw, label, mistaken);
     if (mistaken) return true;
     if (settings_.update_margin <= 0) return false;
     double limit = settings_.update_margin;
@@ -298,8 +298,8 @@ class Play {
     return label * raw <= limit;
   }
 
-  // Whether smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Told by the bits of x:
-  // integers of one width are compared four or eight at a time.
+  // Check smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Their bits are compared as
+  // integers, which the compiler can do for four or eight values at once.
   template <class Index, class Value>
   static Fault learnable(const Row<Index, Value>& x, std::size_t& at) {
     constexpr auto largest = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
@@ -322,7 +322,7 @@ class Play {
     return std::bit_cast<Bits<Value>>(v) & ~top_bit<Value>;
   }
 
-  // Σ gather over the non-zeros, in the written order.
+  // Σ gather over the non-zeros, in the order of sum.hpp.
   template <class Index, class Value>
   double gathered(const Row<Index, Value>& x, double raw, std::int8_t label) const {
     Lanes lanes;
@@ -343,16 +343,16 @@ class Play {
     }
   }
 
-  // z += y·x, for the rules that keep z alone.
+  // z += y·x, for the rules that keep only z.
   template <class Index, class Value>
   void add(const Row<Index, Value>& x, std::int8_t label) {
     const double d = label;
     Slot* const slots = slots_.data();
-    Lanes added, taken;  // the masses of the new weights and of the old ones
+    Lanes new_masses, old_masses;
     if constexpr (Rule::identity) {
-      // In float32 where x is: the sum of two float32 rounds the same way whether or not it passes through float64.
+      // If x is float32, add in float32: a sum of two float32 numbers rounds to the same float32 also through float64.
       const auto y = static_cast<Value>(label);
-#pragma GCC unroll 8  // a loop this short ends before the processor can tell when
+#pragma GCC unroll 8  // most rows are short, and the end of a short loop is mispredicted
       for (std::size_t k = 0; k < x.size; ++k) {
         float& z = slots[x.index[k]].w;
         z = static_cast<float>(static_cast<Value>(z) + y * x.value[k]);
@@ -361,56 +361,57 @@ class Play {
       for (std::size_t k = 0; k < x.size; ++k) {
 #ifdef MISTAKEBOUND_X86
         if constexpr (std::is_same_v<Rule, BalancedWinnow> && std::is_same_v<Index, std::int32_t>) {
-          const bool reachable = settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta);
-          if (k == 0 && reachable) k = move_row(rule_, x, d, slots, added, taken);
-          if (k % 4 == 0 && reachable) k = move_fours(rule_, x, k, d, slots, added, taken);
+          const bool in_range = settings_.avx2 && rule_.shift <= Sinh::largest && std::isfinite(rule_.eta);
+          if (k == 0 && in_range) k = update_row(rule_, x, d, slots, new_masses, old_masses);
+          if (k % 4 == 0 && in_range) k = update_fours(rule_, x, k, d, slots, new_masses, old_masses);
           if (k == x.size) break;
         }
 #endif
-        move(slots[x.index[k]], d * static_cast<double>(x.value[k]), added.lane[k % lane_count], taken.lane[k % lane_count]);
+        add_to_slot(slots[x.index[k]], d * static_cast<double>(x.value[k]), new_masses.lane[k % lane_count],
+                    old_masses.lane[k % lane_count]);
       }
     }
     const std::size_t last = x.size % lane_count;
-    if (settings_.bias != 0) move(bias_, d * settings_.bias, added.lane[last], taken.lane[last]);
+    if (settings_.bias != 0) add_to_slot(bias_, d * settings_.bias, new_masses.lane[last], old_masses.lane[last]);
     if constexpr (Rule::normalised) {
-      total_.add(added.total());
-      total_.add(-taken.total());
+      total_.add(new_masses.total());
+      total_.add(-old_masses.total());
       const double total = total_.value();
       peak_ = std::max(peak_, total);
       if (!(total >= smallest_total && total <= largest_total && total >= largest_fall * peak_)) rescale();
     }
   }
 
-  void move(Slot& slot, double by, [[maybe_unused]] double& added, [[maybe_unused]] double& taken) {
-    if constexpr (Rule::normalised) taken += rule_.mass(slot.w, slot.sum());
+  void add_to_slot(Slot& slot, double by, [[maybe_unused]] double& new_mass, [[maybe_unused]] double& old_mass) {
+    if constexpr (Rule::normalised) old_mass += rule_.mass(slot.w, slot.sum());
     slot.sum() = static_cast<float>(static_cast<double>(slot.sum()) + by);
     slot.w = weight(slot.sum());
-    if constexpr (Rule::normalised) added += rule_.mass(slot.w, slot.sum());
+    if constexpr (Rule::normalised) new_mass += rule_.mass(slot.w, slot.sum());
   }
 
-  // The float32 weights stay far from overflow, and the running total far from rounding away (see sum.hpp).
+  // Within these limits float32 weights do not overflow, and the running total keeps its precision (see Total in sum.hpp).
   static constexpr double smallest_total = 1e-30, largest_total = 1e30, largest_fall = 1e-6;
 
   void rescale() {
     if constexpr (Rule::normalised) {
-      if (slots_.size() == 0 && settings_.bias == 0) return;  // no feature has come yet: there is nothing to scale
+      if (slots_.size() == 0 && settings_.bias == 0) return;  // there are no features yet
       double top = settings_.bias != 0 ? size_of(bias_.sum()) : -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < slots_.size(); ++i) top = std::max(top, size_of(slots_.data()[i].z));
       rule_.rescale(top);
       memo_.clear();
-      weights_from_scratch();
-      total_from_scratch();
+      recompute_weights();
+      recompute_total();
     }
   }
   static double size_of(float z) { return Rule::top_is_absolute ? std::fabs(z) : z; }
 
-  void weights_from_scratch() {
+  void recompute_weights() {
     if constexpr (!Rule::identity)
       for (std::size_t i = 0; i < slots_.size(); ++i) slots_.data()[i].w = weight(slots_.data()[i].z);
     bias_.w = weight(bias_.sum());
   }
 
-  void total_from_scratch() {
+  void recompute_total() {
     if constexpr (Rule::normalised) {
       total_ = {};
       for (std::size_t i = 0; i < slots_.size(); ++i) add_mass(rule_.mass(slots_.data()[i].w, slots_.data()[i].z));
@@ -430,8 +431,8 @@ class Play {
     return std::isfinite(static_cast<double>(x.value[at])) ? Fault::not_binary : Fault::not_finite;
   }
 
-  // Scores a row with features beyond the width; their weight is link(0). If link(0) overflows with the present common
-  // factor, the factor of `resize` is used; all other features then vanish beside the new ones in the normaliser.
+  // Score a row with features beyond the width. Their weight is link(0). If link(0) overflows with the current common factor,
+  // use the factor that `resize` would choose. The other features are then negligible in the normaliser.
   template <class Index, class Value>
   Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
     Rule rule = rule_;
@@ -439,7 +440,7 @@ class Play {
     if constexpr (Rule::normalised)
       if (!room) rule.rescale(0);
     const auto weigh = [&](float z, float w) { return room ? w : static_cast<float>(rule.link(z)); };
-    std::vector<Plain> w(x.size);
+    std::vector<WeightOnly> w(x.size);
     std::vector<Index> place(x.size);
     for (std::size_t k = 0; k < x.size; ++k) {
       const auto i = static_cast<std::size_t>(x.index[k]);
@@ -448,7 +449,7 @@ class Play {
     }
     const double bias = settings_.bias != 0 ? static_cast<double>(weigh(bias_.sum(), bias_.w)) * settings_.bias : 0.0;
     const Row<Index, Value> row{place.data(), x.value, x.size};
-    dot_portable<false>(Weights<Plain>{w.data(), w.size()}, row, bias, raw);
+    dot_portable<false>(Weights<WeightOnly>{w.data(), w.size()}, row, bias, raw);
     reported = normalised(raw);
     if constexpr (Rule::normalised)
       if (!room) reported = raw / rule.normaliser(static_cast<double>(x.beyond) * rule.mass(rule.link(0), 0));
@@ -467,7 +468,7 @@ class Play {
       bool of_sum = false;
       Fault fault = repeats(x) ? Fault::irregular : visit(x, r, at);
       if (fault == Fault::irregular) [[unlikely]]
-        fault = closer_look<Learning>(x, at, of_sum, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
+        fault = visit_irregular<Learning>(x, at, of_sum, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
       if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at), of_sum};
     }
     return {batch.rows};
@@ -490,9 +491,9 @@ class Play {
   bool repeats(const Row<Index, Value>& x) const {
 #ifdef MISTAKEBOUND_X86
     if constexpr (std::is_same_v<Index, std::int32_t>)
-      if (settings_.avx2) return !rises_avx2(x.index, x.size) && repeats_unsorted(x);
+      if (settings_.avx2) return !increasing_avx2(x.index, x.size) && repeats_unsorted(x);
 #endif
-    return !rises(x.index, x.size) && repeats_unsorted(x);
+    return !increasing(x.index, x.size) && repeats_unsorted(x);
   }
   template <class Index, class Value>
   static bool repeats_unsorted(const Row<Index, Value>& x) {
@@ -502,10 +503,10 @@ class Play {
         [index](std::size_t a, std::size_t b) { return index[a] == index[b]; });
   }
 
-  // A row with an index out of range is at fault, unless the width grows; one with stored zeros is played without them, and
-  // repeated indices are summed, as a dense row would be.
+  // Visit a row with an index out of range, stored zeros or repeated indices. An index out of range is a fault, unless the
+  // width grows. Stored zeros are left out, and the values of repeated indices are summed, as in a dense row.
   template <bool Learning, class Index, class Value, class Visit>
-  Fault closer_look(const Row<Index, Value>& x, std::size_t& at, bool& of_sum, Visit visit) {
+  Fault visit_irregular(const Row<Index, Value>& x, std::size_t& at, bool& of_sum, Visit visit) {
     using Unsigned = std::make_unsigned_t<Index>;
     std::vector<Index> index, summed;
     std::vector<double> value;
@@ -545,7 +546,7 @@ class Play {
   }
   static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
 
-  // Asks for the rows that come next: the processor's own prefetching stops at every page, and starts late.
+  // Prefetch the rows that follow. The prefetcher of the processor stops at each page, and starts late.
   template <class Index, class Value>
   [[gnu::always_inline]] static void fetch_stream(const Row<Index, Value>& x) {
     constexpr std::size_t line = 64, ahead = 1024;
@@ -557,7 +558,7 @@ class Play {
     fetch(x.value, x.size * sizeof(Value));
   }
 
-  // A dense row is the sparse one of its non-zeros, in column order.
+  // Visit dense rows as sparse rows of their non-zeros, in column order.
   template <bool Learning, class Value, class Visit>
   Stop each_row(const Dense<Value>& batch, Visit visit) {
     std::vector<std::int32_t> index(static_cast<std::size_t>(batch.width));

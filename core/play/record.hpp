@@ -1,7 +1,8 @@
-// The record of a run, append-only: counts of all rounds, and in bounded memory the predictions and the updated examples.
+// The record of a run: counts of all rounds, and in bounded memory the predictions and the examples that caused updates. It
+// only grows.
 //
-// Memory is asked for before a round changes anything (`expect`, `make_room`), so that a round for which there is none
-// left leaves the weights and the counts as they were.
+// Memory is reserved before a round changes anything (`expect`, `make_room`). If there is not enough, the round does not
+// change weights or counts.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,25 +14,25 @@
 namespace mistakebound {
 
 struct Record {
-  std::size_t limit_bytes = 0;  // for each of: kept examples, predictions, rounds of mistakes
+  std::size_t limit_bytes = 0;  // separately for the kept examples, the predictions, and the rounds of mistakes
 
   std::int64_t rounds = 0, false_positives = 0, false_negatives = 0, updates = 0;
-  Table<std::uint8_t> predictions;           // 1 = positive; a prefix once the limit is reached
-  std::vector<std::int64_t> mistake_rounds;  // likewise
+  Table<std::uint8_t> predictions;           // 1 = positive; only the first ones if there are more than the limit allows
+  std::vector<std::int64_t> mistake_rounds;  // only the first ones if there are more than the limit allows
 
-  // The rounds that were updated or mistaken, as CSR: a prefix of them once the limit is reached.
-  std::int64_t to_keep = 0;  // how many there were
+  // The rounds with an update or a mistake, as CSR: only the first ones if there are more than the limit allows.
+  std::int64_t to_keep = 0;  // number of these rounds, also those beyond the limit
   std::vector<std::int64_t> kept_round, kept_end;
   std::vector<std::int8_t> kept_label;      // +1, -1
-  std::vector<std::uint8_t> kept_mistaken;  // 0: updated inside the update margin only
+  std::vector<std::uint8_t> kept_mistaken;  // 0: updated without a mistake, within the update margin
   Table<std::uint32_t> kept_index;
   Table<double> kept_value;
   bool keeping = true;
 
-  // Of the rounds that are kept, those whose prediction had not seen all updates before it, and how many it had not seen.
+  // The kept rounds with updates between prediction and outcome, and the number of these updates.
   std::vector<std::int64_t> late_round, late_delay;
 
-  // The predictions of this many rounds will be added.
+  // Reserve memory for the predictions of this many more rounds.
   void expect(std::size_t more) {
     const std::size_t wanted = std::min(predictions.size() + more, std::max(limit_bytes, predictions.size()));
     if (wanted > predictions.capacity()) predictions.reserve(std::max(wanted, 2 * predictions.capacity()));
@@ -41,7 +42,7 @@ struct Record {
     predictions.append(made, std::min(count, room));
   }
 
-  // The predictions of a batch are added when it ends, also when it ends for want of memory: the rounds before did happen.
+  // Adds the predictions of a batch when it ends, also if it ends because of an exception such as std::bad_alloc.
   class Batch {
    public:
     Batch(Record& record, const std::uint8_t* made, std::size_t rounds) : record_(record), made_(made), before_(record.rounds) {
@@ -57,7 +58,7 @@ struct Record {
     std::int64_t before_;
   };
 
-  // After the round is kept, before it is counted.
+  // Call it after `keep` and before `count`.
   void keep_delay(std::int64_t delay) {
     if (!keeping) return;
     late_round.push_back(rounds);
@@ -73,13 +74,13 @@ struct Record {
     rounds += 1;
   }
 
-  // Memory for one more mistake with this many non-zeros.
+  // Reserve memory for one more mistake with this many non-zeros.
   void make_room(std::size_t nonzeros) {
     const std::size_t first = kept_index.size(), last = first + nonzeros;
     one_more(mistake_rounds);
     if (!has_room(last)) return;
     if (last > kept_value.capacity() || last > kept_index.capacity()) {
-      // One generous reservation instead of doubling: memory that is never written is never paged in.
+      // One large reservation instead of repeated doubling. Unused memory is not paged in.
       const std::size_t all = first > many && limit_bytes <= reservable ? limit_bytes / per_value : 2 * first;
       kept_index.reserve(std::max(all, last));
       kept_value.reserve(std::max(all, last));
@@ -111,7 +112,7 @@ struct Record {
   static constexpr std::size_t per_row = 2 * sizeof(std::int64_t) + 2;
   static constexpr std::size_t many = 1 << 14, reservable = std::size_t{64} << 20;
 
-  // What is kept is a prefix, without holes: once something did not fit, nothing is kept any more.
+  // Once a round did not fit, no later round is kept: the kept rounds are the first ones, without gaps.
   bool has_room(std::size_t values) const {
     return keeping && values * per_value + (kept_round.size() + 1) * per_row <= limit_bytes;
   }

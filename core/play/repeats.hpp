@@ -1,6 +1,6 @@
-// Features that occur more than once in an example. They are replaced by one feature with the sum of their values, added up
-// in float64 in the order given, before anything is predicted or learned. A sum of 0 is as if the feature were not there.
-// Names without values in a file (all are 1) are summed before they are learned; a score is the same but for rounding.
+// Features that occur more than once in an example. They are replaced by one feature with the sum of their values, added in
+// float64 in the order of the example, before a prediction or an update. A feature with the sum 0 is left out. In rows of
+// names without values (all values are 1) they are summed only before an update, because the score is the same.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,15 +17,15 @@ namespace mistakebound {
 
 // One object per thread, behind a pointer: otherwise the compiler looks up the thread-local address for every feature.
 template <class T>
-T& of_this_thread() {
-  static thread_local const std::unique_ptr<T> its = std::make_unique<T>();
-  return *its;
+T& thread_instance() {
+  static thread_local const std::unique_ptr<T> instance = std::make_unique<T>();
+  return *instance;
 }
 
-// The features of one row so far, found by a hash. Kept from row to row: to forget them costs nothing.
-class Noted {
+// A hash table of the features of one row. It is used for many rows, because clearing it takes constant time.
+class SeenFeatures {
  public:
-  void forget(std::size_t most) {  // at most so many will come
+  void clear(std::size_t most) {  // `most`: the largest number of features that will be added
     const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(64, (most < many ? 8 : 2) * most));
     if (wanted > slots_.size()) slots_.assign(wanted, Slot{});
     if (++stamp_ == 0) {
@@ -36,10 +36,10 @@ class Noted {
     shift_ = 64 - std::countr_zero(wanted);
   }
 
-  // The place of an earlier feature that `same(place)` takes for this one; otherwise `none`, and this one is noted.
+  // Return the place of an earlier feature for which `same(place)` is true. If there is none, add this one and return `none`.
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   template <class Same>
-  [[gnu::always_inline]] std::uint32_t note(std::uint32_t hash, std::uint32_t place, Same same) {
+  [[gnu::always_inline]] std::uint32_t find_or_add(std::uint32_t hash, std::uint32_t place, Same same) {
     std::size_t at = (hash * 0x9E3779B97F4A7C15ULL) >> shift_;
     for (; slots_[at].stamp == stamp_; at = (at + 1) & mask_)
       if (same(slots_[at].place)) return slots_[at].place;
@@ -58,19 +58,23 @@ class Noted {
   int shift_ = 0;
 };
 
-// Sums the repeated features of one row, those from `begin` to `end`, in place; returns where the row then ends. `hash(k)` is
-// that of a feature, and `same(a, b)` says whether two are the same; `add(first, k)` adds the value of k to that of the
-// first one and returns the sum, `value(k)` is a value, and `move(from, to)` moves a feature with all that belongs to it.
+// Sum the repeated features `begin` to `end` of one row in place, and return the new end of the row.
+//
+//   hash(k)         hash of feature k
+//   same(a, b)      whether two features are the same
+//   add(first, k)   add the value of k to that of `first`, and return the sum
+//   value(k)        value of feature k
+//   move(from, to)  move a feature with all its data
 template <class Hash, class Same, class Add, class Value, class Move>
 std::size_t sum_repeated(std::size_t begin, std::size_t end, Hash hash, Same same, Add add, Value value, Move move) {
-  Noted& noted = of_this_thread<Noted>();
-  noted.forget(end - begin);
+  SeenFeatures& seen = thread_instance<SeenFeatures>();
+  seen.clear(end - begin);
   std::size_t left = begin;
-  bool zero = false;  // whether a sum may be
+  bool zero = false;  // whether a sum is 0
   for (std::size_t k = begin; k < end; ++k) {
-    const std::uint32_t first = noted.note(hash(k), static_cast<std::uint32_t>(left - begin),
-                                           [&](std::uint32_t earlier) { return same(begin + earlier, k); });
-    if (first != Noted::none) {
+    const std::uint32_t first = seen.find_or_add(hash(k), static_cast<std::uint32_t>(left - begin),
+                                                 [&](std::uint32_t earlier) { return same(begin + earlier, k); });
+    if (first != SeenFeatures::none) {
       zero |= add(begin + first, k) == 0;
     } else {
       if (left != k) move(k, left);
@@ -87,7 +91,7 @@ std::size_t sum_repeated(std::size_t begin, std::size_t end, Hash hash, Same sam
   return kept;
 }
 
-// A filter: false means that no feature is repeated, true means that one may be. Fast: its loop has no branches.
+// A fast filter, without branches in its loop: false means that no feature is repeated, true that one may be.
 class Filter {
  public:
   template <class Hash>
@@ -99,31 +103,31 @@ class Filter {
     }
     const std::uint16_t stamp = stamp_;
     std::uint16_t* const seen = seen_;
-    bool met = false;
+    bool collision = false;
     for (std::size_t k = 0; k < size; ++k) {
       const std::uint32_t place = (hash(k) * 0x9E3779B1U) >> (32 - bits);
-      met |= seen[place] == stamp;
+      collision |= seen[place] == stamp;
       seen[place] = stamp;
     }
-    return met;
+    return collision;
   }
  private:
-  static constexpr std::size_t most = 256;  // of more features two will meet by chance
+  static constexpr std::size_t most = 256;  // with more features, a collision by chance is likely
   static constexpr int bits = 14;
   static constexpr std::size_t places = std::size_t{1} << bits;
   std::uint16_t seen_[places] = {};
   std::uint16_t stamp_ = 0;
 };
 
-// The first of so many features that is the same as an earlier one; `size` if there is none.
+// Return the first feature that is the same as an earlier one, or `size` if there is none.
 template <class Hash, class Same>
 std::size_t first_repeated(std::size_t size, Hash hash, Same same) {
-  if (!of_this_thread<Filter>().may_repeat(size, hash)) return size;
-  Noted& noted = of_this_thread<Noted>();
-  noted.forget(size);
+  if (!thread_instance<Filter>().may_repeat(size, hash)) return size;
+  SeenFeatures& seen = thread_instance<SeenFeatures>();
+  seen.clear(size);
   for (std::size_t k = 0; k < size; ++k) {
     const auto found = [&](std::uint32_t earlier) { return same(earlier, k); };
-    if (noted.note(hash(k), static_cast<std::uint32_t>(k), found) != Noted::none) return k;
+    if (seen.find_or_add(hash(k), static_cast<std::uint32_t>(k), found) != SeenFeatures::none) return k;
   }
   return size;
 }
@@ -132,7 +136,7 @@ bool has_repeated(std::size_t size, Hash hash, Same same) {
   return first_repeated(size, hash, same) != size;
 }
 
-// A row of which all values are 1, with repeated indices summed.
+// Sums the repeated indices of a row in which all values are 1.
 class SummedOnes {
  public:
   Row<std::int32_t, double> operator()(const Row<std::int32_t, double>& x) {
@@ -154,23 +158,23 @@ class SummedOnes {
   std::vector<double> value_;
 };
 
-// Whether each index is above the one before, so that none is repeated.
+// Whether each index is larger than the one before. Then none is repeated.
 template <class Index>
-inline bool rises(const Index* index, std::size_t size) {
+inline bool increasing(const Index* index, std::size_t size) {
   std::size_t k = 1;
   while (k < size && index[k - 1] < index[k]) ++k;
   return k >= size;
 }
 #ifdef MISTAKEBOUND_X86
-MISTAKEBOUND_AVX2 inline bool rises_avx2(const std::int32_t* index, std::size_t size) {
-  if (size < 9) return rises(index, size);
+MISTAKEBOUND_AVX2 inline bool increasing_avx2(const std::int32_t* index, std::size_t size) {
+  if (size < 9) return increasing(index, size);
   const auto eight = [index](std::size_t k) MISTAKEBOUND_AVX2 {
     return _mm256_cmpgt_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k)),
                               _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index + k - 1)));
   };
-  __m256i rising = eight(size - 8);  // the last ones, some of which may be looked at twice
-  for (std::size_t k = 1; k + 8 < size; k += 8) rising = _mm256_and_si256(rising, eight(k));
-  return _mm256_movemask_epi8(rising) == -1;
+  __m256i larger = eight(size - 8);  // the last eight; some of them may be compared twice
+  for (std::size_t k = 1; k + 8 < size; k += 8) larger = _mm256_and_si256(larger, eight(k));
+  return _mm256_movemask_epi8(larger) == -1;
 }
 #endif
 

@@ -1,9 +1,9 @@
-// The one written summation order, used by every kernel and by the Python reference (reference.py):
+// The order of additions of a sum over an example. Every kernel and the Python reference (reference.py) use it:
 //
-//   non-zero k of an example, in the order given, is added to lane k mod 8; each product w*x is a float64 product;
-//   the eight lanes are then reduced as  s_j = l_j + l_{j+4},  (s_0 + s_2) + (s_1 + s_3).
+//   The term of non-zero k is added to lane k mod 8. Each product w*x is a float64 product.
+//   The eight lanes are then added as  s_j = l_j + l_{j+4},  (s_0 + s_2) + (s_1 + s_3).
 //
-// No contraction into fused multiply-add (-ffp-contract=off), so scalar and AVX2 code agree bit for bit.
+// Products and sums are not fused (-ffp-contract=off). Hence scalar and AVX2 code give the same bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Lanes {
   }
 };
 
-// Every kernel looks at its indices and values before it uses them, eight at a time. It answers false, and has changed
-// nothing, if an index is not below the number of weights or a value is a stored zero: such rows need a closer look.
+// Every kernel checks its indices and values, eight at a time, before it uses them. It returns false, without any effect, if
+// an index is not below the number of weights or a value is a stored zero. Such rows are irregular (Play::visit_irregular).
 template <class Slot>
 struct Weights {
   const Slot* data;
@@ -42,15 +42,15 @@ inline bool regular(const Weights<Slot>& w, const Row<Index, Value>& x, std::siz
   return static_cast<std::size_t>(static_cast<std::make_unsigned_t<Index>>(x.index[k])) < w.count && x.value[k] != 0;
 }
 
-// Asks for the weight of a later non-zero. Its index is not checked yet: a wrong address does no harm. Always inlined, as is
-// every function that only prefetches: gcc takes such a function for one without effect, and drops the calls of it.
+// Prefetch the weight of a later non-zero. Its index is not checked yet, but prefetching a wrong address is harmless. A
+// function that only prefetches must be inlined, because gcc removes calls of functions without visible effect.
 template <class Slot, class Index>
 [[gnu::always_inline]] inline void fetch(const Slot* slots, Index index) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(slots) +
                                                    sizeof(Slot) * static_cast<std::make_unsigned_t<Index>>(index)));
 }
 
-// The last, incomplete group of eight goes on in lanes 0, 1, ..., and so does `extra`, the term of the constant feature.
+// Add the last, incomplete group of eight to lanes 0, 1, ..., then `extra`, the term of the constant feature.
 template <class Slot, class Index, class Value>
 [[gnu::always_inline]] inline bool finish(const Weights<Slot>& w, const Row<Index, Value>& x, std::size_t from, Lanes& lanes,
                                           double extra, double& sum) {
@@ -112,7 +112,7 @@ MISTAKEBOUND_AVX2 inline Eight eight(const double* p) {
   return {low, high, _mm256_castpd_si256(zero)};
 }
 
-// Four weights, by loads and shuffles: measured on Zen 3, the gather instruction is a fifth slower.
+// Load four weights by loads and shuffles. On Zen 3 the gather instruction is 20 % slower.
 template <class Slot>
 MISTAKEBOUND_AVX2 inline __m256d four_weights(const Slot* slots, const std::int32_t* i) {
   const auto at = [slots, i](int k) MISTAKEBOUND_AVX2 { return _mm_load_ss(&slots[static_cast<std::uint32_t>(i[k])].w); };
@@ -127,9 +127,9 @@ MISTAKEBOUND_AVX2 inline bool dot_avx2(const Weights<Slot>& w, const Row<std::in
   for (; k + lane_count <= x.size && w.count > 0; k += lane_count) {
     const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x.index + k));
     const Eight value = eight(x.value + k);
-    const __m256i beyond = _mm256_xor_si256(index, _mm256_min_epu32(index, last));  // negative ones are, as unsigned
-    const __m256i odd = _mm256_or_si256(beyond, value.zero);
-    if (_mm256_testz_si256(odd, odd) == 0) [[unlikely]]
+    const __m256i beyond = _mm256_xor_si256(index, _mm256_min_epu32(index, last));  // also negative ones: unsigned, they are large
+    const __m256i irregular = _mm256_or_si256(beyond, value.zero);
+    if (_mm256_testz_si256(irregular, irregular) == 0) [[unlikely]]
       return false;
     if constexpr (Ahead)
       for (std::size_t j = 0; j < lane_count; ++j) fetch(w.data, x.index[k + j + look_ahead]);
@@ -151,7 +151,7 @@ inline bool cpu_has_avx2() {
 #endif
 }
 
-// A running sum that forgets nothing that float64 could tell (Neumaier): terms may shrink by 1e16 and still count.
+// A compensated running sum (Neumaier): terms that are smaller than the sum by a factor of 1e16 still count.
 struct Total {
   double sum = 0, rest = 0;
   void add(double term);

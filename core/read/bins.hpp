@@ -1,28 +1,29 @@
-// Numbers as categories: which of the bins a number lies in. What a linear rule cannot learn from one number of any size
-// (more is not always better, and a million is not a million times one) it can from its bins.
+// Bins: numbers as categories. With a weight for each bin, a linear rule can learn any step function of a number, not only a
+// multiple of it.
 #pragma once
 #include <charconv>
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "read/chunk.hpp"
 
 namespace mistakebound::formats {
 
-// Between 2^k and 2^(k+1) lie `bins` bins of the same width: a bin is as fine as the numbers in it are small. The name
-// of a bin says its ends, of which the one nearer to zero belongs to it: `128..256`, `-0.5..-0.25`; zero has its own.
-// They depend on nothing but the number. `bins` is a power of two, so that the ends are exact.
+// There are `bins` bins of equal width between 2^k and 2^(k+1), for every k. The name of a bin consists of its ends, such as
+// `128..256` or `-0.5..-0.25`. The end nearer to zero belongs to the bin. Zero has its own bin. The bin depends only on the
+// number. `bins` must be a power of two, so that the ends are exact.
 class Bins {
  public:
   explicit Bins(int bins) : bins_(bins) {
     if (bins < 0 || bins > most || (bins & (bins - 1)) != 0)
-      throw std::invalid_argument("bins are 1, 2, 4, ... up to 1024 between two powers of two");
+      throw std::invalid_argument("bins must be 0 or a power of two up to 1024, got " + std::to_string(bins));
   }
 
   bool wanted() const { return bins_ > 0; }
 
-  // `prefix` and the name of the number's bin. (The number is finite.)
+  // `prefix` followed by the name of the number's bin. The number must be finite.
   std::string_view name(std::string_view prefix, double number, Arena& arena) const {
     if (number == 0) return arena.join(prefix, "0");
     int exponent = 0;

@@ -1,4 +1,4 @@
-// A growing array of plain things that are written before they are read: unlike a vector's, its memory is not filled first.
+// A growing array of trivially copyable values. Unlike in std::vector, new elements are not initialised.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace mistakebound {
 
-// Large pieces of memory all begin at the same place of a page, and to write to the same places of several pages at a time
-// is slow (measured: half as fast). So each array begins some other lines of the cache later.
+// Large blocks of memory begin at the same offset of a page, and writing to the same offset of several pages in turn is slow
+// (measured: half the speed). Hence each array begins at another cache line of its page.
 inline std::size_t next_beginning() {
   static std::atomic<std::size_t> turn = 0;
   constexpr std::size_t line = 64, lines_of_page = 64;
@@ -49,16 +49,16 @@ class Buffer {
   const T* end() const { return data() + size_; }
 
   void push_back(const T& item) {
-    const T kept = item;  // it may lie in what is about to be moved
+    const T kept = item;  // `item` may be an element of this array, which `reserve` moves
     if (size_ == capacity_) reserve(2 * capacity_ + 64);
     data_[size_++] = kept;
   }
-  // What is new has no value yet.
+  // New elements are not initialised.
   void resize(std::size_t size) {
     if (size > capacity_) reserve(std::max(size, 2 * capacity_));
     size_ = size;
   }
-  // So many more can be written from end() on, before `resize` counts them.
+  // Reserve memory for `count` more elements, which can be written from end() on. `resize` must follow.
   T* room_for(std::size_t count) {
     if (size_ + count > capacity_) reserve(std::max(size_ + count, 2 * capacity_));
     return end();
@@ -75,7 +75,7 @@ class Buffer {
   }
   const T& back() const { return data_[size_ - 1]; }
 
-  // Someone else's memory, to be read only; what is written later goes to memory of its own.
+  // Use memory of someone else for reading. A later change of size copies it.
   void borrow(const T* items, std::size_t size) {
     own_.reset();
     data_ = const_cast<T*>(items);

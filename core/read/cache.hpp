@@ -1,7 +1,7 @@
-// A parsed chunk as bytes, and back: what a binary cache is made of. Reading it back copies no number. All of
-// it is checked before it is used, to be what a parser could have written: a file may be damaged, or forged.
+// Convert a parsed chunk to bytes of a cache file, and back. Unpacking does not copy numbers. It checks that a parser could have
+// written the chunk, because a file may be damaged or forged.
 //
-//   checksum, then numbers of 8 bytes (see `Head`), then arrays, each beginning at a multiple of 8 bytes
+// The bytes are a checksum, then numbers of 8 bytes (see `Head`), then arrays, each of which begins at a multiple of 8 bytes.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,7 @@ struct Head {
   std::uint64_t named, consumed, lines, rows, nonzeros, width, weighted, labels, bad;
 };
 
-// Four words in turn, so that none waits for the one before. `bytes` is a multiple of 8.
+// A checksum with four independent sums, which the processor can compute at the same time. `size` must be a multiple of 8.
 inline std::uint64_t checksum(const char* bytes, std::size_t size) {
   std::uint64_t sum[4] = {0x9E3779B97F4A7C15ULL, 0xBF58476D1CE4E5B9ULL, 0x94D049BB133111EBULL, size};
   const auto add = [&](std::size_t lane, std::size_t at) {
@@ -83,13 +83,15 @@ class Source {
   void end() const {
     if (!rest_.empty()) damaged();
   }
-  [[noreturn]] static void damaged() { throw std::invalid_argument("the cache is damaged: delete it, and it is made anew"); }
+  [[noreturn]] static void damaged() {
+    throw std::invalid_argument("the cache is damaged: delete it; the next run writes it again");
+  }
 
  private:
   std::string_view rest_;
 };
 
-// `Parsed` is that of reader.hpp; the fuzzer has one of its own.
+// `Parsed` is the class of reader.hpp, or that of the fuzzer.
 template <class Parsed>
 std::string pack(const Parsed& parsed) {
   const Chunk& chunk = parsed.chunk;
@@ -128,7 +130,7 @@ std::string pack(const Parsed& parsed) {
   return out.done();
 }
 
-// Numbers in order, from `low` to `high`.
+// Whether the numbers do not decrease and lie from `low` to `high`.
 inline bool in_order(const std::int64_t* items, std::size_t count, std::int64_t low, std::int64_t high) {
   for (std::size_t k = 0; k < count; ++k) {
     if (items[k] < low) return false;
@@ -137,8 +139,8 @@ inline bool in_order(const std::int64_t* items, std::size_t count, std::int64_t 
   return count == 0 || low <= high;
 }
 
-// Pieces of these sizes, which are all of a text. A text of UTF-8 that is cut between characters has pieces of UTF-8.
-inline void cut(std::string_view text, const std::uint32_t* sizes, std::size_t count, Buffer<std::string_view>& to) {
+// Split a text into pieces of these sizes. Pieces of valid UTF-8 that begin at a character are valid UTF-8.
+inline void split(std::string_view text, const std::uint32_t* sizes, std::size_t count, Buffer<std::string_view>& to) {
   if (!formats::is_utf8(text)) Source::damaged();
   for (std::size_t k = 0; k < count; ++k) {
     if (sizes[k] > text.size()) Source::damaged();
@@ -149,12 +151,12 @@ inline void cut(std::string_view text, const std::uint32_t* sizes, std::size_t c
   if (!text.empty()) Source::damaged();
 }
 
-// What `pack` gave; `parsed` must keep the bytes alive.
+// The inverse of `pack`. `parsed` must keep the bytes alive.
 template <class Parsed>
 void unpack(std::string_view bytes, Parsed& parsed) {
-  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // of bytes and lines: no sum of two overflows
-  const auto need = [](bool sound) {
-    if (!sound) Source::damaged();
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // limit of bytes and lines: a sum of two does not overflow
+  const auto need = [](bool holds) {
+    if (!holds) Source::damaged();
   };
   Source in(bytes);
   const Head head = *in.array<Head>(1);
@@ -180,7 +182,7 @@ void unpack(std::string_view bytes, Parsed& parsed) {
     finite &= std::abs(value) <= std::numeric_limits<double>::max();
     zeros |= value == 0;
   }
-  need(finite && !(zeros && parsed.named));  // no parser gives a feature of value 0 a name
+  need(finite && !(zeros && parsed.named));  // parsers leave out named features with the value 0
 
   for (std::uint64_t k = 0; k < head.labels; ++k) {
     chunk.labels.push_back(in.text());
@@ -194,7 +196,7 @@ void unpack(std::string_view bytes, Parsed& parsed) {
   }
   for (std::size_t k = 0; k < others; ++k) chunk.other_labels.push_back(in.text());
 
-  std::int64_t row = 0, line = 1;  // of the bad line before
+  std::int64_t row = 0, line = 1;  // row and line of the previous bad record
   for (std::uint64_t k = 0; k < head.bad; ++k) {
     const std::int64_t* const where = in.array<std::int64_t>(3);
     need(where[0] >= row && where[0] <= static_cast<std::int64_t>(rows) && where[1] >= line && where[1] <= lines && where[2] >= 0);
@@ -205,7 +207,7 @@ void unpack(std::string_view bytes, Parsed& parsed) {
 
   if (parsed.named) {
     const std::uint32_t* const sizes = in.array<std::uint32_t>(head.nonzeros);
-    cut(in.text(), sizes, nonzeros, chunk.name);
+    split(in.text(), sizes, nonzeros, chunk.name);
     chunk.prepare();
   } else {
     chunk.index.borrow(in.array<std::int32_t>(head.nonzeros), nonzeros);

@@ -1,4 +1,4 @@
-// Some rows of a file, parsed: what a format writes and a learner reads. Knows neither Python nor files.
+// Parsed rows of a file: a parser writes them, and a learner reads them. Independent of Python and of files.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace mistakebound {
 
-// Bytes that stay where they are until the arena is cleared.
+// Memory for texts. They do not move until the arena is cleared.
 class Arena {
  public:
   std::string_view join(std::string_view a, std::string_view b, std::string_view c = {}) {
@@ -51,22 +51,22 @@ class Arena {
   std::size_t used_ = 0, room_ = 0;
 };
 
-// What is wrong with a line. Lines and columns (in bytes) count from 1. The name of an option of `Source` that would help
-// may end the words, after a newline.
+// An error in a line. Lines and columns (in bytes) count from 1. `what` may end with a newline and the name of an option of
+// `Source` that would help.
 struct Bad {
   std::int64_t line = 0, column = 0;
   std::string what;
 };
 
-// Rows in CSR form. A positional format fills `index`. A named one fills either `name` or, for speed, `key` alone: a short
-// name is its key, and the others are in `long_name`. Likewise `value` may stay empty as long as all are 1. So a word of a
-// text takes 16 bytes instead of 40, and what is written here passes through the caches of two processors.
+// Rows in CSR form. A format with indices fills `index`. A format with names fills `name` or, which is faster, only `key`: the
+// key of a short name contains the name, and longer names are in `long_name`. `value` may be empty if all values are 1. Then a
+// word of a text takes 16 bytes instead of 40, which matters because a chunk passes from the cache of one core to another.
 struct Chunk {
   Buffer<std::int64_t> indptr{0};
   Buffer<std::int32_t> index;
-  Buffer<std::string_view> name;  // into the text that was parsed, or into `arena`
+  Buffer<std::string_view> name;  // views of the parsed text, or of `arena`
   Buffer<double> value;
-  // Of each name, its key, and whether all values are 1, as those of words are (see prepare).
+  // The key of each name, and whether all values are 1, as for words (see prepare).
   Buffer<Key> key;
   bool all_ones = false;
   struct LongName {
@@ -74,22 +74,23 @@ struct Chunk {
     std::string_view name;
   };
   Buffer<LongName> long_name;
-  // Each row's label as its place among the different ones; `other` where there are more than could be two classes. As
-  // written; empty where the line has none.
+  // For each row, the position of its label in `labels`, the different labels of the chunk. They are stored as written, and
+  // empty if a line has none. If there are more than `other` labels, the id of the rest is `other`, and they are in
+  // `other_labels`.
   static constexpr std::size_t other = 255;
   std::string label_ids;
   std::vector<std::string_view> labels, other_labels;
-  // Of rows that have either: an importance that is not 1, or a tag, as VW's may.
+  // For rows with an importance that is not 1, or with a tag (VW).
   struct Remark {
     std::size_t row;
     float importance;
     std::string_view tag;
   };
   std::vector<Remark> remarks;
-  Buffer<std::int64_t> line;  // where each row begins
+  Buffer<std::int64_t> line;  // number of the first line of each row
   std::int32_t largest_index = -1;
   Arena arena;
-  Buffer<char> text;  // that all this was parsed from, if it was read for this chunk and is still wanted
+  Buffer<char> text;  // the parsed text, if this chunk must keep it
 
   std::size_t rows() const { return label_ids.size(); }
   std::size_t row_begin() const { return static_cast<std::size_t>(indptr.back()); }
@@ -106,35 +107,35 @@ struct Chunk {
   std::string_view label_of(std::size_t row) const {
     const auto id = static_cast<unsigned char>(label_ids[row]);
     if (id != other) return labels[id];
-    const auto its_id = label_ids.begin() + static_cast<std::ptrdiff_t>(row);
-    return other_labels[static_cast<std::size_t>(std::count(label_ids.begin(), its_id, label_ids[row]))];
+    const auto position = label_ids.begin() + static_cast<std::ptrdiff_t>(row);
+    return other_labels[static_cast<std::size_t>(std::count(label_ids.begin(), position, label_ids[row]))];
   }
   Remark remark_of(std::size_t row) const {
     const auto found = std::find_if(remarks.begin(), remarks.end(), [row](const Remark& each) { return each.row == row; });
     return found == remarks.end() ? Remark{row, 1, {}} : *found;
   }
 
-  // A feature of a namespace, or of none. (Not to be mixed with `name`.)
-  void add(std::string_view space, std::string_view its_name, double its_value) {
+  // Add a feature of a namespace, which may be empty. It cannot be combined with filling `name`.
+  void add(std::string_view space, std::string_view feature, double number) {
     const std::size_t at = key.size();
-    if (its_value != 1 && value.empty()) {
+    if (number != 1 && value.empty()) {
       value.resize(at);
       std::fill(value.begin(), value.end(), 1.0);
     }
-    if (its_value != 1 || !value.empty()) value.push_back(its_value);
-    if (!space.empty()) its_name = arena.join(space, "^", its_name);
-    key.push_back(Key(its_name));
-    if (!key.back().is_name()) long_name.push_back({at, space.empty() ? arena.copy(its_name) : its_name});
+    if (number != 1 || !value.empty()) value.push_back(number);
+    if (!space.empty()) feature = arena.join(space, "^", feature);
+    key.push_back(Key(feature));
+    if (!key.back().is_name()) long_name.push_back({at, space.empty() ? arena.copy(feature) : feature});
   }
 
-  // A row is ended by this, or taken back; until then only its features grow.
-  void end_row(std::string_view its_label, std::int64_t its_line, float its_importance = 1, std::string_view its_tag = {}) {
-    // Words without values are the most common text, and few of its rows are learned from: those of 1 are summed then.
+  // End the row of the features that were added last. `drop_row` removes them instead.
+  void end_row(std::string_view label, std::int64_t line_number, float importance = 1, std::string_view tag = {}) {
+    // Rows in which all values are 1 are common (words), and few of them cause an update. They are summed only then.
     if (key.size() > row_begin() && !is_of_ones(row_begin(), key.size())) sum_repeated_names(row_begin());
-    if (its_importance != 1 || !its_tag.empty()) remarks.push_back({rows(), its_importance, arena.copy(its_tag)});
+    if (importance != 1 || !tag.empty()) remarks.push_back({rows(), importance, arena.copy(tag)});
     indptr.push_back(static_cast<std::int64_t>(features()));
-    label_ids.push_back(id_of(its_label));
-    line.push_back(its_line);
+    label_ids.push_back(id_of(label));
+    line.push_back(line_number);
   }
   void drop_row() {
     const std::size_t begin = row_begin();
@@ -145,20 +146,20 @@ struct Chunk {
     while (!long_name.empty() && long_name.back().at >= begin) long_name.resize(long_name.size() - 1);
   }
 
-  // Those keys that are not there yet.
+  // Compute the keys of names that have none.
   void make_keys() {
     for (std::size_t k = key.size(); k < name.size(); ++k) key.push_back(Key(name[k]));
   }
-  // For named features, once all are there, by the thread that parses. The one that learns then reads little but the keys:
-  // what another processor has just written comes slowly. Pass `parsed` for rows from the parser, which has summed
-  // repeated names; rows from a cache are checked for them.
+  // Call this for named features after the last row, in the thread that parses. The thread that learns then reads little more
+  // than the keys, because data that another core has just written is slow to read. `parsed` must be true for rows from a
+  // parser, which has summed repeated names. Rows from a cache are checked for them.
   void prepare(bool parsed = false) {
     make_keys();
     for (std::size_t r = 0; r < rows() && !parsed; ++r) {
       const auto begin = static_cast<std::size_t>(indptr[r]), end = static_cast<std::size_t>(indptr[r + 1]);
       if (!is_of_ones(begin, end) && repeated_name(begin, end) != end)
         throw std::invalid_argument(
-            "a row of the cache has the same feature twice: delete the cache; the next run writes it again");
+            "the cache is damaged (a row has the same feature twice): delete it; the next run writes it again");
     }
     all_ones = std::all_of(value.begin(), value.end(), [](double each) { return each == 1; });
   }
@@ -182,11 +183,11 @@ struct Chunk {
     text.clear();
   }
 
-  // Whether all values are 1 of the features from `begin` to `end`, which are one row.
+  // Whether all values of the row with the features `begin` to `end` are 1.
   bool is_of_ones(std::size_t begin, std::size_t end) const {
     return value.empty() || std::all_of(value.data() + begin, value.data() + end, [](double each) { return each == 1; });
   }
-  // The first of these features that has the name of an earlier one; `end` if there is none.
+  // The first of these features with the name of an earlier one, or `end`.
   std::size_t repeated_name(std::size_t begin, std::size_t end) const {
     const auto hash = [&](std::size_t k) { return key[begin + k].hash; };
     const auto same = [&](std::size_t a, std::size_t b) {
@@ -196,17 +197,17 @@ struct Chunk {
   }
 
  private:
-  // Of the last features, from `begin` on, which are one row.
+  // Sum the repeated names of the last row, whose features begin at `begin`.
   void sum_repeated_names(std::size_t begin) {
     Key* const keys = key.data();
     const auto hash = [keys](std::size_t k) { return keys[k].hash; };
     const auto hash_in_row = [row = keys + begin](std::size_t k) { return row[k].hash; };
-    if (!of_this_thread<Filter>().may_repeat(key.size() - begin, hash_in_row)) [[likely]]
+    if (!thread_instance<Filter>().may_repeat(key.size() - begin, hash_in_row)) [[likely]]
       return;
     std::size_t longer = long_name.size();  // where the long names of this row begin
     while (longer > 0 && long_name[longer - 1].at >= begin) --longer;
     const bool only_keys = longer == long_name.size();
-    // The long names move with their features; where they then are is written down at the end.
+    // Long names move with their features. Their new positions are stored at the end.
     static thread_local std::vector<std::string_view> names;
     names.assign(only_keys ? 0 : key.size() - begin, {});
     for (std::size_t k = longer; k < long_name.size(); ++k) names[long_name[k].at - begin] = long_name[k].name;
@@ -218,7 +219,7 @@ struct Chunk {
           return keys[a] == keys[b] && (only_keys || row_names[a - begin] == row_names[b - begin]);
         },
         [&](std::size_t first, std::size_t k) {
-          if (values == nullptr) {  // for all were 1
+          if (values == nullptr) {  // all values were 1 so far
             value.resize(key.size());
             std::fill(value.begin(), value.end(), 1.0);
             values = value.data();
@@ -239,10 +240,10 @@ struct Chunk {
       if (!key[k].is_name()) long_name.push_back({k, names[k - begin]});
   }
 
-  // Asked for as the row ends, for then its text is still near, and a copy of what is new will do: text need not be kept.
-  char id_of(std::string_view its_label) {
-    const auto id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), its_label) - labels.begin());
-    if (id == labels.size()) (id < other ? labels : other_labels).push_back(arena.copy(its_label));
+  // The id of a label. A new label is copied, because the text may not be kept.
+  char id_of(std::string_view label) {
+    const auto id = static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+    if (id == labels.size()) (id < other ? labels : other_labels).push_back(arena.copy(label));
     return static_cast<char>(static_cast<unsigned char>(std::min(id, other)));
   }
 };

@@ -1,4 +1,4 @@
-// Tables: a record a row, a field a feature. Knows neither Python nor files.
+// Tables: a record is a row, and a field is a feature. Independent of Python and of files.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -18,32 +18,36 @@
 
 namespace mistakebound::formats {
 
-// What a field becomes. A missing mark: nothing. In a column that was not declared, a field that is a number as a whole:
-// the feature `column` with that value (nothing if zero, unless zeros are wanted), or if bins are wanted the feature `column=bin`, 1; any other
-// field: the feature `column=field`, 1. A declared
-// category is `column=field` whatever it looks like; a text is its words (words.hpp). Then, for each two columns that
-// interact, each two of their features once more: `a=x*b=y`, with the product of the values. The label is kept as
-// written, and is empty where a missing mark stands.
+// A field becomes features as follows:
+//   missing value              nothing
+//   number                     the feature `column` with this value (left out if it is 0, unless `zeros`), or the feature
+//                              `column=bin` with the value 1 if `bins` is set
+//   other field                the feature `column=field` with the value 1
+//   field of `categorical`     the same, also for numbers
+//   field of `text`            its words (words.hpp)
+//   label                      stored as written; empty if it is a missing value
+// For each pair of columns in `interact`, each pair of their features gives another feature, `a=x*b=y`, with the product of the
+// values.
 //
-// The names of numbers are views of this table's own strings: it must stay where it is for as long as the chunk is used.
+// The names of numeric features are views of strings in this object, which must not move while a chunk uses them.
 class Table {
  public:
   explicit Table(TableOptions options)
       : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins) {
     if (options_.separator == '"' || options_.separator == '\n' || options_.separator == '\r')
-      throw std::invalid_argument("a quote or a newline separates no fields");
+      throw std::invalid_argument("separator must not be a quote or a newline");
   }
 
   static TableOptions sniff(std::string_view beginning) { return Sniffer::sniff(beginning); }
 
-  // Bytes of the first whole record with its newline; 0 if it is not all there and more may come.
+  // The number of bytes of the first record with its newline, or 0 if it is incomplete and more text may follow.
   std::size_t record_end(std::string_view text, bool last) const { return end_of_record(text, options_.separator, last); }
 
-  // A record without any field: `parse` passes over it, and it cannot begin a table.
+  // Whether a record has no field. `parse` skips such a record, and it cannot be the first record.
   bool blank(std::string_view record, std::int64_t line) const { return has_no_field(bare_record(record, line)); }
 
-  // From the first record, the columns: their names if it is a header, else how many there are (c1, c2, ...). A column
-  // that has an empty name in the header is called by its number, too.
+  // Set the columns from the first record: their names if it is a header, otherwise c1, c2, ... A column with an empty name in
+  // the header also gets its number as its name.
   void begin(std::string_view first_record) {
     columns_.clear();
     places_.clear();
@@ -54,8 +58,8 @@ class Table {
       std::string name(options_.header ? unquoted(field, scratch) : std::string_view());
       if (name.empty()) name = std::string(1, 'c').append(std::to_string(columns_.size() + 1));
       if (utf8_fault(name) != std::string_view::npos)
-        throw std::invalid_argument("a column's name is not UTF-8: that of column " + std::to_string(columns_.size() + 1) +
-                                    " (of Latin-1: iconv -f latin1 -t utf8 FILE)");
+        throw std::invalid_argument("the name of column " + std::to_string(columns_.size() + 1) +
+                                    " is not UTF-8 (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)");
       if (!places_.emplace(name, columns_.size()).second)
         throw std::invalid_argument(quoted(name) + " is the name of two columns");
       columns_.push_back(std::move(name));
@@ -67,8 +71,8 @@ class Table {
 
   const std::vector<std::string>& columns() const { return columns_; }
 
-  // Adds the record as a row. False: `bad` says what is wrong and where (its column counts the bytes of the record, also
-  // over several lines), and the chunk is as before. A blank record is no row and not bad.
+  // Add the record as a row. Return false if it is malformed; then `bad` is the reason and the place (its column counts the bytes
+  // of the record, also over several lines), and the chunk does not change. A blank record is skipped.
   bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const std::string_view bare = bare_record(record, line);
     if (has_no_field(bare)) return true;
@@ -78,7 +82,7 @@ class Table {
       return false;
     };
     Row row(chunk, names_may_meet_);
-    static thread_local std::vector<Span> spans;  // of each column's features, for the interactions
+    static thread_local std::vector<Span> spans;  // the features of each column, for the interactions
     spans.clear();
     std::string_view label;
     std::size_t c = 0;
@@ -121,7 +125,7 @@ class Table {
     return std::find(options_.missing.begin(), options_.missing.end(), text) != options_.missing.end();
   }
 
-  // What is wrong with the field, or nothing. (An empty string allocates nothing.)
+  // Add the features of a field. Return an error message, or an empty string.
   std::string add_field(const Field& field, std::size_t c, Row& row, std::string_view& label) const {
     const Plan& plan = plan_[c];
     static thread_local std::string scratch;
@@ -158,7 +162,7 @@ class Table {
     for (std::size_t i = a.begin; i < a.end; ++i) {
       for (std::size_t k = b.begin; k < b.end; ++k) {
         const double value = row.chunk().value[i] * row.chunk().value[k];
-        if (value == 0) continue;  // a product too small for a double
+        if (value == 0) continue;  // the product underflows
         const std::string_view name = row.arena().join(row.chunk().name[i], "*", row.chunk().name[k]);
         if (!std::isfinite(value)) return quoted(name) + " is not finite";
         if (!row.add(name, value)) return twice(name);
@@ -184,13 +188,16 @@ class Table {
       const std::pair pair(find(first), find(second));
       for (const std::size_t c : {pair.first, pair.second})
         if (plan_[c].role == Role::label || plan_[c].role == Role::ignored)
-          throw std::invalid_argument(quoted(columns_[c]) + " has no features that could interact");
-      if (pair.first == pair.second || std::find(interact_.begin(), interact_.end(), pair) != interact_.end())
-        throw std::invalid_argument(quoted(first) + " and " + quoted(second) + " cannot interact with themselves or twice");
+          throw std::invalid_argument("the column " + quoted(columns_[c]) +
+                                      " cannot interact, because it is the label or an ignored column");
+      if (pair.first == pair.second)
+        throw std::invalid_argument("the column " + quoted(first) + " cannot interact with itself");
+      if (std::find(interact_.begin(), interact_.end(), pair) != interact_.end())
+        throw std::invalid_argument("the interaction of " + quoted(first) + " and " + quoted(second) + " is set twice");
       interact_.push_back(pair);
     }
-    // A name begins with its column, up to the first = * or ~. Two names of a row can only be equal if a column's own
-    // name has one of these; without them no row need be searched.
+    // The name of a feature begins with its column, up to the first = * or ~. Hence two names of a row can be equal only if the
+    // name of a column contains one of these characters. Otherwise rows need not be checked.
     names_may_meet_ = std::any_of(columns_.begin(), columns_.end(), [](const std::string& name) {
       return name.find_first_of("=*~") != std::string::npos;
     });
@@ -198,7 +205,8 @@ class Table {
 
   void assign(const std::string& name, Role role) {
     Role& now = plan_[find(name)].role;
-    if (now != Role::plain && now != role) throw std::invalid_argument(quoted(name) + " is declared in two ways");
+    if (now != Role::plain && now != role)
+      throw std::invalid_argument("the column " + quoted(name) + " has two roles: label, ignore, text and categorical exclude each other");
     now = role;
   }
 
@@ -208,11 +216,11 @@ class Table {
     const char* const end = name.data() + name.size();
     if (const auto read = std::from_chars(name.data(), end, number); read.ec == std::errc() && read.ptr == end)
       if (number >= 1 && number <= columns_.size()) return number - 1;
-    constexpr std::size_t most = 50;  // an error need not list more
+    constexpr std::size_t most = 50;  // limit of the columns that the message lists
     std::string all;
     for (std::size_t c = 0; c < std::min(most, columns_.size()); ++c) all.append(c == 0 ? "" : ", ").append(columns_[c]);
     if (columns_.size() > most) all.append(", … (").append(std::to_string(columns_.size() - most)).append(" more)");
-    const char* const hint = name.find(',') == std::string::npos ? "" : " (several: say the option once for each)";
+    const char* const hint = name.find(',') == std::string::npos ? "" : "; for several columns, repeat the option";
     throw std::invalid_argument("there is no column " + quoted(name) + "; the columns are: " + all + hint);
   }
 
@@ -220,7 +228,7 @@ class Table {
   Words words_;
   Bins bins_;
   std::vector<std::string> columns_;
-  std::unordered_map<std::string, std::size_t> places_;  // of the columns, by name
+  std::unordered_map<std::string, std::size_t> places_;  // positions of the columns, by name
   std::vector<Plan> plan_;
   std::vector<std::pair<std::size_t, std::size_t>> interact_;
   bool names_may_meet_ = false;

@@ -1,4 +1,4 @@
-// A record of a table, cut into fields by RFC 4180, and where such a record ends.
+// Split a record of a table into fields (RFC 4180), and find the end of a record.
 #pragma once
 #include <cstring>
 #include <string>
@@ -8,27 +8,26 @@
 
 namespace mistakebound::formats {
 
-// A quote is special only where a field begins. Elsewhere it is a character like any other. Blanks around a field are no
-// part of it (people write `a, 1`, and mean 1); between quotes they are.
-//   , and ;   RFC 4180 but for those blanks: separators, newlines and doubled quotes may stand between the quotes.
-//   space     likewise; a run of spaces is one separator, and those at both ends of a line are none.
-//   tab       tab-separated text is seldom quoted but often holds quotes, so a record is one line, and a field that
-//             begins with a quote but does not close just before a tab or the line's end is taken as it stands.
+// A quote is special only at the beginning of a field. Blanks around a field are not part of it, unless they are quoted.
+//   , and ;   RFC 4180 except for the blanks: separators, newlines and doubled quotes may occur between the quotes.
+//   space     the same; several spaces are one separator, and spaces at the ends of a line are ignored.
+//   tab       a record is one line. A field that begins with a quote but has no closing quote directly before a tab or the end
+//             of the line is used unchanged, because tab-separated text is rarely quoted but often contains quotes.
 struct Field {
-  std::string_view text;    // without the quotes around it
-  std::size_t begin = 0;    // where it stands in the record, its quote included
-  bool has_doubled = false;  // "" stands in it for "
+  std::string_view text;     // without the quotes around it
+  std::size_t begin = 0;     // position in the record, including the quote
+  bool has_doubled = false;  // whether it contains "", which means "
 };
 
-// What may stand around a field without being part of it.
+// The characters around a field that are not part of it.
 inline std::string_view blanks(char separator) { return separator == '\t' || separator == ' ' ? " " : " \t"; }
 
-// Where the first character that is no blank stands, from `at` on.
+// The position of the first character from `at` on that is not a blank.
 inline std::size_t past_blanks(std::string_view text, std::size_t at, char separator) {
   return std::min(text.find_first_not_of(blanks(separator), at), text.size());
 }
 
-// Where the quote that closes the one at `open` stands, or npos.
+// The position of the quote that closes the one at `open`, or npos.
 inline std::size_t closing_quote(std::string_view text, std::size_t open, bool& has_doubled) {
   for (std::size_t at = open + 1;; at += 2) {
     at = text.find('"', at);
@@ -42,7 +41,7 @@ class Fields {
   // A record without its newline.
   Fields(std::string_view record, char separator) : record_(record), separator_(separator) {}
 
-  // False at the end, or where the record is broken: then `fault` says how and `at` where.
+  // Return false at the end, or if the record is malformed. Then `fault` is the reason and `at` the position.
   bool next(Field& field) {
     if (more_) at_ = past_blanks(record_, at_, separator_);
     if (separator_ == ' ') more_ = at_ < record_.size();
@@ -88,7 +87,7 @@ class Fields {
   const char* fault_ = nullptr;
 };
 
-// The text of a field as it was before it was quoted; in `scratch` if it had to be written anew.
+// The text of a field with "" replaced by ". It is stored in `scratch` if it differs from the record.
 inline std::string_view unquoted(const Field& field, std::string& scratch) {
   if (!field.has_doubled) return field.text;
   scratch.clear();
@@ -99,7 +98,7 @@ inline std::string_view unquoted(const Field& field, std::string& scratch) {
   return scratch;
 }
 
-// Bytes of the first record with its newline; 0 if the text does not hold it to its end and more may come.
+// The number of bytes of the first record with its newline, or 0 if its end is not in the text and more text may follow.
 inline std::size_t end_of_record(std::string_view text, char separator, bool last) {
   const std::size_t incomplete = last ? text.size() : 0;
   const std::size_t newline = text.find('\n');

@@ -1,4 +1,4 @@
-// One JSON object, read strictly by RFC 8259 and flattened to named features.
+// Parse a JSON object strictly (RFC 8259), and flatten it to named features.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -18,16 +18,20 @@ namespace mistakebound::formats {
 // Keys are dotted paths: `a.b` is the b of the object at a, `a.0` the first element of the array at a.
 struct JsonOptions {
   std::string label;                      // empty: no key is the label
-  std::vector<std::string> ignore, text;  // what lies below an ignored key is ignored, too
-  int words = 1, letters = 0;             // of a text, see words.hpp
+  std::vector<std::string> ignore, text;  // keys below an ignored key are ignored, too
+  int words = 1, letters = 0;             // n-grams of a text, see words.hpp
   int bins = 0;                           // see bins.hpp
-  bool zeros = false;                     // whether a zero (or false) is a feature, too
+  bool zeros = false;                     // whether a zero (or false) is a feature
 };
 
-// One object while it is read. A number is the feature `path` (nothing if zero), or `path=bin` if bins are wanted, true is 1, false and null are nothing, a
-// string is the feature `path=string`, 1, and so is each string of an array; other elements of arrays have their number
-// in the path. A text (or an array of strings at its path) gives its words. The label is kept as written, a string
-// without its escapes; null is no label.
+// Reads one object:
+//   number        the feature `path` with this value (left out if it is 0), or the feature `path=bin` if `bins` is set
+//   true          the feature `path` with the value 1
+//   false, null   nothing
+//   string        the feature `path=string` with the value 1; the same for each string of an array
+//   array         other elements have their position in the path
+//   text          its words are features; a text may be an array of strings
+//   label         stored as written, a string without its escapes; null means that there is no label
 class JsonReader {
  public:
   JsonReader(const JsonOptions& options, const Words& words, const Bins& bins, std::string_view text, Chunk& chunk)
@@ -50,7 +54,7 @@ class JsonReader {
   enum class Role { plain, label, ignored, text };
   static constexpr int deepest = 64;
 
-  // The path so far and a string without its escapes: kept from row to row, and so per thread.
+  // The current path, and a string without its escapes. The memory is reused for all rows of a thread.
   static std::string& path() {
     static thread_local std::string path;
     return path;
@@ -74,7 +78,7 @@ class JsonReader {
     return peek() == c;
   }
 
-  // What is asked of the path that has just grown. All below an ignored key stays ignored, but for the label.
+  // The role of the current path. Everything below an ignored key is ignored, except the label.
   Role role(Role above) const {
     if (!options_.label.empty() && path() == options_.label) return Role::label;
     if (above == Role::ignored) return above;
@@ -115,14 +119,14 @@ class JsonReader {
     if (above == Role::text) row_.begin_text();
     const std::size_t before = path().size();
     for (std::size_t number = 0;; ++number) {
-      Role its = above;
+      Role element = above;
       if (!blank_then('"')) {
         path() += '.';
         path() += std::to_string(number);
         plain_name_ = {};
-        its = role(above);
+        element = role(above);
       }
-      if (!value(its, depth, false)) return false;
+      if (!value(element, depth, false)) return false;
       path().resize(before);
       if (blank_then(']')) return ++at_, true;
       if (peek() != ',') return fail(at_, "expected ',' or ']'");
@@ -213,7 +217,7 @@ class JsonReader {
     return read_number(written, value) == Kind::number || fail(begin, quoted(written) + " is not finite");
   }
 
-  // What stands between the quotes: a view of the record or, if it has escapes, of the scratch.
+  // The text between the quotes: a view of the record or, if it has escapes, of `scratch`.
   bool string(std::string_view& out) {
     const std::size_t begin = ++at_;
     bool escaped = false;
@@ -246,7 +250,7 @@ class JsonReader {
       return true;
     }
     std::uint32_t code = 0, low = 0;
-    if (!hex4(code)) return fail(backslash, "an escape that JSON does not have");
+    if (!hex4(code)) return fail(backslash, "an invalid escape in a string");
     if (code >= 0xD800 && code <= 0xDFFF) {
       const bool pair = code < 0xDC00 && peek() == '\\' && (++at_, hex4(low)) && low >= 0xDC00 && low <= 0xDFFF;
       if (!pair) return fail(backslash, "half of a surrogate pair");
@@ -281,7 +285,8 @@ class JsonReader {
   const JsonOptions& options_;
   const Words& words_;
   const Bins& bins_;
-  std::string_view text_, label_, plain_name_;  // the last: a path that is one key without escapes, as it stands in the record
+  std::string_view text_, label_;
+  std::string_view plain_name_;  // the path as a view of the record, if it is one key without escapes
   Row row_;
   std::size_t at_ = 0, where_ = 0;
   bool has_label_ = false;

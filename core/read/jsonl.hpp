@@ -1,4 +1,4 @@
-// JSON lines: an object a row. Knows neither Python nor files.
+// JSON lines: one object per row. Independent of Python and of files.
 #pragma once
 #include <string_view>
 #include <utility>
@@ -16,14 +16,14 @@ class JsonLines {
   explicit JsonLines(JsonOptions options)
       : options_(std::move(options)), words_(options_.words, options_.letters), bins_(options_.bins) {}
 
-  // Bytes of the first whole line with its newline; 0 if it is not all there and more may come.
+  // The number of bytes of the first line with its newline, or 0 if it is incomplete and more text may follow.
   std::size_t record_end(std::string_view text, bool last) const {
     const std::size_t newline = text.find('\n');
     return newline != std::string_view::npos ? newline + 1 : last ? text.size() : 0;
   }
 
-  // Adds the object as a row. False: `bad` says what is wrong and where, and the chunk is as before. A blank line is no
-  // row and not bad.
+  // Add the object as a row. Return false if it is malformed; then `bad` is the reason and the place, and the chunk does not
+  // change. A blank line is skipped.
   bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const std::string_view bare = bare_record(record, line);
     if (bare.find_first_not_of(" \t\r") == std::string_view::npos) return true;

@@ -1,4 +1,4 @@
-// Numbers from text: exact, and quick for the short ones that files are made of.
+// Parse numbers exactly, and short numbers fast.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace mistakebound {
 
-// m·10^e is exact in float64 for m below 2^53 and |e| up to 22: both factors are, and one operation rounds once.
+// m·10^e is correctly rounded in float64 for m below 2^53 and |e| up to 22, because both factors are exact.
 inline constexpr double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                            1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -20,7 +20,7 @@ inline constexpr std::uint64_t whole_powers[] = {1, 10, 100, 1000, 10000, 100000
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 
-// from_chars says of 1e999 and of 1e-999 alike that they are out of range; only the first is not finite.
+// from_chars reports both 1e999 and 1e-999 as out of range. Return true only for the first.
 inline bool overflows(std::string_view number) {
   const std::size_t e = number.find_first_of("eE");
   const std::string_view digits = number.substr(0, e);
@@ -37,13 +37,13 @@ inline bool overflows(std::string_view number) {
   return exponent > -before_point;
 }
 
-// Reads the longest number at p, and returns what comes after it; p itself if there is none. A '+' may stand before it;
-// "inf" and "nan" are numbers here, for whoever wants to refuse them by name.
+// Parse the longest number at p, and return its end, or p if there is none. It may begin with '+'. "inf" and "nan" are parsed
+// as numbers, so that the caller can report them as not finite.
 inline const char* read_number_slowly(const char* p, const char* end, double& number) {
   const char* from = p < end && *p == '+' && p + 1 < end && p[1] != '-' ? p + 1 : p;
   const auto [after, error] = std::from_chars(from, end, number);
   if (error == std::errc::invalid_argument) return p;
-  if (error == std::errc::result_out_of_range) {  // too large is infinite, too small is zero: as strtod has it
+  if (error == std::errc::result_out_of_range) {  // infinity if it is too large, 0 if it is too small, like strtod
     number = overflows({from, static_cast<std::size_t>(after - from)}) ? std::numeric_limits<double>::infinity() : 0.0;
     if (*from == '-') number = -number;
   }
@@ -73,29 +73,29 @@ inline const char* read_number(const char* p, const char* end, double& number) {
   return q;
 }
 
-// Up to eight digits at once. A word of text holds its first letter in its lowest byte (little-endian).
+// Up to eight digits at once. The first character is in the lowest byte (little-endian).
 struct Digits {
-  std::uint64_t text;  // each byte less '0'
-  int count;           // how many of the first are digits, 0 to 8
+  std::uint64_t text;  // each byte minus '0'
+  int count;           // number of digits before the first other character, 0 to 8
 
   explicit Digits(const char* p) {
     std::memcpy(&text, p, sizeof text);
     text ^= 0x3030303030303030ULL;
-    // The top bit of each byte that is above 9; a carry can only reach bytes after the first such one.
+    // The top bit of each byte that is above 9. A carry changes only bytes after the first such one.
     const std::uint64_t other = ((text + 0x7676767676767676ULL) | text) & 0x8080808080808080ULL;
     count = other == 0 ? 8 : std::countr_zero(other) / 8;
   }
-  std::uint64_t value() const {  // of the first `count`, which is at least 1
+  std::uint64_t value() const {  // value of the first `count` digits; `count` must be at least 1
     std::uint64_t v = text << (64 - 8 * count);  // missing digits are leading zeros
     v = 10 * v + (v >> 8);                       // pairs, then pairs of pairs, then both halves
     return ((v & 0x000000FF000000FFULL) * 0x000F424000000064ULL +
             ((v >> 16) & 0x000000FF000000FFULL) * 0x0000271000000001ULL) >> 32;
   }
 };
-inline constexpr std::ptrdiff_t readable = 32;  // how many bytes after p the quick ways may look at
+inline constexpr std::ptrdiff_t readable = 32;  // number of bytes after p that the fast functions may read
 inline constexpr bool little_endian = std::endian::native == std::endian::little;
 
-// As read_number, for p with `readable` bytes after it: numbers of up to 7 digits before and 16 after the point.
+// The same as read_number, for p with `readable` bytes after it. Fast for up to 7 digits before and 16 after the point.
 inline const char* read_number_quickly(const char* p, const char* end, double& number) {
   const bool negative = *p == '-';
   const char* q = p + (negative ? 1 : 0);
@@ -122,7 +122,7 @@ inline const char* read_number_quickly(const char* p, const char* end, double& n
   return q;
 }
 
-// The whole text is one number.
+// Whether the whole text is one number.
 inline bool is_number(std::string_view text, double& number) {
   const char* const end = text.data() + text.size();
   return !text.empty() && read_number(text.data(), end, number) == end;

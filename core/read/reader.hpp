@@ -1,4 +1,4 @@
-// Parse text into chunks: choose the format, find where records end, and map the labels of the rows to two.
+// Parse text of a file into chunks: choose the parser, find the ends of records, and read blocks of the file.
 #pragma once
 #include <unistd.h>
 
@@ -26,8 +26,8 @@
 
 namespace mistakebound {
 
-// Chunks that were read and learned: their memory is there already, while new memory is paged in bit by bit. Each goes back
-// to the thread that filled it, if that asks: what nobody else has read is still in the cache of its processor.
+// Chunks whose memory can be reused, which avoids page faults. A thread gets a chunk that it filled itself, if there is one,
+// because parts of it may still be in the cache of its core.
 class Spares {
  public:
   Chunk take() {
@@ -56,7 +56,7 @@ class Spares {
   std::vector<Spare> spares_;
 };
 
-// Some whole records of a text. Names point into that text: chunk.text, or the caller's, who must keep it.
+// Parsed records of a text. Names are views of the text: chunk.text, or that of the caller, who must keep it alive.
 struct Parsed {
   explicit Parsed(std::shared_ptr<Spares> from) : chunk(from->take()), spares(std::move(from)) {}
   ~Parsed() { spares->give(std::move(chunk), filled_by); }
@@ -66,13 +66,13 @@ struct Parsed {
   Chunk chunk;
   std::shared_ptr<Spares> spares;
   const std::thread::id filled_by = Spares::here();
-  bool named = false, weighted = false;  // whether features have names, and some row an importance other than 1
-  std::size_t consumed = 0;  // bytes; the rest is the beginning of a record whose end is not there yet
-  std::int64_t lines = 0;    // in what was consumed
+  bool named = false, weighted = false;  // whether features have names, and whether a row has an importance other than 1
+  std::size_t consumed = 0;  // number of bytes parsed; the rest is an incomplete record
+  std::int64_t lines = 0;    // number of lines parsed
   std::vector<Bad> bad;
-  std::vector<std::int64_t> bad_row;  // how many rows came before each
+  std::vector<std::int64_t> bad_row;  // number of rows before each bad record
 
-  // The different names, in the order in which they come, and of each non-zero the place of its name among them.
+  // The different names in the order of their first occurrence, and for each non-zero the position of its name among them.
   std::pair<std::vector<std::string_view>, std::vector<std::int32_t>> different_names() const {
     std::vector<std::string_view> names;
     std::vector<std::int32_t> ids(chunk.features());
@@ -88,7 +88,7 @@ struct Parsed {
 
 using Strings = std::vector<std::string>;
 
-// Sets the options of a table's columns.
+// Set the options of the columns of a table.
 inline void set_columns(formats::TableOptions& options, std::string label, Strings ignore, Strings text, Strings categorical,
                         int words, int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                         std::optional<Strings> missing, bool zeros = false) {
@@ -104,7 +104,7 @@ inline void set_columns(formats::TableOptions& options, std::string label, Strin
   options.zeros = zeros;
 }
 
-// Reads so many bytes of a file, from `begin` on. Returns 0, or what went wrong: a number of the system, or `too_short`.
+// Read `size` bytes of a file from `begin` on. Return 0, or an error: an errno of the system, or `too_short`.
 inline constexpr int too_short = -1;
 inline int read_at(int descriptor, std::int64_t begin, char* to, std::size_t size) {
   for (std::size_t done = 0; done < size;) {
@@ -115,14 +115,14 @@ inline int read_at(int descriptor, std::int64_t begin, char* to, std::size_t siz
   }
   return 0;
 }
-// A file could not be read: `error` is what read_at returned.
+// A file could not be read. `error` is the result of read_at.
 struct ReadError : std::runtime_error {
-  explicit ReadError(int its_error) : std::runtime_error("a file could not be read"), error(its_error) {}
+  explicit ReadError(int code) : std::runtime_error("a file could not be read"), error(code) {}
   int error;
 };
 
-// Of a file of `size` bytes: after the last newline between `begin` and `middle`; if there is none, after the first one that
-// follows, or at the end.
+// The position after the last newline between `begin` and `middle` of a file. If there is none, the position after the first
+// newline behind `middle`, or `size`, the end of the file.
 inline std::int64_t end_of_line(int descriptor, std::int64_t begin, std::int64_t middle, std::int64_t size) {
   char text[2048];
   constexpr auto look = static_cast<std::int64_t>(sizeof text);
@@ -150,10 +150,10 @@ class Reader {
     else if (kind == "vw")
       format_ = VwText{};
     else
-      throw std::invalid_argument("no format of lines without columns: " + kind);
+      throw std::invalid_argument("there is no line format '" + kind + "'; choose 'svmlight' or 'vw'");
   }
 
-  // A table. Options that are not set are detected from `start`, which holds at least the first record.
+  // A reader of a table. Options that are not set are detected from `start`, which must contain the first record.
   static Reader table(std::string_view start, std::string label, Strings ignore, Strings text, Strings categorical, int words,
                       int letters, int bins, std::vector<std::pair<std::string, std::string>> interact,
                       std::optional<std::string> separator, std::optional<bool> header, std::optional<Strings> missing,
@@ -161,7 +161,7 @@ class Reader {
     formats::TableOptions options = formats::Table::sniff(start);
     set_columns(options, std::move(label), std::move(ignore), std::move(text), std::move(categorical), words, letters, bins,
                 std::move(interact), std::move(missing), zeros);
-    if (separator && separator->size() != 1) throw std::invalid_argument("a separator is one character");
+    if (separator && separator->size() != 1) throw std::invalid_argument("separator must be one character, got '" + *separator + "'");
     if (separator) options.separator = separator->front();
     if (header) options.header = *header;
     const bool has_header = options.header;
@@ -189,12 +189,12 @@ class Reader {
     return table == nullptr ? Strings() : table->table->columns();
   }
 
-  // Memory for a new chunk: that of one which is not needed any more, if there is one.
+  // Chunks that are not needed any more and can be reused.
   const std::shared_ptr<Spares>& spares() const { return spares_; }
 
-  // Parses all records that are whole; with `last`, also one that ends without a newline. Rows before a bad record and
-  // after it are kept: the caller decides what a bad one means, and wants no more than `most_bad` of them. `first`: a
-  // header may come. Several threads may parse with one reader.
+  // Parse all complete records; with `last`, also a record without a newline at the end. Rows before and after a bad record are
+  // kept. Parsing stops after `most_bad` + 1 bad records. `first`: the text may begin with a header. Several threads may use one
+  // reader.
   void parse(std::string_view text, bool last, std::size_t most_bad, bool first, Parsed& parsed) const {
     std::visit(
         [&](const auto& format) {
@@ -205,9 +205,8 @@ class Reader {
     finish(parsed);
   }
 
-  // The same of some bytes of a file, which are read here: to map them costs more than to copy them. Without `keep_text` they
-  // are read bit by bit to one place where they stay in the processor's own cache; what all processors share is then left to
-  // the weights. Throws ReadError.
+  // Read bytes of a file and parse them. Reading is faster than mapping the file. Without `keep_text`, small pieces are read to
+  // the same memory, which stays in the cache of the core; the shared cache is then left to the weights. Throws ReadError.
   void read(int descriptor, std::int64_t begin, std::size_t size, bool last, std::size_t most_bad, bool keep_text,
             Parsed& parsed) const {
     const auto read = [&](const auto& format) {
@@ -231,7 +230,7 @@ class Reader {
     parsed.weighted = std::any_of(remarks.begin(), remarks.end(), [](const auto& each) { return each.importance != 1; });
   }
 
-  // Returns 0, or what went wrong as of read_at.
+  // Return 0, or an error of read_at.
   template <class Format>
   static int read_records(const Format& format, int descriptor, std::int64_t begin, std::size_t size, bool last,
                           std::size_t most_bad, bool keep_text, Parsed& parsed) {
@@ -239,7 +238,7 @@ class Reader {
     const bool whole = keep_text || Format::points_into_text;
     Buffer<char>& text = whole ? parsed.chunk.text : piece;
     make_room(format, size, parsed.chunk);
-    std::size_t done = 0, rest = 0;  // bytes read, and of those, how many at the end are the beginning of a record
+    std::size_t done = 0, rest = 0;  // number of bytes read, and of those at the end that are an incomplete record
     while (done < size && parsed.bad.size() <= most_bad) {
       const std::size_t more = whole ? size : std::min(std::max(piece_bytes, rest), size - done);
       text.resize(rest + more);
@@ -250,7 +249,7 @@ class Reader {
       rest = text.size() - used;
       if (!whole) std::memmove(text.data(), text.data() + used, rest);
     }
-    if (piece.capacity() > 4 * piece_bytes) piece = Buffer<char>();  // after a long line
+    if (piece.capacity() > 4 * piece_bytes) piece = Buffer<char>();  // release the memory of a long line
     return 0;
   }
 
@@ -278,7 +277,7 @@ class Reader {
   Reader(std::shared_ptr<const formats::Table> table, bool header) : format_(TableReader{std::move(table), header}) {}
   explicit Reader(std::shared_ptr<const formats::JsonLines> lines) : format_(JsonReader{std::move(lines)}) {}
 
-  // How many bytes it has dealt with.
+  // Parse the records of a text. Return the number of bytes parsed.
   template <class Format>
   static std::size_t each_record(const Format& format, std::string_view text, bool last, std::size_t most_bad, bool first,
                                  Parsed& parsed) {

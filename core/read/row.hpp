@@ -1,4 +1,4 @@
-// What the formats with named features share: valid UTF-8, numbers, and a row that takes no name twice.
+// Shared parts of the parsers of formats with named features: records, numbers, and a row without repeated names.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace mistakebound::formats {
 
 inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
-// A record without the newline that ends it; the mark only opens the first line of a file.
+// A record without its newline and, in the first line of a file, without the byte order mark.
 inline std::string_view bare_record(std::string_view record, std::int64_t line) {
   if (record.ends_with('\n')) record.remove_suffix(1);
   if (record.ends_with('\r')) record.remove_suffix(1);
@@ -25,7 +25,7 @@ inline std::string_view bare_record(std::string_view record, std::int64_t line) 
   return record;
 }
 
-// For messages. (gcc 12 warns, wrongly, of a literal put before a temporary string: so none is.)
+// A name in quotes, for messages. (It uses append, because gcc 12 has a wrong warning about literal + temporary string.)
 inline std::string quoted(std::string_view name) { return std::string(1, '\'').append(name).append("'"); }
 
 enum class Kind { number, not_finite, other };
@@ -36,10 +36,10 @@ inline Kind read_number(std::string_view text, double& value) {
   return std::isfinite(value) ? Kind::number : Kind::not_finite;
 }
 
-// The names of one row so far. Kept from row to row (and so per thread): to forget them costs nothing.
-class Seen {
+// A hash table of the names of one row. It is reused for all rows of a thread, because clearing it takes constant time.
+class SeenNames {
  public:
-  void forget(std::size_t first) {
+  void clear(std::size_t first) {
     first_ = first;
     count_ = 0;
     if (++stamp_ == 0) {
@@ -48,9 +48,10 @@ class Seen {
     }
   }
 
-  // The field that gave the name before, or `none` and the name is noted as the next one of the chunk.
+  // Return the field of an earlier feature with this name. If there is none, add the name, which must be the next one of the
+  // chunk, and return `none`.
   static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t note(const Buffer<std::string_view>& names, std::string_view name, std::uint32_t field) {
+  std::uint32_t find_or_add(const Buffer<std::string_view>& names, std::string_view name, std::uint32_t field) {
     if (2 * (count_ + 1) > slots_.size()) grow();
     const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
     std::size_t at = hash & (slots_.size() - 1);
@@ -85,36 +86,37 @@ class Seen {
 // The row that is being written to a chunk.
 class Row {
  public:
-  // Without `check` the caller vouches that no two calls of `add` bring the same name; texts are looked after anyway.
+  // Without `check`, the caller must not call `add` with the same name twice. Words of texts are always checked.
   Row(Chunk& chunk, bool check) : chunk_(chunk), seen_(scratch()), check_(check) {
-    if (check_) seen_.forget(chunk_.name.size());
+    if (check_) seen_.clear(chunk_.name.size());
   }
 
   Chunk& chunk() { return chunk_; }
   Arena& arena() { return chunk_.arena; }
   std::size_t size() const { return chunk_.name.size(); }
 
-  // False if the row has the name already.
+  // Add a feature. Return false if the row already has the name.
   bool add(std::string_view name, double value) {
-    if (check_ && seen_.note(chunk_.name, name, not_text_) != Seen::none) return false;
+    if (check_ && seen_.find_or_add(chunk_.name, name, not_text_) != SeenNames::none) return false;
     push(name, value);
     return true;
   }
 
-  // A text may say a word again and again: it counts once. False if something other than this text gave the name.
+  // Add a word of a text. A word that occurs several times in the text counts once. Return false if the row has the name from
+  // another field.
   void begin_text() {
     ++text_;
-    if (!check_) seen_.forget(chunk_.name.size());
+    if (!check_) seen_.clear(chunk_.name.size());
   }
   bool add_word(std::string_view name) {
-    const std::uint32_t before = seen_.note(chunk_.name, name, text_);
-    if (before == Seen::none) push(name, 1);
-    return before == Seen::none || before == text_;
+    const std::uint32_t before = seen_.find_or_add(chunk_.name, name, text_);
+    if (before == SeenNames::none) push(name, 1);
+    return before == SeenNames::none || before == text_;
   }
 
  private:
-  static Seen& scratch() {
-    static thread_local Seen seen;
+  static SeenNames& scratch() {
+    static thread_local SeenNames seen;
     return seen;
   }
   void push(std::string_view name, double value) {
@@ -124,7 +126,7 @@ class Row {
 
   static constexpr std::uint32_t not_text_ = 0;
   Chunk& chunk_;
-  Seen& seen_;
+  SeenNames& seen_;
   std::uint32_t text_ = not_text_;
   bool check_;
 };

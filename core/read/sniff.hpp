@@ -10,24 +10,24 @@
 
 namespace mistakebound::formats {
 
-// Columns are named by their name or, if none has it, by their number, counted from 1.
+// An option specifies a column by its name or, if no column has that name, by its number, counted from 1.
 struct TableOptions {
   char separator = ',';
   bool header = true;
   std::string label;  // empty: no column is the label
   std::vector<std::string> ignore, text, categorical;
-  int words = 1;    // of a text: runs of up to so many words
-  int letters = 0;  // of a text: runs of exactly so many characters; 0: none
-  int bins = 0;     // numbers as categories (bins.hpp); 0: as numbers
-  bool zeros = false;  // whether a zero is a feature, too: then what is no feature was missing
+  int words = 1;       // n-grams of a text of up to this many words
+  int letters = 0;     // n-grams of a text of exactly this many characters; 0: none
+  int bins = 0;        // numbers as categories (bins.hpp); 0: as numbers
+  bool zeros = false;  // whether a zero is a feature, so that it can be distinguished from a missing value
   std::vector<std::pair<std::string, std::string>> interact;
   std::vector<std::string> missing = {"", "?", "NA", "nan", "NaN", "null"};
 };
 
 class Sniffer {
  public:
-  // The separator is the one of tab , ; space (in this order among equals) that gives most of the first records as many
-  // fields as the first one, two at least; a comma if none does.
+  // The separator is the one of tab , ; space for which the most of the first records have as many fields as the first record,
+  // and at least two. The first of them wins a tie. The default is a comma.
   static TableOptions sniff(std::string_view beginning) {
     TableOptions options;
     Records best;
@@ -46,14 +46,14 @@ class Sniffer {
   using Records = std::vector<std::vector<std::string>>;
   static constexpr std::size_t enough = 100;
 
-  // Those of the first records that have as many fields as the first one.
+  // Those of the first records that have as many fields as the first record.
   static Records read(std::string_view text, char separator) {
     Records records;
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
     std::string scratch;
     for (std::size_t seen = 0; seen < enough && !text.empty(); ++seen) {
       std::size_t size = end_of_record(text, separator, false);
-      if (size == 0) size = text.size();  // cut short, perhaps: it counts if it has all its fields
+      if (size == 0) size = text.size();  // the last record may be incomplete; it counts if it has all fields
       std::vector<std::string> record;
       Fields fields(bare_record(text.substr(0, size), 0), separator);
       for (Field field; fields.next(field);) record.emplace_back(unquoted(field, scratch));
@@ -65,11 +65,11 @@ class Sniffer {
     return records;
   }
 
-  // A first record is a header only if there is reason to think so: none of its fields is a number, none is missing (but
-  // the very first may be empty, as pandas writes it), none comes again in its column, and
-  //   - below one of them stand numbers only (if two of them are equal, nobody can use it, but it is one), or
-  //   - they are distinct, there are at least five more records, and below three of them values repeat (so the name would
-  //     have, too).
+  // The first record is a header if none of its fields is a number, none is missing (the very first may be empty, as pandas
+  // writes it), none occurs again in its column, and
+  //   - one of the columns has only numbers below it, or
+  //   - the fields are distinct, there are at least five more records, and values repeat in at least three columns, in which
+  //     the first field does not.
   static bool has_header(const Records& records, const std::vector<std::string>& missing) {
     if (records.size() < 2) return false;
     const std::vector<std::string>& first = records[0];

@@ -1,7 +1,7 @@
 // svmlight / libsvm:   label [qid:7] 3:0.5 7:1 ... [# comment]
 //
-// Indices count from 1 unless `zero_based`; they may come in any order, and one that is repeated means the sum.
-// Empty lines and lines of comment alone are no rows. A line may begin with its first index:value if `label_optional`.
+// Indices count from 1 unless `zero_based`. They may be in any order, and the values of a repeated index are summed. Empty lines
+// and lines with only a comment are skipped. If `label_optional`, a line may begin with its first index:value.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -20,21 +20,22 @@ struct Svmlight {
   bool zero_based = false;
   bool label_optional = false;
 
-  // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
+  // Parse lines up to the first one that is not of the usual form. Return its beginning, and set `line` to its number.
   const char* parse_quickly(const char* p, const char* end, std::int64_t& line, Chunk& chunk) const {
 #ifdef MISTAKEBOUND_X86
     if (cpu_has_avx2()) return quick::svmlight_lines(p, end, line, zero_based ? 0U : 1U, chunk);
 #endif
     return p;
   }
-  // Room for all features that a text can hold, at least "1:1 " each, and for what the quick reader wants beside.
+  // Reserve memory for all features that a text of this size can have ("1:1 " is the shortest), and four more for the SIMD
+  // parser.
   static void make_room(std::size_t text, Chunk& chunk) {
     chunk.index.reserve(chunk.index.size() + text / 4 + 4);
     chunk.value.reserve(chunk.value.size() + text / 4 + 4);
   }
 
-  // One line, without its newline; `after` bytes can be read after it. False: `bad` says what is wrong, and the chunk is
-  // as before.
+  // Parse one line, without its newline. `after` is the number of readable bytes after it. Return false if it is malformed;
+  // then `bad` is the reason, and the chunk does not change.
   bool parse(std::string_view text, std::ptrdiff_t after, std::int64_t line, Chunk& chunk, Bad& bad) const {
     if (little_endian && after >= readable) return parse_line<true>(text, line, chunk, bad);
     return parse_line<false>(text, line, chunk, bad);
@@ -58,7 +59,7 @@ struct Svmlight {
       if (!begins_feature(label, end)) return fail(label, "the label must be a number" + got(label, end));
       if (!label_optional)
         return fail(label, "there is no label before " + word(label, end) +
-                               "; if the labels lie in a file of their own, \nlabels");
+                               "; if the labels are in another file, \nlabels");
       p = label;
       number = 0;
     }
@@ -82,9 +83,9 @@ struct Svmlight {
           p = token + 4;
           while (p < end && is_digit(*p)) ++p;
           if (p > token + 4 && ends_token(p, end)) continue;
-          return fail(token, "qid needs a whole number" + got(token, end));
+          return fail(token, "qid must be a whole number" + got(token, end));
         }
-        return fail(token, "a feature is index:value" + got(token, end));
+        return fail(token, "a feature must be index:value" + got(token, end));
       }
       if (index < first || index > widest) return fail(token, index_words(index));
       const char* const value = ++p;
@@ -119,7 +120,7 @@ struct Svmlight {
   static std::string got(const char* token, const char* end) { return ", got " + word(token, end); }
   std::string index_words(std::int64_t index) const {
     if (index == 0) return "index 0: indices count from 1 here; if they count from 0, \nzero_based";
-    return "index " + std::to_string(index) + " is beyond the largest possible, " + std::to_string(widest);
+    return "the index must be at most " + std::to_string(widest) + ", got " + std::to_string(index);
   }
 };
 

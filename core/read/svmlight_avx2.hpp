@@ -1,5 +1,5 @@
-// Lines of svmlight as files mostly have them, by AVX2: "label index:value index:value ...", one space between. Anything
-// else, and whatever may be wrong, is left to svmlight.hpp, which gives the same numbers.
+// Parse the usual lines of svmlight with AVX2: "label index:value index:value ...", with one space between. All other lines, and
+// malformed ones, are left to svmlight.hpp, which gives the same numbers.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -15,8 +15,8 @@ namespace mistakebound::quick {
 
 inline constexpr std::size_t most_index_digits = 9;  // below 2^31
 
-// index:value, from `begin` to `stop`. False if it is not of the usual shape; so it is, too, if any bit is set in `others`
-// afterwards, which is looked at once a line.
+// Parse index:value from `begin` to `stop`. Return false if it is not of the usual form. A bit that is set in `others` also means
+// that it is not; the caller checks `others` once a line.
 MISTAKEBOUND_QUICK inline bool read_pair(const char* begin, const char* stop, std::uint32_t& index, double& value,
                                          __m128i& others) {
   const __m128i start = _mm_loadu_si128(reinterpret_cast<const __m128i*>(begin));
@@ -38,12 +38,12 @@ MISTAKEBOUND_QUICK inline bool read_pair(const char* begin, const char* stop, st
   return true;
 }
 
-// The shapes that index:value mostly has: up to 8 digits of an index, perhaps a sign, up to 8 digits of a value, perhaps with
-// a point, in at most 16 characters. One shuffle moves the digits of both to where they are added up.
+// The usual forms of index:value: up to 8 digits of an index, an optional sign, up to 8 digits of a value with an optional point,
+// in at most 16 characters. One shuffle moves the digits of both numbers to the bytes where they are added up.
 struct alignas(64) Shape {
-  std::array<std::uint8_t, lane> digits{}, marks{};  // where the digits come from, and where colon, sign and point
-  std::array<std::uint8_t, lane> zeros{};            // the same text with nothing but zeros for digits
-  double divisor = 1;                                // of the digits of the value: a power of ten, with the sign
+  std::array<std::uint8_t, lane> digits{}, marks{};  // positions of the digits, and of colon, sign and point
+  std::array<std::uint8_t, lane> zeros{};            // the text with all digits replaced by 0
+  double divisor = 1;                                // a power of ten with the sign, by which the digits of the value are divided
 };
 class Shapes {
  public:
@@ -54,7 +54,8 @@ class Shapes {
           for (std::size_t decimals = 0; whole + decimals <= 8; ++decimals) add(index, sign, whole, decimals);
     for (std::size_t length = 0; length <= lane; ++length) belongs_[length] = ~std::uint32_t{0} << (lane - length);
   }
-  // Of so many characters, those of the 16 before their end that are no digits, a bit each; null if it is no usual one.
+  // The form of a text of `length` characters. `others` has a bit for each of the last 16 characters that is not a digit. Null if
+  // it is not a usual form.
   const Shape* find(std::uint32_t no_digits, std::size_t length) const {
     const std::uint32_t number = number_[(2 * no_digits + 1) & belongs_[length]];
     return number == 0 ? nullptr : &shape_[number];
@@ -86,29 +87,29 @@ class Shapes {
     shape_.push_back(it);
   }
 
-  std::vector<Shape> shape_;  // none at 0
-  std::array<std::uint32_t, lane + 1> belongs_{};  // by length: its characters, and the one before them
-  // By those that are no digits: a bit each, that of the last character at the top; the lowest is the one before the first.
+  std::vector<Shape> shape_;  // element 0 means none
+  std::array<std::uint32_t, lane + 1> belongs_{};  // by length: a mask of its characters and the one before them
+  // By the characters that are not digits, one bit each. The top bit is the last character, the lowest is the one before the first.
   std::array<std::uint16_t, std::size_t{2} << lane> number_{};
 };
 
-// A number in all bytes, held in a register: left to itself, the compiler makes it anew wherever it is used.
+// A constant in all bytes, kept in a register. Otherwise the compiler computes it again at each use.
 MISTAKEBOUND_QUICK inline __m128i held(int number) {
   __m128i bytes = _mm_set1_epi8(static_cast<char>(number));
   asm("" : "+x"(bytes));
   return bytes;
 }
 
-// The pairs of a text, in its order. Of those of a usual shape the digits are added up first; later, four values at once are
+// Parses the pairs of a text in order. For pairs of a usual form, first the digits are added up, and later four values at once are
 // divided.
 class Pairs {
  public:
   Pairs(Chunk& to, std::uint32_t first_index) : index_(to.index.end()), value_(to.value.end()), first_index_(first_index) {}
   const std::int32_t* end() const { return index_; }
-  std::uint32_t largest = 0;  // index of a line
+  std::uint32_t largest = 0;  // the largest index of a line
 
-  // From `token` on, those of a usual shape and of at most `longest` characters which end at the places from k to `count`.
-  // `others` gets a bit where a colon, a sign or a point is something else. Ends after one that no space follows.
+  // Parse pairs of a usual form from `token` on, with at most `longest` characters, that end at the positions k to `count`. A bit is
+  // set in `others` if a colon, a sign or a point is another character. Stops after a pair that is not followed by a space.
   MISTAKEBOUND_QUICK std::size_t add(const char* text, const std::uint16_t* place, std::size_t k, std::size_t count,
                                      std::size_t longest, const char*& token, __m128i& others) {
     static const auto shapes = std::make_unique<const Shapes>();
@@ -121,17 +122,17 @@ class Pairs {
     while (k < count) {
       const char* const stop = text + place[k];
       const auto length = static_cast<std::size_t>(stop - begin);
-      if (length - 1 >= longest) [[unlikely]]  // none at all is too long, too
+      if (length - 1 >= longest) [[unlikely]]  // also if length is 0
         break;
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stop - lane));
       const __m128i no_digit = _mm_cmpgt_epi8(_mm_add_epi8(bytes, to_lowest), nine);
       const Shape* const shape = usual.find(static_cast<std::uint32_t>(_mm_movemask_epi8(no_digit)), length);
       if (shape == nullptr) [[unlikely]]
         break;
-      const __m128i numbers = _mm_xor_si128(bytes, at(shape->zeros));  // each digit as its number, and 0 for each mark
+      const __m128i numbers = _mm_xor_si128(bytes, at(shape->zeros));  // the number of each digit, and 0 for each mark
       no_marks = _mm_or_si128(no_marks, _mm_shuffle_epi8(numbers, at(shape->marks)));
       const std::uint64_t sums = added(_mm_shuffle_epi8(numbers, at(shape->digits)));
-      *value++ = std::bit_cast<double>(sums);  // of index and value, for the time being
+      *value++ = std::bit_cast<double>(sums);  // the digits of index and value; `finish` divides them later
       *divisor++ = shape->divisor;
       begin = stop + 1;
       ++k;
@@ -144,12 +145,12 @@ class Pairs {
     return k;
   }
 
-  // One of any shape. False as of read_pair.
+  // Parse one pair of any form. Returns false in the same cases as read_pair.
   MISTAKEBOUND_QUICK bool add_other(const char* token, const char* stop, __m128i& others) {
     finish();
     std::uint32_t index;
     if (!read_pair(token, stop, index, *value_, others)) return false;
-    index -= first_index_;  // below 0 is beyond the widest, too
+    index -= first_index_;  // a negative result is above `widest`, because it is unsigned
     largest = std::max(largest, index);
     *index_++ = static_cast<std::int32_t>(index);
     ++value_;
@@ -158,7 +159,7 @@ class Pairs {
 
   MISTAKEBOUND_QUICK void finish() {
     if (pending_ == 0) return;
-    for (std::size_t k = pending_; k % 4 != 0; ++k) {  // up to a multiple of four; there is room for them
+    for (std::size_t k = pending_; k % 4 != 0; ++k) {  // fill up to a multiple of four; memory for them is reserved
       value_[k] = value_[pending_ - 1];
       divisor_[k] = 1;
     }
@@ -190,17 +191,17 @@ class Pairs {
   double divisor_[window / 4 + 4];
 };
 
-// As many whole lines from p on as are of the usual shape; returns where the first other one begins. `chunk` has room for
-// all features that can lie between p and `end`, and three more; `line` is the number of the first line, and then of that
-// other one.
+// Parse whole lines from p on up to the first one that is not of the usual form, and return its beginning. `chunk` must have room
+// for all features between p and `end`, and three more. `line` is the number of the first line, and is set to that of the line
+// returned.
 MISTAKEBOUND_QUICK inline const char* svmlight_lines(const char* p, const char* end, std::int64_t& line,
                                                      std::uint32_t first_index, Chunk& chunk) {
   constexpr auto widest = std::uint32_t{1} << 30;
   std::uint16_t place[window + 12];
   Pairs pairs(chunk, first_index);
-  const char *row = p, *token = p;  // where the line and the next index:value begin
+  const char *row = p, *token = p;  // the beginning of the line, and of the next index:value
   std::string_view label;
-  std::size_t longest = 0;  // that may be looked at from its end, 16 characters back
+  std::size_t longest = 0;  // length of the longest pair that may be read from its end, 16 characters back
   bool in_row = false;
   __m128i others = _mm_setzero_si128();
   for (const char* text = p; end - text >= 64 + looks_ahead;) {
@@ -221,7 +222,7 @@ MISTAKEBOUND_QUICK inline const char* svmlight_lines(const char* p, const char* 
       while (in_row && k < count) {
         const std::size_t before = k;
         k = pairs.add(text, place, k, count, longest, token, others);
-        if (k == before) {  // it is of no usual shape
+        if (k == before) {  // it is not of a usual form
           if (!pairs.add_other(token, text + place[k], others)) break;
           token = text + place[k++] + 1;
         }

@@ -1,4 +1,4 @@
-// Whether a text is UTF-8, as names and labels must be.
+// Check whether a text is valid UTF-8. Names and labels must be.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -6,7 +6,8 @@
 
 namespace mistakebound::formats {
 
-// Bytes of the UTF-8 character at `at`, 0 if there is none: no overlong form, no surrogate, nothing above U+10FFFF.
+// The number of bytes of the UTF-8 character at `at`, or 0 if it is invalid, such as an overlong form, a surrogate, or a
+// character above U+10FFFF.
 inline std::size_t utf8_size(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t k) { return at + k < text.size() ? static_cast<unsigned char>(text[at + k]) : 0u; };
   const auto follows = [&](std::size_t k) { return (byte(k) & 0xC0u) == 0x80u; };
@@ -24,7 +25,7 @@ inline std::size_t utf8_size(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// Where the first byte that is no UTF-8 stands, or npos. Eight ASCII bytes are passed over at a time.
+// The position of the first invalid byte, or npos. Eight ASCII bytes are checked at a time.
 inline std::size_t utf8_fault(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     std::uint64_t eight;

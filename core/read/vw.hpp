@@ -1,8 +1,8 @@
 // Vowpal Wabbit's text:   [label [importance [base]]] ['tag]|namespace[:weight] feature[:value] ... |another ...
 //
-// A feature of a namespace is called namespace^feature, as VW's own audit shows it; one of the nameless namespace by its
-// bare name. Its value (1 if none is given) is multiplied by the namespace's weight. A tag is the word that touches the
-// first bar, or begins with an apostrophe. Empty lines are no rows.
+// The name of a feature in a namespace is namespace^feature, as in the audit output of VW. In the namespace without a name it is
+// the feature's own name. The value (1 by default) is multiplied by the weight of the namespace. A tag is a word directly before
+// the first bar, or a word that begins with an apostrophe. Empty lines are skipped.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct VwText {
   static constexpr bool points_into_text = false;
   static constexpr bool named = true;
 
-  // As many lines as are of the usual shape: where the first other one begins, whose number `line` then is.
+  // Parse lines up to the first one that is not of the usual form. Return its beginning, and set `line` to its number.
   static const char* parse_quickly(const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::int64_t& line,
                                    [[maybe_unused]] Chunk& chunk) {
 #ifdef MISTAKEBOUND_X86
@@ -52,19 +52,19 @@ struct VwText {
       double number;
       if (it.front() == '\'' || touches_bar) {
         tag = it.front() == '\'' ? it.substr(1) : it;
-        if (p < end && *p != '|') return fail(p, "after the tag comes a bar");
+        if (p < end && *p != '|') return fail(p, "expected a bar (|) after the tag");
         break;
       }
       if (!is_number(it, number) || !std::isfinite(number))
         return fail(token, words[word < 3 ? word : 3] + std::string(", got '") + std::string(it.substr(0, 40)) + "'");
       if (word == 0) label = it;
-      if (word == 1 && number < 0) return fail(token, "an importance weight is not negative");
+      if (word == 1 && number < 0) return fail(token, "the importance weight must be at least 0, got '" + std::string(it) + "'");
       if (word == 1) importance = number;
       if (word == 2) base = number;
       if (word > 2) return fail(token, words[3]);
     }
-    static_cast<void>(base = 0);  // a base is for regression: read, and not used
-    if (p == end) return fail(p, "no bar: features come after |");
+    static_cast<void>(base = 0);  // a base is for regression: parsed, but not used
+    if (p == end) return fail(p, "there is no bar: features must follow a bar (|)");
 
     std::string_view space;
     double weight = 1;
@@ -79,7 +79,7 @@ struct VwText {
           p = read_number(p, end, weight);
           if (p == number || !std::isfinite(weight)) return fail(number, "the namespace's weight is not a number");
         }
-        if (p < end && !is_space(*p) && *p != '|') return fail(p, "after a namespace comes a space");
+        if (p < end && !is_space(*p) && *p != '|') return fail(p, "expected a space after the namespace");
       } else {
         const char* const name = p;
         while (p < end && !is_space(*p) && *p != ':' && *p != '|') ++p;
@@ -91,13 +91,13 @@ struct VwText {
           if (p == number) return fail(number, "the value of '" + std::string(feature.substr(0, 40)) + "' is not a number");
           if (!std::isfinite(value)) return fail(number, "the value of '" + std::string(feature.substr(0, 40)) + "' is not finite");
         }
-        if (p < end && !is_space(*p) && *p != '|') return fail(p, "after a feature comes a space");
-        if (feature.empty()) return fail(name, "a value without a name");
+        if (p < end && !is_space(*p) && *p != '|') return fail(p, "expected a space after the feature");
+        if (feature.empty()) return fail(name, "a value has no feature name before it");
         const bool is_zero = value == 0 || weight == 0;
         value *= weight;
         if (!std::isfinite(value)) return fail(name, "the value times the namespace's weight is not finite");
         if (value == 0 && !is_zero) return fail(name, "the value times the namespace's weight is too small");
-        if (value == 0) {  // as if it were not there
+        if (value == 0) {  // leave it out
           p = skip_spaces(p, end);
           continue;
         }
@@ -112,7 +112,7 @@ struct VwText {
  private:
   static constexpr const char* words[] = {"the label must be a number", "the importance weight must be a number",
                                           "the base must be a number",
-                                          "before the bar come at most a label, an importance, a base and a tag"};
+                                          "there may be only a label, an importance weight, a base and a tag before the bar"};
   static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
   static const char* skip_spaces(const char* p, const char* end) {
     while (p < end && is_space(*p)) ++p;

@@ -1,5 +1,5 @@
-// Lines of VW text as files mostly have them, by AVX2: "label |namespace name name:value ... |another ...", one space
-// between, no weights of namespaces. Anything else, and whatever may be wrong, is left to vw.hpp, which gives the same.
+// Parse the usual lines of VW text with AVX2: "label |namespace name name:value ... |another ...", with one space between, and
+// without weights of namespaces. All other lines, and malformed ones, are left to vw.hpp, which gives the same results.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -14,15 +14,15 @@ MISTAKEBOUND_QUICK inline __m256i load32(const char* p) { return _mm256_loadu_si
 MISTAKEBOUND_QUICK inline __m256i is(__m256i bytes, int value) {
   return _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(static_cast<char>(value)));
 }
-// Whether each is `first` or more, in its highest bit.
+// The highest bit of each byte: whether it is at least `first`.
 MISTAKEBOUND_QUICK inline __m256i is_from(__m256i bytes, int first) {
   return _mm256_subs_epu8(bytes, _mm256_set1_epi8(static_cast<char>(first - 0x80)));
 }
 MISTAKEBOUND_QUICK inline __m256i any(__m256i a, __m256i b, __m256i c = _mm256_setzero_si256(), __m256i d = _mm256_setzero_si256()) {
   return _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
 }
-// Whether a line is UTF-8, as utf8.hpp has it; `stop` is its newline. The first three bytes of a line of the usual shape are
-// ASCII, and of the others each can be judged by itself and the three before it. Answers stand in the highest bits.
+// Whether a line is valid UTF-8, as in utf8.hpp. `stop` is its newline. The first three bytes of a usual line are ASCII, and each
+// other byte can be checked together with the three before it. The results are in the highest bits.
 MISTAKEBOUND_QUICK inline bool line_is_utf8(const char* row, const char* stop) {
   for (const char* p = row + 3; p <= stop; p += 32) {
     const __m256i byte = load32(p), third = load32(p - 3);
@@ -31,7 +31,7 @@ MISTAKEBOUND_QUICK inline bool line_is_utf8(const char* row, const char* stop) {
     const __m256i expected = any(is_from(before, 0xC0), is_from(second, 0xE0), is_from(third, 0xF0));
     const __m256i follows = _mm256_andnot_si256(_mm256_add_epi8(byte, byte), byte);  // 10......
     const __m256i never = any(is(_mm256_and_si256(byte, _mm256_set1_epi8(-2)), 0xC0), is_from(byte, 0xF5));
-    // After some leads not everything may follow: what would be an overlong form, a surrogate, or above U+10FFFF.
+    // Some bytes must not follow some lead bytes: overlong forms, surrogates, and characters above U+10FFFF.
     const __m256i from_a0 = _mm256_slli_epi16(byte, 2), from_90 = any(from_a0, _mm256_slli_epi16(byte, 3));
     const __m256i barred = any(_mm256_andnot_si256(from_a0, is(before, 0xE0)), _mm256_and_si256(from_a0, is(before, 0xED)),
                                _mm256_andnot_si256(from_90, is(before, 0xF0)), _mm256_and_si256(from_90, is(before, 0xF4)));
@@ -42,9 +42,9 @@ MISTAKEBOUND_QUICK inline bool line_is_utf8(const char* row, const char* stop) {
   return true;
 }
 
-// From `token` on, those features that a space ends, at the places from k to `count`: words, alone or with a colon and a
-// number, but for 0. Returns the place at which the first other one ends. `Ones`: none has a value but 1 so far, and none
-// is written; another one is left to the caller.
+// Parse features from `token` on that end with a space, at the positions k to `count`: words, alone or with a colon and a number
+// that is not 0. Return the position where the first other feature ends. `Ones`: all values so far are 1 and are not stored; a
+// feature with another value is left to the caller.
 template <bool Ones>
 MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std::uint16_t* place, std::size_t k,
                                                      std::size_t count, const char*& token, Chunk& chunk, __m128i& others) {
@@ -83,14 +83,14 @@ MISTAKEBOUND_QUICK inline std::size_t plain_features(const char* text, const std
   return k;
 }
 
-// As many whole lines from p on as are of the usual shape; returns where the first other one begins. `chunk` has room for
-// all features that can lie between p and `end`; `line` is the number of the first line, and then of that other one.
+// Parse whole lines from p on up to the first one that is not of the usual form, and return its beginning. `chunk` must have room
+// for all features between p and `end`. `line` is the number of the first line, and is set to that of the line returned.
 MISTAKEBOUND_QUICK inline const char* vw_lines(const char* p, const char* end, std::int64_t& line, Chunk& chunk) {
   std::uint16_t place[window + 12];
-  const char *row = p, *token = p;  // where the line and the next word begin
+  const char *row = p, *token = p;  // the beginning of the line, and of the next word
   std::string_view label, space;
   enum class In { label, space, features } in = In::label;
-  bool line_is_ascii = true;  // with what else is in its windows: otherwise it may not be UTF-8
+  bool line_is_ascii = true;  // whether all windows with parts of the line are ASCII; if not, the line must be checked
   __m128i others = _mm_setzero_si128();
   const auto leave = [&] {
     chunk.drop_row();

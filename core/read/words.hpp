@@ -1,4 +1,4 @@
-// The features of a text: its words, runs of neighbouring words, and runs of neighbouring characters.
+// The features of a text: its words, n-grams of words, and n-grams of characters.
 #pragma once
 #include <algorithm>
 #include <stdexcept>
@@ -10,14 +10,15 @@
 
 namespace mistakebound::formats {
 
-// Written once to lower case, with one space between two words; all n-grams are then pieces of that, as they stand.
-// A word is [a-z0-9$!']+ after lower-casing; bytes above 127 are letters and keep their case.
+// The text is converted to lower case, with one space between two words. All n-grams are substrings of the result. A word
+// is [a-z0-9$!']+ after the conversion. Bytes above 127 belong to words and do not change.
 class Words {
  public:
-  // Runs of up to `words` words, and runs of exactly `letters` characters (0: none).
+  // n-grams of up to `words` words, and n-grams of exactly `letters` characters (0: none).
   Words(int words, int letters) : words_(size(words)), letters_(size(letters)) {}
 
-  // Adds `word_prefix` + words and `letter_prefix` + characters, each once. False: the row has one from elsewhere.
+  // Add the features `word_prefix` + words and `letter_prefix` + characters, each once. Return false if the row has one of them
+  // from another field.
   bool add(std::string_view text, std::string_view word_prefix, std::string_view letter_prefix, Row& row) const {
     static thread_local std::string plain;
     static thread_local std::vector<std::size_t> starts;
@@ -27,12 +28,12 @@ class Words {
 
  private:
   static std::size_t size(int n) {
-    if (n < 0) throw std::invalid_argument("a number of words or letters is not negative");
+    if (n < 0) throw std::invalid_argument("words and letters must be at least 0, got " + std::to_string(n));
     return static_cast<std::size_t>(n);
   }
 
   static char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-  static bool of_a_word(char c) {
+  static bool is_word_character(char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '$' || c == '!' || c == '\'' ||
            static_cast<unsigned char>(c) > 127;
   }
@@ -43,7 +44,7 @@ class Words {
     bool inside = false;
     for (const char raw : text) {
       const char c = lowered(raw);
-      const bool belongs = of_a_word(c);
+      const bool belongs = is_word_character(c);
       if (belongs && !inside) {
         if (!plain.empty()) plain.push_back(' ');
         starts.push_back(plain.size());
@@ -63,7 +64,7 @@ class Words {
     return true;
   }
 
-  // Characters, not bytes: a name cut inside a character would be no UTF-8. (The caller has seen to it that the text is.)
+  // Characters, not bytes, so that names are valid UTF-8. The caller has checked that the text is.
   bool add_letters(std::string_view plain, std::string_view prefix, Row& row) const {
     if (letters_ == 0) return true;
     std::size_t begin = 0, end = 0, held = 0;

@@ -1,7 +1,8 @@
-// Balanced Winnow's update of four features at once (AVX2): the same operations as rules.hpp, so the same bits. Arithmetic is
-// written with operators on vectors, as over experts (experts/lanes.hpp). Here the target is set by function, not by file: an
-// update is inlined into the loop over rows, and a call through a table of levels would cost each row. Intrinsics are left
-// for what has no operator: weights gathered from their slots, conversions from float32 and back, masks.
+// Balanced Winnow's update of four features at once (AVX2): the same operations as rules.hpp, hence the same bits.
+//
+// Arithmetic uses operators on vectors, as in experts/lanes.hpp. Intrinsics are used only where there is no operator: loads of
+// weights from their slots, conversions from and to float32, masks. The target is set per function, not per file as in
+// experts/: an update is inlined into the loop over rows, and a call through a table of functions would slow down each row.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -13,7 +14,7 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {
 
-// Four copies of sinh_of (rules.hpp), for x within its reach, in two halves: 2^k and (e^r - 1), and what is made of them.
+// sinh_of (rules.hpp) of four numbers up to Sinh::largest, in two steps: first 2^k and q = e^r - 1, then the result.
 struct Powers {
   __m256d two_k, q;
 };
@@ -35,16 +36,16 @@ MISTAKEBOUND_AVX2 inline __m256d four_sinh(const Powers it) {
 MISTAKEBOUND_AVX2 inline __m256d four_values(const double* x) { return _mm256_loadu_pd(x); }
 MISTAKEBOUND_AVX2 inline __m256d four_values(const float* x) { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
 
-// What an update of a row needs all the time, passed by value: then it stays in registers.
+// The constants of an update, passed by value so that they stay in registers.
 struct Fours {
   __m256d label, eta, floor, square;
-  Moving* slots;
+  WeightAndSum* slots;
 };
 
-// The four features at `at`, of which the first `count` count. Their new and old masses are added to `plus` and `less`.
-// False, and nothing has changed, if a weight is beyond reach.
+// Update the first `count` of the four features at `at`. Add their new and old masses to `plus` and `less`. Return false,
+// without any change, if eta |z| is above Sinh::largest.
 template <bool Whole, class Value>
-MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, const std::int32_t* at, const Value* value,
+MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool update_four(const Fours it, const std::int32_t* at, const Value* value,
                                                                std::size_t count, __m256d& plus, __m256d& less) {
   const auto slot = [&](std::size_t k) MISTAKEBOUND_AVX2 {
     return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(it.slots + static_cast<std::uint32_t>(at[k]))));
@@ -86,47 +87,48 @@ MISTAKEBOUND_AVX2 [[gnu::always_inline]] inline bool move_four(const Fours it, c
   return true;
 }
 
-// As many groups of four non-zeros from k on as move_four takes; the last group may have fewer. Returns where it stopped; k
-// is a multiple of four, the shift within reach. Masses go to lane k mod 8, as everywhere.
+// Update groups of four non-zeros from k on, until the end or until update_four returns false. The last group may have fewer.
+// Return the position of the first non-zero that was not updated. k must be a multiple of four, and the shift at most
+// Sinh::largest. Masses are added to lane k mod 8 (sum.hpp).
 template <class Value>
-MISTAKEBOUND_AVX2 inline std::size_t move_fours(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, std::size_t k,
-                                                double label, Moving* slots, Lanes& added, Lanes& taken) {
+MISTAKEBOUND_AVX2 inline std::size_t update_fours(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, std::size_t k,
+                                                double label, WeightAndSum* slots, Lanes& new_masses, Lanes& old_masses) {
   const Fours it{_mm256_set1_pd(label), _mm256_set1_pd(rule.eta), _mm256_set1_pd(rule.floor),
                  _mm256_set1_pd(rule.floor * rule.floor), slots};
-  // The half of the lanes whose turn it is, and the other one.
+  // The half of the lanes for the current group, and the other half.
   std::size_t half = k / 4 % 2;
-  __m256d plus = _mm256_loadu_pd(added.lane + 4 * half), other_plus = _mm256_loadu_pd(added.lane + 4 * (1 - half));
-  __m256d less = _mm256_loadu_pd(taken.lane + 4 * half), other_less = _mm256_loadu_pd(taken.lane + 4 * (1 - half));
+  __m256d plus = _mm256_loadu_pd(new_masses.lane + 4 * half), other_plus = _mm256_loadu_pd(new_masses.lane + 4 * (1 - half));
+  __m256d less = _mm256_loadu_pd(old_masses.lane + 4 * half), other_less = _mm256_loadu_pd(old_masses.lane + 4 * (1 - half));
   for (; k + 4 <= x.size; k += 4) {
-    if (!move_four<true>(it, x.index + k, x.value + k, 4, plus, less)) [[unlikely]]
+    if (!update_four<true>(it, x.index + k, x.value + k, 4, plus, less)) [[unlikely]]
       break;
     std::swap(plus, other_plus);
     std::swap(less, other_less);
     half = 1 - half;
   }
   if (const std::size_t count = x.size - k; count > 0 && count < 4) {
-    std::int32_t index[4] = {x.index[k], x.index[k], x.index[k], x.index[k]};  // those that do not count are just read
+    std::int32_t index[4] = {x.index[k], x.index[k], x.index[k], x.index[k]};  // the unused ones are only read
     Value value[4] = {};
     std::copy_n(x.index + k, count, index);
     std::copy_n(x.value + k, count, value);
-    if (move_four<false>(it, index, value, count, plus, less)) k = x.size;
+    if (update_four<false>(it, index, value, count, plus, less)) k = x.size;
   }
-  _mm256_storeu_pd(added.lane + 4 * half, plus);
-  _mm256_storeu_pd(added.lane + 4 * (1 - half), other_plus);
-  _mm256_storeu_pd(taken.lane + 4 * half, less);
-  _mm256_storeu_pd(taken.lane + 4 * (1 - half), other_less);
+  _mm256_storeu_pd(new_masses.lane + 4 * half, plus);
+  _mm256_storeu_pd(new_masses.lane + 4 * (1 - half), other_plus);
+  _mm256_storeu_pd(old_masses.lane + 4 * half, less);
+  _mm256_storeu_pd(old_masses.lane + 4 * (1 - half), other_less);
   return k;
 }
 
-// The same as move_fours for a whole row, in four goes over some of its non-zeros at a time. What a four takes
-// one after the other (e^x, a quotient, a root) is more than the processor can look ahead; a go is short, so that it has many
-// fours at work at once.
+// The same as update_fours for a whole row, in four short loops over a block of its non-zeros. In one long loop the steps of a
+// group (e^x, a quotient, a root) are more instructions than the processor can look ahead. In a short loop it computes many
+// groups at the same time.
 template <class Value>
-MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, double label,
-                                                 Moving* slots, Lanes& added, Lanes& taken) {
-  constexpr std::size_t at_once = 128;
-  alignas(32) float moved[at_once], weight[at_once];
-  alignas(32) double two_k[at_once], q[at_once];
+MISTAKEBOUND_AVX2 inline std::size_t update_row(const BalancedWinnow& rule, const Row<std::int32_t, Value>& x, double label,
+                                                 WeightAndSum* slots, Lanes& new_masses, Lanes& old_masses) {
+  constexpr std::size_t block = 128;
+  alignas(32) float moved[block], weight[block];
+  alignas(32) double two_k[block], q[block];
   const __m256d sign = _mm256_set1_pd(-0.0), y = _mm256_set1_pd(label), eta = _mm256_set1_pd(rule.eta);
   const __m256d floor = _mm256_set1_pd(rule.floor), square = _mm256_set1_pd(rule.floor * rule.floor);
   const __m256d largest = _mm256_set1_pd(Sinh::largest);
@@ -134,8 +136,8 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
   const auto reach = [sign, eta](__m256d z) MISTAKEBOUND_AVX2 { return eta * _mm256_andnot_pd(sign, z); };
   std::size_t done = 0;
   while (done < x.size) {
-    const std::size_t size = std::min(at_once, x.size - done), whole = size / 4 * 4;
-    // The last four, if it is not whole, is filled up with what is just read, and does not count.
+    const std::size_t size = std::min(block, x.size - done), whole = size / 4 * 4;
+    // The last group is filled up with features that are only read.
     std::int32_t last_index[4] = {};
     Value last_value[4] = {};
     std::copy_n(x.index + done + whole, size - whole, last_index);
@@ -146,9 +148,9 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
     const auto pair = [&](const std::int32_t* index) MISTAKEBOUND_AVX2 {
       return _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(slot(index))));
     };
-    // The new z, and the masses of the old weights.
-    __m256d beyond = _mm256_setzero_pd(), less[2] = {_mm256_loadu_pd(taken.lane), _mm256_loadu_pd(taken.lane + 4)};
-    const auto first_go = [&](const std::int32_t* index, const Value* value, std::size_t k) MISTAKEBOUND_AVX2 {
+    // First loop: the new z, and the masses of the old weights.
+    __m256d beyond = _mm256_setzero_pd(), less[2] = {_mm256_loadu_pd(old_masses.lane), _mm256_loadu_pd(old_masses.lane + 4)};
+    const auto first_loop = [&](const std::int32_t* index, const Value* value, std::size_t k) MISTAKEBOUND_AVX2 {
       const __m128 first = _mm_unpacklo_ps(pair(index), pair(index + 1)), second = _mm_unpacklo_ps(pair(index + 2), pair(index + 3));
       const __m256d old = _mm256_cvtps_pd(_mm_movelh_ps(first, second)), z = _mm256_cvtps_pd(_mm_movehl_ps(second, first));
       const __m128 now = _mm256_cvtpd_ps(z + y * four_values(value));
@@ -157,14 +159,14 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
       return mass(old);
     };
     for (std::size_t k = 0; k < whole; k += 4)
-      less[k / 4 % 2] += first_go(x.index + done + k, x.value + done + k, k);
+      less[k / 4 % 2] += first_loop(x.index + done + k, x.value + done + k, k);
     if (whole < size)
-      less[whole / 4 % 2] += _mm256_and_pd(counts, first_go(last_index, last_value, whole));
+      less[whole / 4 % 2] += _mm256_and_pd(counts, first_loop(last_index, last_value, whole));
     if (_mm256_movemask_pd(beyond) != 0) [[unlikely]]
       return done;
-    _mm256_storeu_pd(taken.lane, less[0]);
-    _mm256_storeu_pd(taken.lane + 4, less[1]);
-    // The new weights.
+    _mm256_storeu_pd(old_masses.lane, less[0]);
+    _mm256_storeu_pd(old_masses.lane + 4, less[1]);
+    // Second and third loop: the new weights.
     for (std::size_t k = 0; k < size; k += 4) {
       const Powers it = four_powers(reach(_mm256_cvtps_pd(_mm_load_ps(moved + k))));
       _mm256_store_pd(two_k + k, it.two_k);
@@ -185,13 +187,13 @@ MISTAKEBOUND_AVX2 inline std::size_t move_row(const BalancedWinnow& rule, const 
       _mm_storeh_pi(reinterpret_cast<__m64*>(slot(index + 3)), high);
     }
     for (std::size_t k = whole; k < size; ++k) *slot(x.index + done + k) = {weight[k], moved[k]};
-    // Their masses.
-    __m256d plus[2] = {_mm256_loadu_pd(added.lane), _mm256_loadu_pd(added.lane + 4)};
-    const auto last_go = [&](std::size_t k) MISTAKEBOUND_AVX2 { return mass(_mm256_cvtps_pd(_mm_load_ps(weight + k))); };
-    for (std::size_t k = 0; k < whole; k += 4) plus[k / 4 % 2] += last_go(k);
-    if (whole < size) plus[whole / 4 % 2] += _mm256_and_pd(counts, last_go(whole));
-    _mm256_storeu_pd(added.lane, plus[0]);
-    _mm256_storeu_pd(added.lane + 4, plus[1]);
+    // Fourth loop: the masses of the new weights.
+    __m256d plus[2] = {_mm256_loadu_pd(new_masses.lane), _mm256_loadu_pd(new_masses.lane + 4)};
+    const auto last_loop = [&](std::size_t k) MISTAKEBOUND_AVX2 { return mass(_mm256_cvtps_pd(_mm_load_ps(weight + k))); };
+    for (std::size_t k = 0; k < whole; k += 4) plus[k / 4 % 2] += last_loop(k);
+    if (whole < size) plus[whole / 4 % 2] += _mm256_and_pd(counts, last_loop(whole));
+    _mm256_storeu_pd(new_masses.lane, plus[0]);
+    _mm256_storeu_pd(new_masses.lane + 4, plus[1]);
     done += size;
   }
   return done;

@@ -1,18 +1,18 @@
-// A struct per rule: the twin of src/mistakebound/rules/*.py, which is the specification.
+// One struct per rule. src/mistakebound/rules/*.py is the specification in Python.
 //
-//   id             the name by which Python and model files know it
-//   link(z)        weight of a feature, up to a positive factor common to all
-//   mass(w, z)     its share of the normaliser (only where `normalised`)
-//   normaliser(t)  what link(z)·x is divided by, from the total mass t
-//   rescale(top)   choose the common factor anew, so that the largest weight is 1; top = largest z (or |z|)
-//   moves(score, y, mistaken)   whether a round is learned; without it: if mistaken, or inside the update margin
+//   id             name of the rule in Python and in model files
+//   link(z)        weight of a feature, up to a positive factor that all features share
+//   mass(w, z)     term of a feature in the total from which the normaliser is computed (only if `normalised`)
+//   normaliser(t)  the number by which link(z)·x is divided, computed from the total mass t
+//   rescale(top)   choose a new common factor that makes the largest weight 1; top is the largest z (or |z|)
+//   must_update(score, y, mistaken)   whether a round causes an update; by default, if mistaken or within the update margin
 //
-// Such a rule keeps one float, z, and adds y·x to it. A rule with more of them declares
+// Such a rule keeps one float, z, and adds y·x to it. A rule with more floats declares
 //
-//   Slot                        its floats, the weight first, with the values of a feature that was never learned
-//   gather(slot, x, score, y)   term of a non-zero in the second sum that step needs
-//   step(score, y, gathered)    what apply needs, once a round
-//   apply(slot, x, step)        moves the floats of a non-zero
+//   Slot                        its floats, the weight first, with their initial values
+//   gather(slot, x, score, y)   term of a non-zero in the second sum that `step` needs
+//   step(score, y, gathered)    the numbers that `apply` needs, computed once a round
+//   apply(slot, x, step)        update the floats of a non-zero
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -34,7 +34,7 @@ struct Perceptron {
 struct Winnow {
   static constexpr std::string_view id = "winnow";
   static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
-  explicit Winnow(double its_alpha) : alpha(its_alpha) {}
+  explicit Winnow(double parameter) : alpha(parameter) {}
   double alpha;
   double link(double z) const { return std::pow(alpha, z); }
 };
@@ -44,14 +44,14 @@ struct Elimination {
   static constexpr bool identity = false, normalised = false, binary = true, top_is_absolute = false;
   explicit Elimination(double /*parameter*/) {}
   double link(double z) const { return z < 0 ? 0.0 : 1.0; }
-  static bool moves(double, int y, bool mistaken) { return mistaken && y < 0; }  // no variable ever comes back
+  static bool must_update(double, int y, bool mistaken) { return mistaken && y < 0; }  // a removed variable stays removed
 };
 
-// e^{eta z - shift}; at eta = infinity its limit, uniform over the leaders: shift is then the largest z.
+// e^{eta z - shift}. At eta = infinity: 1 for the features with the largest z, which is `shift`, and 0 for the others.
 struct NormalizedWinnow {
   static constexpr std::string_view id = "normalized-winnow";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = false;
-  explicit NormalizedWinnow(double its_eta) : eta(its_eta) {}
+  explicit NormalizedWinnow(double parameter) : eta(parameter) {}
   double eta, shift = 0;
   double link(double z) const {
     if (std::isinf(eta)) return z < shift ? 0.0 : z == shift ? 1.0 : std::numeric_limits<double>::infinity();
@@ -62,12 +62,13 @@ struct NormalizedWinnow {
   void rescale(double top) { shift = std::isinf(eta) ? top : eta * top; }
 };
 
-// sinh x for x >= 0, by basic operations alone, in the order of rules/hyperbolic.py: any machine gives the same bits, and
-// four can be done at once. With x = k·ln 2 + r, e^x - 1 = 2^k·(e^r - 1) + (2^k - 1), and e^r - 1 is a polynomial in r.
+// sinh x for x >= 0 from basic operations only, in the order of rules/hyperbolic.py: every machine gives the same bits, and
+// SIMD code can do four at once. With x = k·ln 2 + r, e^x - 1 = 2^k·(e^r - 1) + (2^k - 1), and a polynomial in r
+// approximates e^r - 1.
 struct Sinh {
   static constexpr double log2_e = 1.4426950408889634, ln2_high = 0.6931471803691238, ln2_low = 1.9082149292705877e-10;
-  static constexpr double largest = 700;  // beyond it, infinite
-  // Adding it to a number of moderate size rounds that to a whole one, which then stands in the lowest bits of the sum.
+  static constexpr double largest = 700;  // sinh of a larger number is infinite here
+  // Adding it to a number of moderate size rounds the number to an integer, which is then in the lowest bits of the sum.
   static constexpr double rounder = 6755399441055744.0;  // 1.5·2^52
   static constexpr std::size_t count = 9;
   static constexpr double terms[count] = {1.0,       1.0 / 2,    1.0 / 6,     1.0 / 24,    1.0 / 120,
@@ -78,7 +79,7 @@ inline double sinh_of(double x) {
   const double sum = x * Sinh::log2_e + Sinh::rounder, k = sum - Sinh::rounder;
   const double r = (x - k * Sinh::ln2_high) - k * Sinh::ln2_low;
   const auto& t = Sinh::terms;
-  const double r2 = r * r, r4 = r2 * r2;  // in pairs, and pairs of pairs: so many can be done at the same time
+  const double r2 = r * r, r4 = r2 * r2;  // pairs, and pairs of pairs, which the processor can compute at the same time
   const double low = (t[0] + t[1] * r) + (t[2] + t[3] * r) * r2, high = (t[4] + t[5] * r) + (t[6] + t[7] * r) * r2;
   const double q = ((low + high * r4) + t[8] * (r4 * r4)) * r;
   const double two_k = std::bit_cast<double>((std::bit_cast<std::uint64_t>(sum) << 52) + (std::uint64_t{1023} << 52));
@@ -86,11 +87,11 @@ inline double sinh_of(double x) {
   return 0.5 * (e + e / (e + 1.0));
 }
 
-// sinh(eta z)·e^{-shift}; its mass is cosh(eta z)·e^{-shift} = sqrt(e^{-2 shift} + w^2).
+// sinh(eta z)·e^{-shift}. The mass is cosh(eta z)·e^{-shift} = sqrt(e^{-2 shift} + w^2).
 struct BalancedWinnow {
   static constexpr std::string_view id = "balanced-winnow";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
-  explicit BalancedWinnow(double its_eta) : eta(its_eta) {}
+  explicit BalancedWinnow(double parameter) : eta(parameter) {}
   double eta, shift = 0, floor = 1;  // floor = e^{-shift}: the mass of a feature at z = 0
   double link(double z) const {
     const double size = std::fabs(z);
@@ -105,7 +106,7 @@ struct BalancedWinnow {
     return z < 0 ? -w : w;
   }
   double mass(double w, double z) const {
-    if (std::isinf(eta)) {  // beyond the leaders: infinite, which asks for a rescale
+    if (std::isinf(eta)) {  // a new largest |z| has infinite mass, which causes a rescale
       const double size = std::fabs(z);
       return size < shift ? 0.0 : size == shift ? 1.0 : std::numeric_limits<double>::infinity();
     }
@@ -118,11 +119,11 @@ struct BalancedWinnow {
   }
 };
 
-// sign(z)·(|z|/scale)^{p-1}; the normalised link divides |z|^{p-1} by ||z||_p^{p-2}.
+// sign(z)·(|z|/scale)^{p-1}. The normalised link divides |z|^{p-1} by ||z||_p^{p-2}.
 struct PNorm {
   static constexpr std::string_view id = "pnorm";
   static constexpr bool identity = false, normalised = true, binary = false, top_is_absolute = true;
-  explicit PNorm(double its_p) : p(its_p) {}
+  explicit PNorm(double parameter) : p(parameter) {}
   double p, scale = 1;
   double link(double z) const {
     const double w = std::pow(std::fabs(z) / scale, p - 1);
@@ -133,7 +134,8 @@ struct PNorm {
   void rescale(double top) { scale = top > 0 ? top : 1; }
 };
 
-// Diagonal AROW: a weight and its variance sigma per feature. Variances are kept above 0, and weights finite, in float32.
+// AROW with a diagonal covariance: a weight and its variance sigma per feature. The limits keep variances above 0 and weights
+// finite in float32.
 struct Arow {
   static constexpr std::string_view id = "arow";
   static constexpr bool identity = true, normalised = false, binary = false, top_is_absolute = true;
@@ -146,10 +148,10 @@ struct Arow {
   struct Step {
     double tau, confidence;
   };
-  explicit Arow(double its_r) : r(its_r) {}
+  explicit Arow(double parameter) : r(parameter) {}
   double r;
   double link(double z) const { return z; }
-  static bool moves(double score, int y, bool) { return y * score < 1; }
+  static bool must_update(double score, int y, bool) { return y * score < 1; }
   static double gather(const Slot& slot, double x, double, int) { return static_cast<double>(slot.sigma) * x * x; }
   Step step(double score, int y, double gathered) const { return {y * (1 - y * score) / (gathered + r), gathered}; }
   void apply(Slot& slot, double x, const Step& step) const {
@@ -161,7 +163,7 @@ struct Arow {
 
 template <class... Rule>
 struct RuleList {};
-// Every rule, once: engines are made from this list by a rule's id.
+// All rules. An engine finds its rule in this list by id.
 using Rules = RuleList<Perceptron, Winnow, NormalizedWinnow, BalancedWinnow, PNorm, Elimination, Arow>;
 
 }  // namespace mistakebound

@@ -1,18 +1,18 @@
-// What a rule keeps of a feature: z, the float32 sum of updates, and w = float32(link(z)), which is all that predicting reads.
-// A rule with more floats has a struct of its own (Rule::Slot), all of float32, with w first.
+// The floats of a feature: z, the float32 sum of the updates, and w = float32(link(z)). A prediction reads only w. A rule with
+// more floats defines its own struct Rule::Slot, which consists of float32 numbers, with w first.
 #pragma once
 
 namespace mistakebound {
 
-// Side by side: an update then finds z in the line that the prediction has just read w from.
-struct Moving {
+// w and z are neighbours: an update finds z in the cache line from which the prediction has just read w.
+struct WeightAndSum {
   float w, z;
   float& sum() { return z; }
   float sum() const { return z; }
 };
 
-// Where the link is the identity, w is z.
-struct Plain {
+// For rules whose link is the identity, where w is z.
+struct WeightOnly {
   float w;
   float& sum() { return w; }
   float sum() const { return w; }

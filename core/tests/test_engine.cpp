@@ -1,4 +1,4 @@
-// The engine without Python: hand-worked streams of a few rules, faults, growth, names, and a snapshot restored.
+// Tests of the engine without Python: streams of a few rules by hand, faults, growing width, names, and snapshots.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -39,7 +39,7 @@ std::vector<float> z_of(const Engine& engine) {
   return z;
 }
 
-// Rows of (index, value), played with their labels.
+// Play rows of (index, value) with their labels.
 struct Rows {
   std::vector<std::int64_t> indptr{0};
   std::vector<std::int32_t> index;
@@ -62,7 +62,7 @@ struct Rows {
   }
 };
 
-// Both at 0 predict positive; the first round is a mistake, which the second sees; the third adds both features.
+// A score of 0 predicts positive. The first round is a mistake, and the second uses the new weight. The third adds both features.
 void perceptron() {
   for (const bool avx2 : {false, true}) {
     Engine engine("perceptron", 0, positional(2), 1 << 20);
@@ -79,8 +79,8 @@ void perceptron() {
   }
 }
 
-// alpha = 2, threshold 2: weights 1 1 1. {0, 1} reaches the threshold and is wrong, so both are halved; {0} is then too
-// little and doubled; a tie predicts positive.
+// alpha = 2, threshold 2, weights 1 1 1. {0, 1} reaches the threshold and is wrong: both weights are halved. {0} is then below the
+// threshold and wrong: its weight is doubled. A tie predicts positive.
 void winnow() {
   Settings settings = positional(3);
   settings.threshold = 2;
@@ -92,7 +92,7 @@ void winnow() {
   CHECK((z_of(engine) == std::vector<float>{0, -1, 0}));
 }
 
-// Only a mistake on a negative example is learned; one on a positive example is counted and kept.
+// Only a mistake on a negative example causes an update. A mistake on a positive example is counted and kept.
 void elimination() {
   Settings settings = positional(2);
   settings.threshold = 1;
@@ -104,7 +104,7 @@ void elimination() {
   CHECK(engine.record().updates == 1 && engine.record().to_keep == 2 && engine.record().false_negatives == 1);
 }
 
-// Rounds before a bad row stay learned, the bad one changes nothing.
+// Rounds before a bad row stay learned. The bad row changes nothing.
 void faults() {
   const double infinite = std::numeric_limits<double>::infinity();
   const auto after_one = [](const char* rule, std::vector<std::pair<std::int32_t, double>> x, std::int8_t label) {
@@ -143,7 +143,7 @@ void faults() {
   CHECK(refused);
 }
 
-// A larger index makes a growing learner wider, and a round that was only scored does not.
+// Learning a larger index increases the width of a growing learner. Scoring it does not.
 void growth() {
   Settings settings = positional(0);
   settings.growing = true;
@@ -168,7 +168,7 @@ NamedRow example(const std::vector<std::string>& names) {
   return row;
 }
 
-// Only names of updated rounds get ids; repeated ones are summed. A restored engine goes on as the first does.
+// Only names of rounds with an update get ids, and repeated names are summed. A restored engine continues like the original one.
 void names_and_snapshot() {
   const std::vector<std::string> first{"a", "b", "a"}, second{"c"}, third{"b", "a much longer name"};
   Engine engine("balanced-winnow", 0.5, with_names(), 1 << 20);
@@ -206,7 +206,7 @@ void names_and_snapshot() {
   CHECK(refused);
 }
 
-// A prediction that was made before an update is the one that counts, and how many updates it had not seen is kept.
+// A mistake is one of the earlier prediction, and the number of updates since then is kept.
 void late_outcomes() {
   Settings settings;
   settings.width = 2;
@@ -217,15 +217,15 @@ void late_outcomes() {
   const Csr<std::int64_t, double> row{indptr, 1, index, value, 1};
   const std::int8_t no = -1;
   std::uint8_t prediction = 0;
-  for (int k = 0; k < 2; ++k) {  // both were predicted with z = 0, which says yes
-    const Engine::Late late(engine, {true, 0.0, 0});
+  for (int k = 0; k < 2; ++k) {  // both were predicted with z = 0, which is positive
+    const Engine::UseEarlier use(engine, {true, 0.0, 0});
     CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 1);
   }
   CHECK((z_of(engine) == std::vector<float>{-2, 0}));
   CHECK(engine.record().updates == 2 && engine.record().false_positives == 2);
   CHECK((engine.record().late_round == std::vector<std::int64_t>{1}));
   CHECK((engine.record().late_delay == std::vector<std::int64_t>{1}));
-  CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 0);  // what is predicted now is right
+  CHECK(engine.play(row, &no, &prediction).row == 1 && prediction == 0);  // a new prediction is right
   CHECK(engine.record().updates == 2);
 }
 

@@ -1,4 +1,4 @@
-"""Certificates: every status, from the ledger alone, to JSON and back, on any stream."""
+"""Certificates: every status, computed from the ledger alone; JSON; random streams."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_incomplete() -> None:
     assert learner.ledger_.mistakes > len(learner.ledger_.kept)
 
 
-def test_a_ledger_that_starts_late_proves_nothing() -> None:
+def test_a_ledger_without_the_first_rounds_does_not_apply() -> None:
     learner, stream = separable()
     later = learner.run(*stream)
     assert later.from_start is False
@@ -83,7 +83,7 @@ def tampered(ledger: Ledger, **changes: Any) -> Ledger:
     return Ledger.from_json(json.dumps(data))
 
 
-def test_no_learner_is_trusted() -> None:
+def test_a_forged_ledger_is_detected() -> None:
     """A ledger whose mistakes are not mistakes of the rule does not replay; a rule that errs too often is violated."""
     learner, stream = separable()
     ledger = learner.ledger_
@@ -103,7 +103,7 @@ def test_no_learner_is_trusted() -> None:
 
 @pytest.mark.parametrize(("bound", "status"), [(-0.5, "violated"), (0.0, "holds"), (0.5, "holds")])
 def test_violated(monkeypatch: pytest.MonkeyPatch, bound: float, status: str) -> None:
-    """If a theorem were wrong: more mistakes than its bound are a violation."""
+    """More mistakes than the bound of a (wrong) theorem are a violation."""
     learner, stream = separable()
     wrong = learner.ledger_.mistakes + bound
     monkeypatch.setattr(type(THEOREMS["novikoff"]), "bound", lambda *_: wrong)
@@ -271,7 +271,7 @@ def test_r_of_k_thresholds() -> None:
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_never_violated(rule: str, data: st.DataObject) -> None:
-    """Whatever the stream, each theorem either does not apply or holds; hindsight never invents a bound that fails."""
+    """On any stream, no theorem is violated, also with a comparator chosen in hindsight."""
     width = data.draw(st.integers(1, 6))
     value = st.sampled_from([0.0, 1.0] if RULES[rule].binary else [0.0, 1.0, -1.0, 0.5, -2.0])
     rows = data.draw(st.lists(st.lists(value, min_size=width, max_size=width), min_size=1, max_size=25))
@@ -285,8 +285,8 @@ def test_never_violated(rule: str, data: st.DataObject) -> None:
             assert found.premises[1].holds  # it replays
 
 
-def test_an_enormous_p_is_certified_too() -> None:
-    """BUG: for p = 1e300 no coordinate counted, not even the largest, and the norm was divided by."""
+def test_a_very_large_p_is_certified() -> None:
+    """For p = 1e300 the norm must count the largest coordinate; otherwise it is 0 and the bound divides by it."""
     stream = mb.streams.margin(n=5, rounds=50, margin=0.1, seed=0)
     learner = mb.PNormPerceptron(p=1e300)
     learner.run(stream.X, stream.y)

@@ -1,4 +1,4 @@
-"""Certificates of rules that count experts' mistakes: they name the expert, its true m, and what was counted."""
+"""Certificates of voting rules: they name the best expert, its m and the number of mistakes that was counted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMa
 
 
 @pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority])
-def test_m_is_true_and_the_prior_a_quantity_of_its_own(make: type[WeightedMajority]) -> None:
-    """Expert 0 never errs; that it began with 1/100 of the weight is no mistake of its."""
+def test_m_and_the_prior_are_separate(make: type[WeightedMajority]) -> None:
+    """Expert 0 never errs, so m = 0, also with a prior of 1/100."""
     master = make(prior=[1, 99])
     ledger = master.run([[1, 0]] * 20, [1] * 20)
     assert ledger.expert_mistakes.tolist() == [0, 20]
@@ -43,7 +43,7 @@ def test_without_a_prior_it_is_the_best_expert() -> None:
     assert premise.measured == "expert b: m = 0"
 
 
-def test_what_a_sleeper_is_charged_is_told_apart() -> None:
+def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
     master = WeightedMajority()
     master.learn_one({"a": 1, "b": 0}, 0)
     for _ in range(9):
@@ -56,7 +56,7 @@ def test_what_a_sleeper_is_charged_is_told_apart() -> None:
 def test_before_the_first_round(make: type[WeightedMajority]) -> None:
     found = make().certify()
     assert found.status == "does not apply"
-    assert [(p.statement, p.holds) for p in found.premises] == [("something has happened", False)]
+    assert [(p.statement, p.holds) for p in found.premises] == [("at least one round was learned", False)]
     assert mb.Certificate.from_json(found.to_json()) == found
 
 
@@ -69,8 +69,8 @@ def test_a_prior_in_the_formula() -> None:
                 formula(2, 0, 0.5, prior=prior)
 
 
-def test_a_randomized_rule_tells_expected_mistakes_beside_the_bound_on_them() -> None:
-    """Those drawn may be more than the bound without breaking it, and come with their own statement."""
+def test_a_randomized_rule_has_expected_mistakes_in_its_certificate() -> None:
+    """The drawn mistakes may exceed the bound on the expected ones; the note has a bound on them."""
     for seed in range(99):
         master = RandomizedWeightedMajority(seed=seed)
         ledger = master.run([[1, 0]] * 20, [1] * 20)
@@ -88,7 +88,7 @@ def test_a_randomized_rule_tells_expected_mistakes_beside_the_bound_on_them() ->
     assert mb.Certificate.from_json(found.to_json()) == found
 
 
-def test_others_have_no_expectation() -> None:
+def test_other_rules_have_no_expected_mistakes() -> None:
     master = WeightedMajority()
     master.run([[1, 0]] * 20, [1] * 20)
     found = master.certify()

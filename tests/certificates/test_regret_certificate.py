@@ -1,9 +1,10 @@
-"""Regret certificates: every status, on streams made for it; derived anew, trusting no learner."""
+"""Regret certificates: every status, on streams made for it, recomputed without trusting the learner."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,7 @@ every_proved = pytest.mark.parametrize("name", PROVED)
 
 
 def stream(rounds: int = 200, n: int = 5, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Coins; expert 2 is right in 60 % of the rounds."""
+    """Random outcomes; expert 2 is right in 60 % of the rounds."""
     rng = np.random.default_rng(seed)
     A = (rng.random((rounds, n)) < 0.5).astype(float)
     return A, np.where(rng.random(rounds) < 0.6, A[:, 2], 1 - A[:, 2])
@@ -43,7 +44,7 @@ def stream(rounds: int = 200, n: int = 5, seed: int = 0) -> tuple[np.ndarray, np
 
 @every_proved
 def test_holds(name: str) -> None:
-    """The bound is below what a stream could force, above the regret; and the words say so."""
+    """The bound is above the regret and below the largest possible regret."""
     make, theorem = PROVED[name]
     learner = make(loss="absolute")
     A, y = stream()
@@ -66,7 +67,7 @@ def test_holds(name: str) -> None:
 
 
 @every_proved
-def test_a_ledger_is_certified_too(name: str) -> None:
+def test_a_ledger_is_certified(name: str) -> None:
     make, _ = PROVED[name]
     learner = make(loss="absolute")
     A, y = stream()
@@ -80,7 +81,7 @@ def test_a_ledger_is_certified_too(name: str) -> None:
 
 
 def test_exp_concave() -> None:
-    """2 ln n for the square loss in [0, 1]; ln n for the log loss; nothing beyond where the loss was measured."""
+    """2 ln n for the square loss in [0, 1], ln n for the log loss, and no bound outside that range."""
     A, y = stream()
     square = experts.ExponentiallyWeightedAverage(eta="theorem")
     square.run(A, y)
@@ -102,7 +103,7 @@ def test_exp_concave() -> None:
     assert narrow.certify().bound == pytest.approx(8 * math.log(5))
 
 
-def test_exp_concave_of_vectors_and_of_ones_own() -> None:
+def test_exp_concave_with_vectors_and_with_a_custom_loss() -> None:
     """Three outputs, all wrong by 1: e^{−η·3} is concave up to η = 1/6 only."""
     A = np.zeros((4, 2, 3))
     A[:, 1] = 1.0
@@ -166,14 +167,14 @@ def test_late_outcomes(name: str) -> None:
     assert found.regret == pytest.approx(learner.ledger_.linear_regrets.max())
 
 
-def test_nothing_has_happened() -> None:
+def test_before_the_first_round() -> None:
     found = experts.MLPoly().certify()
     assert found.status == "does not apply"
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
-def test_no_regret_and_no_bound_are_told_in_words() -> None:
-    """Neither nan nor inf, nor a name that is missing."""
+def test_the_text_of_a_certificate_without_regret_or_bound() -> None:
+    """It shows neither nan nor inf nor a missing name."""
     dropped = experts.MLPoly(keep_bytes=1)
     dropped.run(*stream(15))
     no_theorem = experts.MLEwa(loss="absolute")
@@ -182,25 +183,23 @@ def test_no_regret_and_no_bound_are_told_in_words() -> None:
     played.run(*stream(15))
     later = certify_regret(played.run(*stream(10)))
     regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
-    no_rounds = "regret and bound are derived from all rounds since the start, which are not at hand"
-    nothing = "nothing was learned yet, so there is no regret to bound"
     told = {
-        f"– ml-poly: {nothing}: does not apply": experts.MLPoly().certify(),
-        f"– ml-poly: {no_rounds}: incomplete": dropped.certify(),
-        f"– ml-ewa: linear regret {regret}, no bound: does not apply": no_theorem.certify(),
+        "– ml-poly: .*no round.*: does not apply": experts.MLPoly().certify(),
+        "– ml-poly: .*all rounds.*: incomplete": dropped.certify(),
+        f"– ml-ewa: linear regret {re.escape(regret)}, no bound: does not apply": no_theorem.certify(),
     }
     for head, found in told.items():
-        assert str(found).splitlines()[0] == head
+        assert re.fullmatch(head, str(found).splitlines()[0])
     assert [p.holds for p in dropped.certify().premises] == [True, False]
     assert [p.holds for p in later.premises] == [False, True]
-    assert "a later run" in str(later)
+    assert "after the first round" in str(later)
     for text in map(str, (*told.values(), later, experts.WeightedMajority().certify())):
         assert " nan" not in text
         assert " inf" not in text
 
 
 def test_incomplete() -> None:
-    """Advice that was too much to keep, whenever it became that."""
+    """Advice that was too large to keep, from any round on."""
     A, y = stream()
     for keep, status in ((8 * 200 * 6 - 1, "incomplete"), (8 * 200 * 6, "holds"), (0, "incomplete")):
         whole, single = (experts.MLPoly(loss="absolute", keep_bytes=keep) for _ in range(2))
@@ -222,7 +221,7 @@ def experts_incomplete() -> RegretCertificate:
 
 
 def test_vacuous() -> None:
-    """One round: nobody can lose more than the spread, 1, and the bound allows as much: ln 2/η + η/8."""
+    """In one round the regret is at most the spread, 1, and the bound ln 2/η + η/8 is not smaller."""
     for allowed, status in ((0.8, "holds"), (1.0, "vacuous")):
         learner = experts.Hedge(eta=math.log(2) / allowed, loss="absolute")
         learner.run([[0.0, 1.0]], [1.0])
@@ -236,7 +235,7 @@ def test_vacuous() -> None:
 
 
 class Contrary(polynomial.MLPoly):
-    """Follows the worst."""
+    """A mutant that follows the worst expert."""
 
     def weights(self) -> Any:
         behind = np.maximum(-self.R, 0.0)
@@ -244,7 +243,7 @@ class Contrary(polynomial.MLPoly):
 
 
 class Modest(exponential.AdaHedge):
-    """Claims a tenth of its bound."""
+    """A mutant that claims a tenth of its bound."""
 
     def bound(self) -> Any:
         return super().bound() / 10
@@ -252,7 +251,7 @@ class Modest(exponential.AdaHedge):
 
 @pytest.mark.parametrize("rule", [Contrary, Modest])
 def test_violated(rule: Any) -> None:
-    """A rule broken on purpose: premises hold, and the bound does not."""
+    """With a broken rule, the premises hold and the bound is violated."""
 
     class Broken(experts.MLPoly):
         def _make(self, prior: Any) -> Engine:
@@ -267,8 +266,8 @@ def test_violated(rule: Any) -> None:
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
-def test_a_learner_that_lies_is_seen() -> None:
-    """A certificate is derived from advice and outcomes: other losses do not replay."""
+def test_forged_losses_are_detected() -> None:
+    """A certificate is computed from advice and outcomes, so other losses do not replay."""
     learner = experts.MLPoly(loss="absolute")
     ledger = learner.run(*stream(50))
     assert certify_regret(ledger).status in {"holds", "vacuous"}
@@ -282,8 +281,8 @@ def test_a_learner_that_lies_is_seen() -> None:
 
 
 @pytest.mark.parametrize("gradient", [True, False])
-def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:
-    """One derivative a round; values of the forecast and of the experts for the sums, and once more for regrets."""
+def test_a_replay_computes_each_loss_once(gradient: bool) -> None:
+    """One derivative per round; values of forecast and experts once for the sums and once for the regrets."""
     asked = {"value": 0, "slope": 0}
 
     def value(f: Any, y: Any) -> Any:
@@ -302,7 +301,7 @@ def test_a_replay_asks_for_each_loss_once(gradient: bool) -> None:
 
 
 def test_every_expert_is_checked() -> None:
-    """Not only the one with the largest regret: each has a bound of its own."""
+    """Each expert has its own bound, so checking the largest regret is not enough."""
 
     class Unfair(exponential.Exponential):
         def bound(self) -> Any:

@@ -1,4 +1,4 @@
-"""Fixed Share's certificate is the theorem's: exp-concave losses add nothing, and sequences of experts are checked."""
+"""Certificates of Fixed Share: exp-concave losses add nothing to the bound, and sequences of experts are checked."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mistakebound.theorems import sequences
 
 
 def turns(rounds: int = 120, n: int = 3, parts: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Each expert in turn is exact, the others guess."""
+    """Each expert in turn is exact while the others guess."""
     rng = np.random.default_rng(seed)
     y = (rng.random(rounds) < 0.5).astype(float)
     A = rng.random((rounds, n))
@@ -28,11 +28,11 @@ def turns(rounds: int = 120, n: int = 3, parts: int = 3, seed: int = 0) -> tuple
     return A, y
 
 
-def share(**told: Any) -> experts.FixedShare:
-    return experts.FixedShare(**{"eta": 0.5, "alpha": 0.02, "gradient": False, **told})
+def share(**options: Any) -> experts.FixedShare:
+    return experts.FixedShare(**{"eta": 0.5, "alpha": 0.02, "gradient": False, **options})
 
 
-def test_one_expert_beside_the_formula() -> None:
+def test_the_bound_against_one_expert_equals_the_formula() -> None:
     """The square loss in [0, 1] is exp-concave at 1/2: nothing is added."""
     learner = share(alpha=0.01)
     learner.run([[0.2, 0.5]] * 500, [1] * 500)
@@ -44,11 +44,11 @@ def test_one_expert_beside_the_formula() -> None:
     assert "no sequence with up to 10 switches did better" in str(found)
 
 
-@pytest.mark.parametrize(("told", "high"), [({}, 2.0), ({"loss": "absolute"}, 1.0), ({"gradient": True}, 1.0)])
-def test_other_losses_pay_for_each_round(told: dict[str, Any], high: float) -> None:
-    """Not exp-concave there: Σ min(s, ηs²/8) is added to both bounds, and no premise fails for it."""
+@pytest.mark.parametrize(("options", "high"), [({}, 2.0), ({"loss": "absolute"}, 1.0), ({"gradient": True}, 1.0)])
+def test_a_loss_that_is_not_exp_concave_adds_to_the_bound(options: dict[str, Any], high: float) -> None:
+    """Σ min(s, ηs²/8) is added to both bounds, and no premise fails."""
     A, y = turns()
-    learner = share(**told)
+    learner = share(**options)
     ledger = learner.run(high * A, high * y)
     found = learner.certify()
     r = ledger.replay()[2]
@@ -63,7 +63,7 @@ def test_other_losses_pay_for_each_round(told: dict[str, Any], high: float) -> N
 
 
 def test_the_sequence_is_the_best_of_all() -> None:
-    """By hand: every sequence of 7 rounds and 3 experts, by its number of switches."""
+    """Compared with every sequence of 7 rounds and 3 experts."""
     A, y = turns(7, seed=3)
     learner = share()
     ledger = learner.run(A, y)
@@ -85,7 +85,7 @@ def test_the_sequence_is_the_best_of_all() -> None:
     assert found.regret / found.bound == pytest.approx(max(parts.values()))
 
 
-def test_a_sequence_that_switches_is_told() -> None:
+def test_a_sequence_with_switches_is_in_the_certificate() -> None:
     learner = share()
     ledger = learner.run(*turns())
     found = learner.certify()
@@ -110,7 +110,7 @@ def test_a_prior_is_that_of_the_first_expert() -> None:
 
 @pytest.mark.parametrize("prior", [[90, 1, 1], [1, 90, 1], [1, 1, 90]])
 def test_with_a_prior_no_sequence_is_nearer_to_its_bound(prior: list[float]) -> None:
-    """By hand: of all that switch as often, each with the prior of its own first expert."""
+    """Compared with all sequences with as many switches, each with the prior of its first expert."""
     A, y = turns(6, seed=5)
     learner = share(prior=prior)
     ledger = learner.run(A, y)
@@ -127,7 +127,7 @@ def test_with_a_prior_no_sequence_is_nearer_to_its_bound(prior: list[float]) -> 
 
 
 class Stubborn(exponential.FixedShare):
-    """Says that it shares, and does not."""
+    """A mutant that does not share."""
 
     def learn(self, r: Any, h: float) -> None:
         alpha, self.alpha = self.alpha, 0.0
@@ -135,8 +135,8 @@ class Stubborn(exponential.FixedShare):
         self.alpha = alpha
 
 
-def test_only_sequences_show_that_nothing_was_shared() -> None:
-    """Against one expert the bound holds."""
+def test_a_rule_that_does_not_share_violates_only_the_bound_on_sequences() -> None:
+    """Its bound against one expert holds."""
 
     class Broken(experts.FixedShare):
         def _make(self, prior: Any) -> Engine:
@@ -153,7 +153,7 @@ def test_only_sequences_show_that_nothing_was_shared() -> None:
     assert "✗ best sequence with 1 switch: " in str(found)
 
 
-def test_too_much_is_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_says_that_a_large_stream_was_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     A, y = turns()
     learner = share()
     learner.run(A, y)
@@ -168,7 +168,7 @@ def test_too_much_is_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> No
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
-def test_without_a_share_there_is_one_expert_only() -> None:
+def test_without_a_share_no_sequences_are_checked() -> None:
     learner = share(alpha=0.0)
     learner.run(*turns(20))
     found = learner.certify()
@@ -179,7 +179,7 @@ def test_without_a_share_there_is_one_expert_only() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_large_share_sleep_and_newcomers(seed: int) -> None:
-    """Never violated; who has not come yet is not followed."""
+    """No bound is violated, and no sequence uses an expert before it has come."""
     rng = np.random.default_rng(seed)
     A, y = turns(80, 4, 8, seed)
     learner = share(alpha=rng.choice([0.001, 0.1, 0.95]), prior={"a": 9, "c": 1})

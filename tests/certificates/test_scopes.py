@@ -1,4 +1,4 @@
-"""What a certificate may claim: over the whole stream or the mistaken rounds, never in a circle, never by chance."""
+"""Scopes of certificates: the whole stream or the mistaken rounds; circular certificates; random labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEARNERS = [
 
 
 def coin_flips(n: int, rounds: int, seed: int) -> tuple[Any, Any]:
-    """Examples of ±1 in n dimensions, 20 of them non-zero if there are many, and labels that have nothing to learn."""
+    """Return examples of ±1 in n dimensions, at most 20 of them non-zero, and random labels."""
     rng = np.random.default_rng(seed)
     if n <= 100:
         return rng.choice([-1.0, 1.0], (rounds, n)), rng.choice([-1, 1], rounds)
@@ -46,8 +46,8 @@ def coin_flips(n: int, rounds: int, seed: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 @pytest.mark.parametrize(("n", "rounds"), [(5, 2000), (100, 2000), (10_000, 600)])
-def test_coin_flips_prove_nothing(learner: Any, n: int, rounds: int) -> None:
-    """No whole-stream certificate holds; one over the mistaken rounds says so in its first line."""
+def test_no_certificate_holds_on_random_labels(learner: Any, n: int, rounds: int) -> None:
+    """No certificate of the whole stream holds; one of the mistaken rounds names its scope in the first line."""
     for seed in range(3):
         X, y = coin_flips(n, rounds, seed)
         learner.fit(X, y)
@@ -66,14 +66,14 @@ def test_coin_flips_prove_nothing(learner: Any, n: int, rounds: int) -> None:
 
 
 @pytest.mark.parametrize("learner", [mb.Winnow(), mb.Elimination(), mb.Winnow(alpha=1.25)], ids=repr)
-def test_coin_flips_are_no_disjunction(learner: Any) -> None:
+def test_random_labels_are_not_a_disjunction(learner: Any) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (500, 40)), rng.integers(0, 2, 500)
     learner.fit(X, y)
     assert learner.certify(X=X, y=y).status in ("does not apply", "vacuous")
 
 
-def test_an_agnostic_certificate_over_the_mistaken_rounds_is_circular() -> None:
+def test_an_agnostic_certificate_of_the_mistaken_rounds_is_circular() -> None:
     X, y = mb.streams.label_noise(mb.streams.margin(10, 2000, 0.3, seed=0), 0.1, seed=1)
     learner = mb.Perceptron()
     learner.run(X, y)
@@ -95,8 +95,8 @@ def test_an_agnostic_certificate_over_the_mistaken_rounds_is_circular() -> None:
     assert f"the comparator makes {whole.comparator['mistakes']:,} mistakes" in str(whole)
 
 
-def test_hindsight_must_beat_chance_and_a_given_comparator_the_rounds() -> None:
-    """T − 3√T for a comparator that was chosen afterwards, T for one that was given."""
+def test_the_limit_of_a_useful_bound() -> None:
+    """T − 3√T for a comparator chosen in hindsight, T for one that was passed."""
     stream = mb.streams.margin(8, 300, 0.3, seed=2)
     learner = mb.Perceptron()
     learner.run(*stream)
@@ -114,7 +114,7 @@ def test_hindsight_must_beat_chance_and_a_given_comparator_the_rounds() -> None:
 
 
 @pytest.mark.parametrize("bound", [math.nan, math.inf])
-def test_a_bound_that_is_no_number_says_nothing(bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_that_is_nan_or_infinite_is_vacuous(bound: float, monkeypatch: pytest.MonkeyPatch) -> None:
     learner = mb.Perceptron()
     learner.run(*mb.streams.margin(8, 300, 0.3, seed=2))
     monkeypatch.setattr(type(THEOREMS["novikoff"]), "bound", lambda *_: bound)
@@ -122,7 +122,7 @@ def test_a_bound_that_is_no_number_says_nothing(bound: float, monkeypatch: pytes
     assert (found.status, found.bound) == ("vacuous", math.inf)
 
 
-def test_a_bound_is_never_shown_below_the_mistakes_that_it_covers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_is_never_shown_below_the_counted_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = mb.Perceptron()
     learner.run(*mb.streams.margin(8, 300, 0.3, seed=2))
     mistakes = learner.ledger_.mistakes
@@ -142,7 +142,7 @@ def named(X: Any) -> list[dict[str, float]]:
 
 
 def as_kind(kind: str, X: Any, y: Any, folder: Path) -> Any:
-    """The examples as a matrix, with names, as a file or as a frame."""
+    """Return the examples as a matrix, with names, as a file or as a DataFrame."""
     if kind == "csr":
         return csr_matrix(X)
     if kind in ("named", "iterator"):
@@ -156,7 +156,7 @@ def as_kind(kind: str, X: Any, y: Any, folder: Path) -> Any:
 
 
 def learn(learner: Any, kind: str, given: Any, y: Any) -> None:
-    """One pass, as this kind of input comes."""
+    """Run one pass over this kind of input."""
     if kind == "one by one":
         for x, label in zip(given, y, strict=True):
             learner.learn_one(x, label)
@@ -170,7 +170,7 @@ def learn(learner: Any, kind: str, given: Any, y: Any) -> None:
 
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("kind", ["array", "csr", "named", "iterator", "one by one", "batches", "file", "frame"])
-def test_the_whole_stream_however_it_came(kind: str, passes: int, tmp_path: Path) -> None:
+def test_the_certificate_is_the_same_for_every_kind_of_input(kind: str, passes: int, tmp_path: Path) -> None:
     """Every kind of input gives the certificate of the array; p passes count every sum p times."""
     stream = mb.streams.label_noise(mb.streams.disjunction(12, 2, 400, seed=1), 0.05, seed=2)
     X, y = np.asarray(stream.X, float), np.asarray(stream.y)
@@ -217,7 +217,7 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
     assert learner.certify(X=X, y=y).status == "holds"
 
 
-def test_reductions_are_certified_too() -> None:
+def test_reductions_are_certified() -> None:
     X, y = mb.streams.disjunction(10, 2, 3000, seed=3)
     conjunction = mb.Winnow(target="conjunction")
     conjunction.run(1 - X, 1 - y)
@@ -293,7 +293,7 @@ def test_an_update_margin_as_large_as_the_radius_does_not_apply() -> None:
 @pytest.mark.parametrize("passes", [3, 10, 50])
 @pytest.mark.parametrize(("n", "rounds"), [(5, 500), (200, 100)])
 def test_passes_repeat_the_same_coin_flips(n: int, rounds: int, passes: int) -> None:
-    """The number of rounds grows with the passes, but what chance can reach in one of them does not."""
+    """More passes give more rounds, but the certificate must not hold on random labels."""
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(rounds, n)), rng.choice([-1, 1], rounds)
     for learner in (mb.Perceptron(), mb.PNormPerceptron(p=3), mb.BalancedWinnow(eta=0.1)):
@@ -312,8 +312,8 @@ def test_passes_over_a_planted_stream_hold() -> None:
 
 
 @pytest.mark.parametrize("d", [4, 16, 64])
-def test_float32_weights_are_no_bug(d: int) -> None:
-    """Rows that are nearly a Hadamard matrix: a tie of float32 weights costs one mistake more than exact ones."""
+def test_rounding_of_float32_weights_is_not_a_violation(d: int) -> None:
+    """Rows that are nearly a Hadamard matrix: a tie of float32 weights causes one mistake more than exact weights."""
     from scipy.linalg import hadamard
 
     H = hadamard(d).astype(float)
@@ -361,7 +361,7 @@ def test_steps_beyond_float64_are_certified(value: float) -> None:
         assert learner.certify(X=X, y=y).status in ("vacuous", "does not apply", "holds")
 
 
-def test_margins_and_variables_that_make_no_sense() -> None:
+def test_errors_of_bad_margins_and_variables() -> None:
     stream = mb.streams.panel(15, 3, 400, seed=1)
     learner = mb.Perceptron()
     learner.run(*stream)
@@ -375,7 +375,7 @@ def test_margins_and_variables_that_make_no_sense() -> None:
 
 
 def test_values_that_were_never_learned_allow_a_certificate_of_the_mistaken_rounds_only(tmp_path: Path) -> None:
-    """They are refused when they are to be learned; a round without a mistake has never been."""
+    """Such a value raises an error when it is learned, but a round without a mistake is never learned."""
     X, y = np.ones((60, 1)), -np.ones(60, int)
     X[10] = 1e-40
     learner = mb.Perceptron(classes=(-1, 1))

@@ -1,4 +1,4 @@
-"""Measuring against peers, as far as they are installed."""
+"""``bench`` measures against the libraries that are installed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_bench_compares_with_what_is_installed(monkeypatch: pytest.MonkeyPatch) 
     assert all(line.endswith("x") for line in lines)
 
 
-def test_the_streams_are_those_that_are_said(tmp_path: Path) -> None:
+def test_the_streams_have_the_documented_shape(tmp_path: Path) -> None:
     """75 non-zeros a row, learnable; the files have the same numbers; dicts have 30 names."""
     X, y = click_log(500, 2**20)
     assert set(np.diff(X.indptr)) == {75}
@@ -63,12 +63,12 @@ def test_turns_are_interleaved_and_the_best_counts(monkeypatch: pytest.MonkeyPat
         clock[0] += takes[name][sum(turn == name for turn in turns)]
         turns.append(name)
 
-    told: list[str] = []
+    result: list[str] = []
 
     def before(name: str) -> None:
         clock[0] += 9  # does not count
-        told.append(name)
+        result.append(name)
 
     contenders = {name: lambda name=name: work(name) for name in takes}
     assert best_times(contenders, 3, before) == {"a": 1.0, "b": 4.0}
-    assert turns == told == ["a", "b"] * 3
+    assert turns == result == ["a", "b"] * 3

@@ -30,7 +30,7 @@ def stream(tmp_path: Path) -> Path:
     return path
 
 
-def test_run_shows_what_the_ledger_says(stream: Path) -> None:
+def test_run_shows_the_counts_of_the_ledger(stream: Path) -> None:
     """A line at 1, 2, 4, ... and at the end, whose numbers are those of the learner itself."""
     ledger = mb.Perceptron().run(mb.Source(stream))
     curve = ledger.mistake_curve
@@ -47,7 +47,7 @@ def test_run_shows_what_the_ledger_says(stream: Path) -> None:
 
 @pytest.mark.parametrize("learner", DECLARATIONS)
 def test_every_learner_runs(learner: str, stream: Path) -> None:
-    """As JSON, with the counts of the learner; Winnow needs a threshold, for a file does not tell its width."""
+    """As JSON, with the counts of the learner. Winnow needs a threshold, because the width of a file is not known."""
     more = ["--threshold", 8] if learner == "winnow" else []
     found = json.loads(call("run", stream, "--learner", learner, "--json", *more))
     assert found["rounds"] == 100
@@ -56,7 +56,7 @@ def test_every_learner_runs(learner: str, stream: Path) -> None:
 
 
 def test_save_predict_weights_and_going_on(stream: Path, tmp_path: Path) -> None:
-    """A model goes on as if never stopped, and tells its predictions and its weights."""
+    """A model continues as if it had never stopped; predict and weights use it."""
     half, rest, model = (tmp_path / name for name in ("half", "rest", "model.mb"))
     lines = stream.read_text().splitlines(keepends=True)
     half.write_text("".join(lines[:50]))
@@ -103,8 +103,8 @@ def test_tables(tmp_path: Path) -> None:
     assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
 
 
-def test_a_name_of_two_columns_is_told(tmp_path: Path) -> None:
-    """Rather than that there is no header."""
+def test_a_name_of_two_columns_is_an_error(tmp_path: Path) -> None:
+    """The error is not that there is no header."""
     path = tmp_path / "twice.csv"
     for rows in ("1,2,yes\n3,4,no\n", "p,q,yes\nr,s,no\n"):
         path.write_text("a,a,y\n" + rows)
@@ -123,7 +123,7 @@ def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     with stream.open("a") as file:
         file.write("1 broken\n")
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=1)
-    assert "stream.svm:101:3: a feature is index:value, got 'broken'" in output
+    assert "stream.svm:101:3: a feature must be index:value, got 'broken'" in output
     assert mb.load(tmp_path / "m.mb").ledger_.rounds == 100
     assert "skipped" in call("run", stream, "--skip-bad", 1)
     (tmp_path / "m.mb").write_bytes(b"nonsense")
@@ -133,7 +133,7 @@ def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
 def test_interrupt_ends_with_the_summary_and_saves(
     stream: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C after the first block: what was learned is counted, told and saved; the exit code is the shell's."""
+    """Ctrl-C after the first block: the rounds so far are counted, shown and saved. Exit code 130."""
     whole = StreamReader.__iter__
 
     def interrupted(self: StreamReader) -> Iterator[Any]:
@@ -166,10 +166,10 @@ def test_bounds_of_experts() -> None:
     """Every theorem that a certificate may name is there, with what must hold; ewa is what `experts` calls it."""
     listed = call("bound")
     for name in mb.bounds.BOUNDS:
-        assert f"\n{name} " in f"\n{listed}", name
+        assert f"\n{name}\n    --" in f"\n{listed}", name
     assert "Losses lie in [0, 1]." in listed
-    told = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
-    assert float(call("bound", "fixed-share", *told)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
+    answer = ["--n", 2, "--eta", 0.5, "--alpha", 0.01, "--rounds", 500]
+    assert float(call("bound", "fixed-share", *answer)) == mb.bounds.fixed_share(2, 0.5, 0.01, 500)
     assert float(call("bound", "ewa", "--n", 10, "--eta", 1)) == pytest.approx(math.log(10))
     assert float(call("bound", "boa-adaptive", "--n", 9, "--squares", 4)) == mb.bounds.boa_adaptive(9, 4)
     shown = call("bound", "ogd")
@@ -198,7 +198,7 @@ def test_help_names_every_command() -> None:
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "balanced-winnow"])
-def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, learner: str) -> None:
+def test_a_run_with_json_imports_no_unneeded_modules(stream: Path, learner: str) -> None:
     """``run --json`` imports neither scipy nor rich, and numpy only if it is needed."""
     code = (
         "import sys; from mistakebound.cli import main; main(sys.argv[1:], standalone_mode=False); print(*sys.modules)"
@@ -214,10 +214,10 @@ def test_a_run_for_machines_starts_without_what_it_does_not_need(stream: Path, l
 
 
 @pytest.mark.parametrize("option", ["--save", "--report", "--certificate", "--predictions"])
-def test_what_is_read_is_never_written(stream: Path, option: str) -> None:
+def test_an_input_file_is_never_overwritten(stream: Path, option: str) -> None:
     before = stream.read_bytes()
-    said = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
-    assert f"{stream} is also an input" in said
+    text_shown = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
+    assert f"{stream} is also an input" in text_shown
     assert stream.read_bytes() == before
     assert "a.out is the file of two outputs" in call("run", stream, "--save", "a.out", "--report", "a.out", fails=2)
 
@@ -242,8 +242,8 @@ def test_a_loaded_model_goes_on_as_it_is(stream: Path, tmp_path: Path) -> None:
     call("run", stream, "--load", tmp_path / "m.mb")
 
 
-def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
-    """A label that never comes, columns read otherwise than when learning, a table without rows."""
+def test_a_file_that_does_not_fit_the_model_is_reported(tmp_path: Path) -> None:
+    """A label that never occurs, columns read with other options than in training, a table without rows."""
     table, model = tmp_path / "t.csv", tmp_path / "m.mb"
     table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
     assert "no line has the label 'Spam'" in call("run", table, "--label", "kind", "--positive", "Spam")
@@ -258,7 +258,7 @@ def test_it_says_when_nothing_fits(tmp_path: Path) -> None:
     assert not (tmp_path / "n.mb").exists()
 
 
-def test_what_says_nothing_is_what_has_no_name_that_is_known(tmp_path: Path) -> None:
+def test_lines_without_a_known_feature_are_counted(tmp_path: Path) -> None:
     """Whatever its score: known words may add up to that of nothing, and Winnow gives an unknown one a weight."""
     learn, model, new = tmp_path / "l.vw", tmp_path / "m.mb", tmp_path / "n.vw"
     learn.write_text("1 | a c\n-1 | b c\n" * 5)
@@ -284,7 +284,7 @@ def test_predict_takes_a_source(stream: Path) -> None:
 def test_ctrl_c_is_130_wherever_it_falls(
     stream: Path, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of ``verify`` 1 means that something differs: nobody shall take the one for the other."""
+    """Exit code 1 of ``verify`` means that something differs, so Ctrl-C must have another one."""
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -30,7 +30,9 @@ def stream(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("block", [200, 1 << 20])
-def test_each_learner_does_what_it_does_alone(block: int, stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_learner_has_the_result_of_a_run_of_its_own(
+    block: int, stream: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The options that are shown, given to run, make the same mistakes; ranked; every learner is there."""
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", block)
     found = json.loads(call("compare", stream, "--json"))
@@ -67,7 +69,7 @@ def test_the_file_is_read_once(stream: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_last_half(tmp_path: Path) -> None:
-    """A stream that is easy in its second half: nobody but Winnow's kin errs there."""
+    """A stream that is easy in its second half: only the Winnow family makes mistakes there."""
     path = tmp_path / "x.svm"
     path.write_text("".join(f"{k % 2} {k % 2 + 1}:1\n" for k in range(100)))
     found = {each["options"]: each for each in json.loads(call("compare", path, "--json"))["learners"]}
@@ -109,7 +111,7 @@ def test_bounds(stream: Path, tmp_path: Path) -> None:
 
 
 def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
-    """A bad line ends the reading for all, after what came before was ranked; so does a label that nobody can take."""
+    """A bad line ends the reading; the rounds before it are ranked. So does a label that no learner accepts."""
     with stream.open("a") as file:
         file.write("broken\n")
     output = call("compare", stream, fails=1)

@@ -90,8 +90,8 @@ def test_run_shows_names_escaped(folder: Path) -> None:
     lines = out.read_text().split("\n")
     assert len(lines) == 21
     assert {*lines[2:20]} == {escaped(HAM), escaped(SPAM)}
-    told = json.loads(shown("run", file, "--label", LABEL, "--json"))
-    assert told["classes"] == [HAM, SPAM]  # JSON has its own escapes
+    answer = json.loads(shown("run", file, "--label", LABEL, "--json"))
+    assert answer["classes"] == [HAM, SPAM]  # JSON has its own escapes
 
 
 def test_advice_and_skipped_lines_are_escaped(folder: Path) -> None:

@@ -51,7 +51,7 @@ def notes_name_the_columns(notes: list[str], *names: str) -> bool:
 
 
 def text_of(A: Any, y: Any, names: list[str] = NAMES, outcome: str = "load") -> str:
-    rows = [[f"day {t}", *("" if x != x else x for x in row), told] for t, (row, told) in enumerate(zip(A, y))]  # noqa: B905, PLR0124
+    rows = [[f"day {t}", *("" if x != x else x for x in row), answer] for t, (row, answer) in enumerate(zip(A, y))]  # noqa: B905, PLR0124
     return "\n".join(",".join(map(str, row)) for row in [["day", *names, outcome], *rows]) + "\n"
 
 
@@ -74,24 +74,24 @@ def test_the_default_rule_as_in_python(load: Path) -> None:
     mixer = mb.experts.MLPoly()
     ledger = mixer.run(A, y)
     certificate = mixer.certify()
-    told = found(load, "--outcome", "load")
-    (rule,) = told["rules"]
-    assert (rule["rule"], told["rounds"], told["loss"]) == ("ml-poly", 120, "square")
+    answer = found(load, "--outcome", "load")
+    (rule,) = answer["rules"]
+    assert (rule["rule"], answer["rounds"], answer["loss"]) == ("ml-poly", 120, "square")
     assert rule["total_loss"] == pytest.approx(ledger.total_loss, rel=1e-12)
     assert rule["rmse"] == pytest.approx(math.sqrt(ledger.mean_loss), rel=1e-12)
     assert rule["weights"] == pytest.approx(dict(zip(NAMES, mixer.weights_, strict=True)))
     assert (rule["bound"], rule["status"]) == (pytest.approx(certificate.bound), certificate.status)
     assert rule["certificate"]["against"] == NAMES[int(certificate.against)]
-    assert [each["mean_loss"] for each in told["experts"]] == pytest.approx(((A - y[:, None]) ** 2).mean(axis=0))
-    assert notes_name_the_columns(told["notes"], "day")
-    assert told["plain"]["mean_loss"] == pytest.approx(((A.mean(axis=1) - y) ** 2).mean())
+    assert [each["mean_loss"] for each in answer["experts"]] == pytest.approx(((A - y[:, None]) ** 2).mean(axis=0))
+    assert notes_name_the_columns(answer["notes"], "day")
+    assert answer["plain"]["mean_loss"] == pytest.approx(((A.mean(axis=1) - y) ** 2).mean())
     bests = {
         "expert": oracles.best_expert(A, y),
         "convex": oracles.best_convex(A, y),
         "linear": oracles.best_linear(A, y),
         "switching": oracles.best_switching(oracles.expert_losses(A, y, "square"), 5),
     }
-    for each in told["hindsight"]:
+    for each in answer["hindsight"]:
         best = bests.pop(each["kind"])
         assert each["total_loss"] == pytest.approx(best.total)
         assert rule["regrets"][each["kind"]] == pytest.approx(ledger.total_loss - best.total)
@@ -100,11 +100,11 @@ def test_the_default_rule_as_in_python(load: Path) -> None:
 
 
 def test_the_tables_say_the_same(load: Path) -> None:
-    told = found(load, "--outcome", "load", "--top", 2)
+    answer = found(load, "--outcome", "load", "--top", 2)
     shown = call("experts", load, "--outcome", "load", "--top", 2, "--certify")
     lines = shown.splitlines()
     assert lines[0] == "120 rounds of load, 4 experts, square loss"
-    (rule,) = told["rules"]
+    (rule,) = answer["rules"]
     row = next(line.split() for line in lines if line.endswith("  ml-poly"))
     assert float(row[1].replace(",", "")) == pytest.approx(rule["rmse"], rel=1e-4)
     assert float(row[3].replace(",", "")) == pytest.approx(rule["certificate"]["regret"], rel=1e-4)
@@ -136,11 +136,11 @@ def test_rules_are_ranked(tmp_path: Path) -> None:
     A, y = forecasts(40)
     load = tmp_path / "load.csv"
     load.write_text(text_of(A, y))
-    told = found(load, "--outcome", "load", "--rule", "all")
-    assert {each["rule"] for each in told["rules"]} == {*MIXING}
-    losses = [each["total_loss"] for each in told["rules"]]
+    answer = found(load, "--outcome", "load", "--rule", "all")
+    assert {each["rule"] for each in answer["rules"]} == {*MIXING}
+    losses = [each["total_loss"] for each in answer["rules"]]
     assert losses == sorted(losses)
-    for each in told["rules"]:
+    for each in answer["rules"]:
         learner = getattr(mb.experts, MIXING[each["rule"]])()
         assert each["total_loss"] == pytest.approx(learner.run(A, y).total_loss), each["rule"]
     lines = call("experts", load, "--outcome", "load", "--rule", "all").splitlines()
@@ -174,23 +174,23 @@ def test_rules_are_ranked(tmp_path: Path) -> None:
 def test_parameters_arrive(words: list[str], learner: Any, load: Path) -> None:
     made = learner()
     ledger = made.run(*forecasts())
-    told = found(load, "--outcome", "load", *words)
-    assert told["rules"][0]["total_loss"] == pytest.approx(ledger.total_loss)
-    assert told["rules"][0]["certificate"]["rule"] == {"id": made.id, **made.parameters()}
-    assert told["loss"] == ledger.loss.id
-    assert (told["rules"][0]["rmse"] is None) == (ledger.loss.id != "square")
+    answer = found(load, "--outcome", "load", *words)
+    assert answer["rules"][0]["total_loss"] == pytest.approx(ledger.total_loss)
+    assert answer["rules"][0]["certificate"]["rule"] == {"id": made.id, **made.parameters()}
+    assert answer["loss"] == ledger.loss.id
+    assert (answer["rules"][0]["rmse"] is None) == (ledger.loss.id != "square")
 
 
 def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     A, y = forecasts(asleep=0.3)
     path = tmp_path / "load.csv"
     path.write_text(text_of(A, y))
-    told = found(path, "--outcome", "load", "--rule", "adahedge")
+    answer = found(path, "--outcome", "load", "--rule", "adahedge")
     ledger = mb.experts.AdaHedge().run(A, y)
-    (rule,) = told["rules"]
+    (rule,) = answer["rules"]
     assert rule["total_loss"] == pytest.approx(ledger.total_loss)
-    assert [each["rounds"] for each in told["experts"]] == (~np.isnan(A)).sum(axis=0).tolist()
-    best = NAMES.index(told["hindsight"][0]["name"].removeprefix("best expert: "))
+    assert [each["rounds"] for each in answer["experts"]] == (~np.isnan(A)).sum(axis=0).tolist()
+    best = NAMES.index(answer["hindsight"][0]["name"].removeprefix("best expert: "))
     assert rule["regrets"]["expert"] == pytest.approx(ledger.regrets[best])
     assert rule["expert_regrets"] == pytest.approx(dict(zip(NAMES, ledger.regrets, strict=True)))
     full = ~np.isnan(A).any(axis=1)
@@ -203,7 +203,7 @@ def test_sleepers_count_over_their_rounds(tmp_path: Path) -> None:
     assert "the regret to any expert is not larger)" in shown
 
 
-def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
+def test_an_expert_asleep_in_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
     """Lazy has the least mean, of easy rounds; Busy is the one that the mix is furthest behind."""
     rng = np.random.default_rng(2)
     hard = np.arange(60) % 2 == 1
@@ -213,16 +213,16 @@ def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
     A[0, 3] = 99.0
     path = tmp_path / "load.csv"
     path.write_text(text_of(A, y, ["Lazy", "Busy", "Bad", "Once"]))
-    told = found(path, "--outcome", "load", "--rule", "ml-poly", "--rule", "adahedge")
-    means = {each["name"]: each["mean_loss"] for each in told["experts"]}
+    answer = found(path, "--outcome", "load", "--rule", "ml-poly", "--rule", "adahedge")
+    means = {each["name"]: each["mean_loss"] for each in answer["experts"]}
     assert min(means, key=means.__getitem__) == "Lazy"
     regrets = mb.experts.MLPoly().run(A, y).regrets
-    rules = {each["rule"]: each for each in told["rules"]}
+    rules = {each["rule"]: each for each in answer["rules"]}
     assert rules["ml-poly"]["regrets"]["expert"] == pytest.approx(regrets.max())
     assert rules["ml-poly"]["against"] == "Busy"
     assert rules["adahedge"]["regrets"]["expert"] == pytest.approx(mb.experts.AdaHedge().run(A, y).regrets.max())
-    assert told["hindsight"][0]["name"] == "best expert: Busy"
-    assert told["hindsight"][0]["mean_loss"] == pytest.approx(means["Busy"])
+    assert answer["hindsight"][0]["name"] == "best expert: Busy"
+    assert answer["hindsight"][0]["mean_loss"] == pytest.approx(means["Busy"])
     lines = call("experts", path, "--outcome", "load").splitlines()
     assert lines[2].split() == ["awake", "mean", "loss", "RMSE", "regret", "weight", "expert"]
     assert [line.split()[-1] for line in lines[3:7]] == [
@@ -237,8 +237,8 @@ def test_who_sleeps_through_hard_rounds_is_not_the_best(tmp_path: Path) -> None:
     assert "cannot be compared" not in call("experts", path, "--outcome", "load")
 
 
-def test_each_rule_has_its_own_rival_and_who_never_speaks_is_none(tmp_path: Path) -> None:
-    """Experts err one after the other, in rounds of their own; one never speaks, and has no losses to be behind."""
+def test_each_rule_has_its_own_best_expert_among_those_with_forecasts(tmp_path: Path) -> None:
+    """Experts err one after the other, in different rounds. One never gives a forecast, and so has no loss."""
     rng = np.random.default_rng(3)
     y = rng.normal(size=80)
     A = y[:, None] + rng.normal(size=(80, 3)) * np.where(np.arange(80)[:, None] < 40, [1, 2, 3], [3, 2, 1])
@@ -248,19 +248,19 @@ def test_each_rule_has_its_own_rival_and_who_never_speaks_is_none(tmp_path: Path
     path = tmp_path / "load.csv"
     A = np.column_stack([A, np.full(80, NAN)])
     path.write_text(text_of(A, y, names))
-    told = found(path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint")
+    answer = found(path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint")
     ledgers = {name: getattr(mb.experts, MIXING[name])().run(A, y) for name in ("hedge", "ml-poly", "ogd", "squint")}
     rivals = {rule: names[int(ledger.regrets[:3].argmax())] for rule, ledger in ledgers.items()}
     assert len({*rivals.values()}) > 1
-    assert {each["rule"]: each["against"] for each in told["rules"]} == rivals
+    assert {each["rule"]: each["against"] for each in answer["rules"]} == rivals
     regrets = {rule: ledger.regrets[:3].max() for rule, ledger in ledgers.items()}
     assert max(regrets.values()) < 0
-    assert {each["rule"]: each["regrets"]["expert"] for each in told["rules"]} == pytest.approx(regrets)
-    assert told["rules"][0]["expert_regrets"]["Never"] is None
+    assert {each["rule"]: each["regrets"]["expert"] for each in answer["rules"]} == pytest.approx(regrets)
+    assert answer["rules"][0]["expert_regrets"]["Never"] is None
     shown = call(
         "experts", path, "--outcome", "load", "--experts", ",".join(names), "--rule", "hedge,ml-poly,ogd,squint"
     )
-    assert " " + ", ".join(f"{each['rule']} {each['against']}" for each in told["rules"]) + ")\n" in shown
+    assert " " + ", ".join(f"{each['rule']} {each['against']}" for each in answer["rules"]) + ")\n" in shown
 
 
 @pytest.mark.parametrize("kind", ["tsv", "json", "parquet", "gz", "-"])
@@ -285,14 +285,14 @@ def test_every_format(kind: str, tmp_path: Path) -> None:
         path.write_bytes(gzip.compress(plain.encode()))
     else:
         path, text = "-", plain
-    told = found(path, "--outcome", "load", "--ignore", "day", text=text)
-    for each in (told, expected):
+    answer = found(path, "--outcome", "load", "--ignore", "day", text=text)
+    for each in (answer, expected):
         each["rules"][0].pop("seconds")
         each["experts"].sort(key=lambda expert: expert["name"])
     if kind != "json":  # whose columns come as they are met first
-        assert told == expected
-    assert told["experts"] == expected["experts"]
-    assert told["rules"][0]["total_loss"] == pytest.approx(expected["rules"][0]["total_loss"])
+        assert answer == expected
+    assert answer["experts"] == expected["experts"]
+    assert answer["rules"][0]["total_loss"] == pytest.approx(expected["rules"][0]["total_loss"])
 
 
 def test_chosen_and_ignored_columns(load: Path) -> None:
@@ -320,9 +320,9 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
     mixer = mb.experts.MLPoly()
     mixer.run(A[:-2], y[:-2])
     expected = [mixer.predict_one(A[-2]), mixer.predict_one(A[-1])]
-    told = found(path, "--outcome", "load", "--ahead")
-    assert told["ahead"] == pytest.approx(expected)
-    assert told["rounds"] == 118
+    answer = found(path, "--outcome", "load", "--ahead")
+    assert answer["ahead"] == pytest.approx(expected)
+    assert answer["rounds"] == 118
     shown = call("experts", path, "--outcome", "load", "--ahead", "--predictions", load.with_name("p.csv"))
     assert (
         f"without an outcome, by ml-poly:\n  {path}:120: {expected[0]:.6g}\n  {path}:121: {expected[1]:.6g}\n" in shown
@@ -334,8 +334,8 @@ def test_rows_ahead_are_forecast_and_not_learned(load: Path) -> None:
 
 def test_rows_without_an_outcome_may_be_skipped(load: Path) -> None:
     A, y = forecasts(30)
-    said, told = [*A[:5], A[0], [NAN] * 4, *A[5:], A[1]], [*y[:5], "", 50, *y[5:], ""]
-    load.write_text(text_of(said, told))
+    output, answer = [*A[:5], A[0], [NAN] * 4, *A[5:], A[1]], [*y[:5], "", 50, *y[5:], ""]
+    load.write_text(text_of(output, answer))
     words = (load, "--outcome", "load")
     assert "--skip-bad 2" in call("experts", *words, fails=1)
     assert ":8: every expert is asleep" in call("experts", *words, "--skip-bad", 2, fails=1)
@@ -374,9 +374,9 @@ def test_a_row_ahead_in_which_all_sleep_has_no_forecast(
 
 def test_predictions_can_be_read_again(load: Path) -> None:
     path = load.with_name("predictions.csv")
-    told = found(load, "--outcome", "load", "--rule", "ml-poly", "--rule", "boa", "--predictions", path)
+    answer = found(load, "--outcome", "load", "--rule", "ml-poly", "--rule", "boa", "--predictions", path)
     again = found(path, "--outcome", "load")
-    best = {each["rule"]: each["mean_loss"] for each in told["rules"]}
+    best = {each["rule"]: each["mean_loss"] for each in answer["rules"]}
     assert {each["name"]: each["mean_loss"] for each in again["experts"]} == pytest.approx(best)
     piped = CliRunner().invoke(main, ["experts", str(load), "--outcome", "load", "--predictions", "-"])
     assert piped.stdout.splitlines()[0] == "load,ml-poly"
@@ -405,23 +405,23 @@ def test_labels_are_followed_as_in_python(asleep: float, tmp_path: Path) -> None
     A, y = votes(asleep=asleep)
     numbers, words = tmp_path / "numbers.csv", tmp_path / "words.csv"
     numbers.write_text(text_of([[x if x != x else int(x) for x in row] for row in A], y, outcome="truth"))  # noqa: PLR0124
-    said = [[as_words(x) for x in row] for row in A]
-    words.write_text(text_of(said, [as_words(t) for t in y], outcome="truth"))
+    output = [[as_words(x) for x in row] for row in A]
+    words.write_text(text_of(output, [as_words(t) for t in y], outcome="truth"))
     learner = mb.experts.WeightedMajority(beta=0.7)
     ledger = learner.run(A, y)
     for path in (numbers, words):
-        told = found(path, "--outcome", "truth", "--beta", 0.7)
-        (rule,) = told["rules"]
-        assert (rule["rule"], told["loss"], rule["total_loss"]) == ("weighted-majority", "mistakes", ledger.mistakes)
+        answer = found(path, "--outcome", "truth", "--beta", 0.7)
+        (rule,) = answer["rules"]
+        assert (rule["rule"], answer["loss"], rule["total_loss"]) == ("weighted-majority", "mistakes", ledger.mistakes)
         assert rule["bound"] == pytest.approx(learner.certify().bound)
         assert rule["weights"] == pytest.approx(dict(zip(NAMES, ledger_weights(learner), strict=True)))
         assert rule["certificate"]["comparator"] == {"variables": [NAMES[ledger.best_expert]]}
-        counts = [round(each["mean_loss"] * each["rounds"]) for each in told["experts"]]
+        counts = [round(each["mean_loss"] * each["rounds"]) for each in answer["experts"]]
         assert counts == ledger.expert_mistakes.tolist()
-        assert {each["kind"] for each in told["hindsight"]} == {"expert", "switching"}
+        assert {each["kind"] for each in answer["hindsight"]} == {"expert", "switching"}
     majority = [np.bincount(row[~np.isnan(row)].astype(int), minlength=2) for row in A]
     wrong = sum(int(count[1] >= count[0]) != t for count, t in zip(majority, y, strict=True))
-    assert told["plain"]["mean_loss"] == pytest.approx(wrong / len(y))
+    assert answer["plain"]["mean_loss"] == pytest.approx(wrong / len(y))
     shown = call("experts", words, "--outcome", "truth")
     assert "60 rounds of truth, 4 experts, mistakes" in shown
     assert re.search(r"not experts.*'truth'.*: day", shown)
@@ -435,16 +435,16 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
     A, y = votes()
     path = tmp_path / "votes.csv"
     path.write_text(text_of(A.astype(int), y, outcome="truth"))
-    told = found(path, "--outcome", "truth", "--rule", "all", "--seed", 3)
-    assert {each["rule"] for each in told["rules"]} == {*FOLLOWING}
+    answer = found(path, "--outcome", "truth", "--rule", "all", "--seed", 3)
+    assert {each["rule"] for each in answer["rules"]} == {*FOLLOWING}
     drawn = mb.experts.RandomizedWeightedMajority(seed=3)
     ledger = drawn.run(A, y)
-    rule = next(each for each in told["rules"] if each["rule"].startswith("randomized"))
+    rule = next(each for each in answer["rules"] if each["rule"].startswith("randomized"))
     assert rule["total_loss"] == pytest.approx(ledger.expected_mistakes)
     assert rule["drawn_mistakes"] == ledger.mistakes
     assert ledger.mistakes != round(ledger.expected_mistakes)
     assert rule["regrets"]["expert"] == pytest.approx(ledger.expected_mistakes - ledger.expert_mistakes.min())
-    assert [each["total_loss"] for each in told["rules"]] == sorted(each["total_loss"] for each in told["rules"])
+    assert [each["total_loss"] for each in answer["rules"]] == sorted(each["total_loss"] for each in answer["rules"])
     shown = call("experts", path, "--outcome", "truth", "--rule", "all", "--seed", 3)
     row = next(line for line in shown.splitlines() if line.endswith("  randomized-weighted-majority")).split()
     assert row[0] == f"{ledger.expected_mistakes:.2f}"
@@ -461,7 +461,7 @@ def test_all_rules_for_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("asleep", [0.0, 0.3])
-def test_draws_are_the_same_each_time_and_judged_by_what_is_expected(asleep: float, tmp_path: Path) -> None:
+def test_draws_are_repeatable_and_ranked_by_expected_mistakes(asleep: float, tmp_path: Path) -> None:
     A, y = votes(asleep=asleep)
     path = tmp_path / "votes.csv"
     path.write_text(text_of([[x if x != x else int(x) for x in row] for row in A], y, outcome="truth"))  # noqa: PLR0124
@@ -485,13 +485,13 @@ def test_true_and_false_and_a_positive_word(tmp_path: Path) -> None:
     for yes, no, more in (("True", "false", []), ("wet", "dry", ["--positive", "wet"]), ("1", "0", [])):
         path = tmp_path / "rain.csv"
         path.write_text(text_of(P, [yes if t else no for t in y], outcome="rain"))
-        told = found(path, "--outcome", "rain", *more)
-        assert told["rules"][0]["total_loss"] == pytest.approx(expected)
+        answer = found(path, "--outcome", "rain", *more)
+        assert answer["rules"][0]["total_loss"] == pytest.approx(expected)
     path.write_text("a,b,y\ntrue,false,true\nfalse,false,true\n")
     assert found(path, "--outcome", "y")["loss"] == "mistakes"
 
 
-def test_a_leader_who_sleeps_leaves_the_others_to_be_followed() -> None:
+def test_the_awake_experts_are_followed_if_the_best_one_is_asleep() -> None:
     """Of the awake the best are followed, though all weight is the sleeper's: 0 for Halving, and too little for β."""
     halving = mb.experts.Halving()
     halving.run([[1, 0, 0], [1, 1, 0]], [1, 1])
@@ -523,9 +523,9 @@ def odds_file(path: Path, between: str = "_", extra: str = "") -> Path:
     A, y = odds()
     names = [f"{name}{between}{each}" for name in "PQR" for each in "HDA"]
     lines = [",".join([*names, "result", *(["T_H"] if extra else [])])]
-    for row, told in zip(A, y, strict=True):
+    for row, answer in zip(A, y, strict=True):
         cells = ["" if math.isnan(x) else f"{x:.4f}" for x in row.ravel()]
-        lines.append(",".join([*cells, told, *([extra] if extra else [])]))
+        lines.append(",".join([*cells, answer, *([extra] if extra else [])]))
     path.write_text("\n".join(lines))
     return path
 
@@ -535,17 +535,17 @@ def odds_file(path: Path, between: str = "_", extra: str = "") -> Path:
 def test_classes(between: str, loss: str, tmp_path: Path) -> None:
     path = odds_file(tmp_path / "games.csv", between, "0.5" if between == "_" else "")
     out = tmp_path / "p.csv"
-    told = found(path, "--outcome", "result", "--classes", "H,D,A", "--loss", loss, "--predictions", out)
+    answer = found(path, "--outcome", "result", "--classes", "H,D,A", "--loss", loss, "--predictions", out)
     A, y = odds()
     Y = np.array([[float(each == told_) for each in "HDA"] for told_ in y])
     mixer = mb.experts.MLPoly(loss=loss)
     ledger = mixer.run(A, Y)
-    (rule,) = told["rules"]
+    (rule,) = answer["rules"]
     assert rule["total_loss"] == pytest.approx(ledger.total_loss)
     assert rule["rmse"] is None
     assert rule["certificate"]["against"] in ("P", "Q", "R")
-    assert [each["name"] for each in told["experts"]] == ["P", "Q", "R"]
-    assert [note.rpartition(": ")[2] for note in told["notes"]] == (["T_H"] if between == "_" else [])
+    assert [each["name"] for each in answer["experts"]] == ["P", "Q", "R"]
+    assert [note.rpartition(": ")[2] for note in answer["notes"]] == (["T_H"] if between == "_" else [])
     rows = list(csv.reader(io.StringIO(out.read_text())))
     assert rows[0] == ["result", "ml-poly_H", "ml-poly_D", "ml-poly_A"]
     assert [row[0] for row in rows[1:]] == y
@@ -559,12 +559,12 @@ def test_classes(between: str, loss: str, tmp_path: Path) -> None:
     assert "RMSE" not in shown
 
 
-def test_a_rule_that_does_not_fit_is_told(tmp_path: Path) -> None:
+def test_a_rule_that_does_not_fit_is_reported(tmp_path: Path) -> None:
     path = odds_file(tmp_path / "games.csv")
     words = ("experts", path, "--outcome", "result", "--classes", "H,D,A", "--rule")
     assert "the square loss" in call(*words, "ridge", fails=2)
-    told = call(*words, "all")
-    assert re.search("not run: ridge: .*the square loss", told)
+    answer = call(*words, "all")
+    assert re.search("not run: ridge: .*the square loss", answer)
     assert "weighted-majority follows labels, but these are probabilities" in call(*words, "weighted-majority", fails=1)
 
 
@@ -635,7 +635,7 @@ def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monke
     assert weights[0] == pytest.approx([0.25] * 4)
 
 
-def test_what_a_picture_shows() -> None:
+def test_the_contents_of_a_picture() -> None:
     pytest.importorskip("matplotlib")
     from mistakebound import plot
 
@@ -757,7 +757,7 @@ def test_words_are_not_mixed(tmp_path: Path) -> None:
     assert found("-", "--outcome", "y", "--header", text=text)["rounds"] == 2
 
 
-def test_no_file_is_overwritten_and_nothing_uncanny_is_shown(load: Path, tmp_path: Path) -> None:
+def test_no_file_is_overwritten_and_output_is_escaped(load: Path, tmp_path: Path) -> None:
     assert f"{load} is also an input" in call("experts", load, "--outcome", "load", "--predictions", load, fails=2)
     path = tmp_path / "x.csv"
     path.write_text("a\x1b[31m,rain\n0.5,1\n0.5\n0.25,0\n")
@@ -787,7 +787,7 @@ def test_long_files_are_certified_if_asked(load: Path, monkeypatch: pytest.Monke
         (True, 10**9, [], False),
     ],
 )
-def test_a_terminal_is_told_which_rule_is_at_work(
+def test_a_terminal_shows_which_rule_is_running(
     on_a_terminal: bool, at_once: int, more: list[str], shown: bool, load: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mistakebound.cli import experts
@@ -811,20 +811,20 @@ def test_a_terminal_is_told_which_rule_is_at_work(
     assert "/3 " not in out.getvalue()
 
 
-def test_the_best_sequence_is_told_by_its_turns(tmp_path: Path) -> None:
+def test_the_best_sequence_lists_its_experts(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b,y\n" + "1,5,1.5\n" * 3 + "5,1,1.5\n" * 4)
-    told = found(path, "--outcome", "y", "--switches", 1)
-    assert told["hindsight"][-1]["turns"] == [{"round": 0, "expert": "a"}, {"round": 3, "expert": "b"}]
-    assert told["hindsight"][-1]["total_loss"] == pytest.approx(7 / 4)
+    answer = found(path, "--outcome", "y", "--switches", 1)
+    assert answer["hindsight"][-1]["turns"] == [{"round": 0, "expert": "a"}, {"round": 3, "expert": "b"}]
+    assert answer["hindsight"][-1]["total_loss"] == pytest.approx(7 / 4)
     assert "switching" not in {each["kind"] for each in found(path, "--outcome", "y", "--switches", 0)["hindsight"]}
     assert "with at most 1 switch\n" in call("experts", path, "--outcome", "y", "--switches", 1)
 
 
 def test_the_words_of_the_tables_are_explained() -> None:
-    told = call("experts", "--help")
+    answer = call("experts", "--help")
     for word in ("regret", "linear regret", "bound", "holds", "vacuous", "does not apply"):
-        assert f"\n    {word}  " in told
+        assert f"\n    {word}  " in answer
 
 
 def test_completion_knows_losses_and_rules() -> None:

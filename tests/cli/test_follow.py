@@ -1,4 +1,4 @@
-"""What a person at a terminal sees: the bar, bounds in the table, help whose examples work, completion, ways out."""
+"""Output on a terminal: the bar, bounds in the table, help with examples that work, completion, errors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from files import call
+from pages import all_options
 from processes import DEADLINE, lines_of, running, wait_until
 
 import mistakebound as mb
@@ -145,7 +146,7 @@ def test_a_quick_run_and_one_for_machines_import_neither_rich_nor_scipy(stream: 
         assert "'scipy'" not in loaded or not more
 
 
-def test_no_bar_where_nobody_looks() -> None:
+def test_there_is_no_bar_without_a_terminal() -> None:
     source = mb.Source("absent")
     assert Table(source, 1, None, quiet=False).bar is None  # pytest has taken standard error
     assert Bar(source, 1).total is None
@@ -173,7 +174,7 @@ def test_elimination_shows_the_features_so_far(stream: Path) -> None:
     assert json.loads(call("run", stream, "--learner", "elimination", "--json"))["bound"] is None
 
 
-def test_a_loaded_elimination_remembers_what_it_missed(stream: Path, tmp_path: Path) -> None:
+def test_a_loaded_elimination_remembers_missed_positives(stream: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad"
     bad.write_text("0 1:1\n1 1:1\n")
     call("run", bad, "--learner", "elimination", "--save", tmp_path / "m.mb")
@@ -186,7 +187,7 @@ def test_names_count_without_the_slot_for_unknown_ones(tmp_path: Path) -> None:
     assert shown(call("run", tmp_path / "x", "--learner", "elimination"))[-1] == (3, 2, "3")
 
 
-def test_winnow_shows_littlestones_bound_if_it_is_told_of_how_many(stream: Path) -> None:
+def test_winnow_shows_littlestones_bound_with_relevant(stream: Path) -> None:
     options = ("--learner", "winnow", "--threshold", 12)
     lines = shown(call("run", stream, *options, "--relevant", 2))
     assert lines[-1][2] == f"{mb.bounds.littlestone(12, 2, 2.0, 12.0):,.0f}"
@@ -218,7 +219,7 @@ def examples() -> Iterator[str]:
 
 
 def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
-    """In the order in which they stand, in a folder with the files that they speak of."""
+    """In their order, in a folder with the files that they name."""
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     mail = "id,subject,kind\n1,win money now,spam\n2,lunch now,ham\n3,money money,spam\n4,lunch money,ham\n"
     for name in ("mail.csv", "more.csv", "new.csv"):
@@ -277,7 +278,14 @@ def test_help_has_sections_and_exit_codes() -> None:
         assert re.search(rf"^ *{title}", text, re.MULTILINE)
     assert "\\b" not in text
     assert all(f"--{name} " in text or f"--{name}\n" in text for name in ("follow", "json", "label", "skip-bad"))
-    assert max(len(line) for line in call("--help").splitlines()) <= 90
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_help_fits_80_columns_and_names_options_that_exist(words: list[str]) -> None:
+    text = call(*words, "--help", env={"COLUMNS": "80"})
+    assert max(map(len, text.splitlines())) <= 80
+    known = all_options() | {"--n", "--r", "--radius", "--norm", "--margin", "--rounds"}  # those of ``bound``
+    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) <= known
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -313,14 +321,14 @@ def test_bash_takes_the_completion() -> None:
 # ---------------------------------------------------------------- ways out
 
 
-def test_errors_say_what_to_do(tmp_path: Path) -> None:
+def test_errors_name_the_cause_and_the_option(tmp_path: Path) -> None:
     """One line each, with the file's name and a way out."""
     file = tmp_path / "x"
     assert "did you mean 'predict'?" in call("predcit", fails=2)
     assert "the commands are run, compare, experts, forecasters, predict" in call("zzz", fails=2)
     assert f"{file}: No such file or directory" in call("run", file, fails=1)
     assert f"{tmp_path}: Is a directory" in call("run", tmp_path, fails=1)
-    assert "--passes" in call("run", file, "--follow", "--passes", 2, fails=2)
+    assert "--passes must be 1" in call("run", file, "--follow", "--passes", 2, fails=2)
     for data, words in (
         (b"PK\x03\x04 and so on", "zip archive"),
         (b"BZh91AY", "bzcat"),
@@ -334,7 +342,9 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
         assert output.count("\n") == 1
     assert "no column 'z'" in call("run", file, "--label", "z", fails=1)
     file.write_text('{"label": 1}\n')
-    assert "categorical is only valid for tables" in call("run", file, "--categorical", "a", fails=1)
+    output = call("run", file, "--categorical", "a", fails=1)
+    assert output.startswith(f"Error: {file}: ")
+    assert "categorical" in output
     file.write_bytes(b"\x1b[2J\x9b\n")
     assert "\x1b" not in call("run", file, "--format", "svmlight", fails=1)
     file.write_text("")
@@ -342,8 +352,8 @@ def test_errors_say_what_to_do(tmp_path: Path) -> None:
     assert f"{file}: there are no examples" in call("run", file)
 
 
-def test_a_header_is_known_by_the_columns_that_were_told(tmp_path: Path) -> None:
-    """A table of words alone does not show that its first line is a header; who names a column says so."""
+def test_a_header_is_recognised_by_the_columns_of_options(tmp_path: Path) -> None:
+    """A table of words does not show whether line 1 is a header; an option that names a column does."""
     file = tmp_path / "x.csv"
     file.write_text("kind,colour\nspam,red\n")
     assert json.loads(call("run", file, "--label", "kind", "--json", "--classes", "ham,spam"))["rounds"] == 1

@@ -117,8 +117,8 @@ def test_a_column_that_is_left_out_because_of_one_cell_is_reported_with_its_line
 def test_percentages_are_distinguished_from_typing_errors(text: str, percent: bool, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b,rain\n" + text.replace("\n", ",1\n"))
-    told = call("forecasters", path, "--outcome", "rain", "--forecasters", "a,b", fails=1)
-    assert ("divide them by 100" in told) == percent
+    result = call("forecasters", path, "--outcome", "rain", "--forecasters", "a,b", fails=1)
+    assert ("divide them by 100" in result) == percent
 
 
 def test_several_pairs_hold_together(forecasts: Path) -> None:
@@ -176,12 +176,12 @@ def test_a_picture(forecasts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_an_error_is_one_line_with_its_place(text: str, more: list[str], words: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(text)
-    told = call(
+    result = call(
         "forecasters", path, "--outcome", "rain", "--header" if text.startswith("a") else "--json", *more, fails=1
     )
-    assert re.search(words, told)
-    assert told.startswith("Error: ")
-    assert len(told.splitlines()) == 1
+    assert re.search(words, result)
+    assert result.startswith("Error: ")
+    assert len(result.splitlines()) == 1
 
 
 def test_bad_lines_may_be_skipped_and_control_characters_are_not_shown(tmp_path: Path) -> None:
@@ -206,10 +206,10 @@ def test_rows_without_an_outcome_may_be_skipped(tmp_path: Path) -> None:
 def test_usage() -> None:
     assert "Missing option '--outcome'" in call("forecasters", "x.csv", fails=2)
     assert "--alpha" in call("forecasters", "x.csv", "--outcome", "rain", "--alpha", 1, fails=2)
-    told = call("forecasters", "--help")
-    assert "    mistakebound forecasters rain.csv --outcome rain\n" in told
-    assert "The forecasts:" in told
-    assert "(evidence 0.8 of 120)" in told
+    result = call("forecasters", "--help")
+    assert "    mistakebound forecasters rain.csv --outcome rain\n" in result
+    assert "The forecasts:" in result
+    assert "(evidence 0.8 of 120)" in result
     assert "The forecasts:" not in call("run", "--help")
 
 

@@ -35,14 +35,14 @@ from mistakebound.data import blocks as texts
 def test_a_label_is_refused_of_a_row_without_features(
     text: str, options: list[str], reason: str, tmp_path: Path
 ) -> None:
-    """The last row of its block, too, after which there is no feature to look at."""
+    """Also in the last row of a block, which no feature follows."""
     path = tmp_path / "file"
     path.write_text(text)
     for command in ("run", "compare"):
         assert f"{path}{reason}" in call(command, path, *options, fails=1)
 
 
-def test_what_came_before_such_a_row_is_saved(tmp_path: Path) -> None:
+def test_the_rounds_before_a_bad_label_are_saved(tmp_path: Path) -> None:
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     with path.open("a") as file:
         file.write("5\n")
@@ -71,7 +71,7 @@ def test_rows_without_features_come_first(first: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+def test_a_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:
     """A model takes the place of the old one, but never that of a device or a pipe."""
     path, pipe = svmlight(tmp_path / "a.svm"), tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -86,7 +86,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is always full")
 @pytest.mark.parametrize("option", ["--predictions", "--report"])
-def test_a_disk_that_is_full_is_told_with_the_file(option: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_file(option: str, tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm")
     assert "Error: /dev/full: No space left" in call("run", path, option, "/dev/full", fails=1)
     words = f"{sys.executable} -m mistakebound run {path} {option} {tmp_path / 'other'} > /dev/full"
@@ -96,7 +96,7 @@ def test_a_disk_that_is_full_is_told_with_the_file(option: str, tmp_path: Path) 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a shell")
-def test_a_model_that_has_no_room_is_named(tmp_path: Path) -> None:
+def test_a_model_that_does_not_fit_on_the_disk_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.svm"
     path.write_text("".join(f"{k % 2} {k * 1000 + 1}:1\n" for k in range(100)))
     outputs = f"--save {tmp_path / 'm.mb'} --predictions {tmp_path / 'p'}"
@@ -108,7 +108,7 @@ def test_a_model_that_has_no_room_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It cannot be known what was read of it, but that can be said."""
+    """It is not known which text was read, but the run reports that the file has changed."""
     monkeypatch.setattr(texts, "BLOCK", 300)
     path = svmlight(tmp_path / "a.svm")
     source = mb.Source(path)
@@ -131,7 +131,7 @@ def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch:
 
 
 def test_a_byte_order_mark(tmp_path: Path) -> None:
-    """Tables and JSON lines may have one; the others say so instead of something that nobody can see."""
+    """Tables and JSON lines may have one. Errors of other formats name it, because it is invisible."""
     path = tmp_path / "file"
     for text, kind in (("1 | a\n", "vw"), ("1 1:1\n", "svmlight")):
         path.write_text("\ufeff" + text, encoding="utf-8")
@@ -145,8 +145,8 @@ def test_a_byte_order_mark(tmp_path: Path) -> None:
     assert json.loads(call("run", path, "--json"))["rounds"] == 1
 
 
-def test_bad_lines_after_the_end_are_nobodys(tmp_path: Path) -> None:
-    """Those before the line that ended the run were left out; nobody came to those after it."""
+def test_bad_lines_after_the_end_of_a_run_are_not_listed(tmp_path: Path) -> None:
+    """Bad lines before the line that ended the run were skipped; those after it were not read."""
     path = tmp_path / "a.svm"
     path.write_text("1 1:1\nfirst\n-1 2:1\n7 1:1\nsecond\n")
     found = json.loads(call("run", path, "--skip-bad", 3, "--json", fails=1).splitlines()[0])
@@ -181,7 +181,7 @@ def test_a_label_that_comes_late_is_waited_for(block: int, tmp_path: Path, monke
     assert set(ledger.predictions.tolist()) <= {"ham", "spam"}
 
 
-def test_what_is_no_text_is_none_however_it_comes() -> None:
+def test_binary_data_is_refused_from_a_file_and_a_pipe() -> None:
     text = b"1 | a\n0 | b\n" * 100 + b"1 | a\0b\n"
     for first in (12, len(text)):
         code, out = from_slow_pipe(text, first=first)
@@ -193,7 +193,7 @@ def test_what_is_no_text_is_none_however_it_comes() -> None:
 
 
 def test_ctrl_c_in_the_midst_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails because of it, as an import does, ends as Ctrl-C does; anything else is told as ever."""
+    """An error that Ctrl-C causes, such as in an import, has its exit code; other errors are reported as usual."""
 
     def failing(*_: Any, **__: Any) -> None:
         message = "of numpy"
@@ -242,8 +242,8 @@ def test_signals_that_are_to_be_ignored_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_a_pipe_has_brought_is_learned_before_the_end(threads: int, tmp_path: Path) -> None:
-    """However much it is: nobody knows when more will come, and SIGTERM may come first, again and again."""
+def test_lines_of_a_pipe_are_learned_before_it_ends(threads: int, tmp_path: Path) -> None:
+    """However many lines there are: the next one may come late, and SIGTERM may come first."""
     lines = svmlight(tmp_path / "a.svm").read_bytes() * 200  # more than half a block
     echo = "from mistakebound._support import signals; signals.ECHO = 1e9"  # however late the next one is taken
     program = (sys.executable, "-c", f"{echo}; from mistakebound.__main__ import start; start()")

@@ -1,4 +1,4 @@
-"""What a newcomer tried first, and should have been told."""
+"""Messages for common slips: wrong files, options out of range, missing columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines(path: Path, objects: list[dict[str, Any]]) -> Path:
 # ---------------------------------------------------------------------- keys that never come
 
 
-def test_a_label_key_that_is_not_there_is_told_with_those_there_are(tmp_path: Path) -> None:
+def test_a_missing_label_key_is_reported_with_the_existing_keys(tmp_path: Path) -> None:
     file = lines(tmp_path / "m.jsonl", MAIL)
     wanted = f"Error: {file}:1: this line has no label: there is no key 'knd'; the keys are: kind, subject, x, x.y"
     assert wanted in call("run", file, "--label", "knd", fails=1)
@@ -41,8 +41,8 @@ def test_a_label_key_that_is_not_there_is_told_with_those_there_are(tmp_path: Pa
 
 def test_a_text_key_that_never_comes_is_noted(tmp_path: Path) -> None:
     file = lines(tmp_path / "m.jsonl", MAIL)
-    told = call("run", file, "--label", "kind", "--text", "subjct", "--save", tmp_path / "m.mb")
-    assert "note: none of the first 6 lines has a key 'subjct'; there are: kind, subject, x, x.y, list\n" in told
+    result = call("run", file, "--label", "kind", "--text", "subjct", "--save", tmp_path / "m.mb")
+    assert "note: none of the first 6 lines has a key 'subjct'; there are: kind, subject, x, x.y, list\n" in result
     assert "--text subjct" in call("predict", tmp_path / "m.mb", file, "--text", "subject", fails=2)
     for key in ("subject", "list", "x", "x.y"):
         assert "note" not in call("run", file, "--label", "kind", "--text", key)
@@ -85,7 +85,7 @@ OUT_OF_RANGE += [("--letters", -2), ("--bins", -1), ("--checkpoint-every", 0), (
 
 
 @pytest.mark.parametrize("words", OUT_OF_RANGE)
-def test_numbers_that_make_no_sense_are_refused(words: tuple[str, int], tmp_path: Path) -> None:
+def test_numbers_out_of_range_are_refused(words: tuple[str, int], tmp_path: Path) -> None:
     (tmp_path / "x.svm").write_text("1 1:1\n-1 2:1\n")
     assert f"Invalid value for '{words[0]}'" in call("run", tmp_path / "x.svm", *words, fails=2)
 
@@ -113,14 +113,14 @@ def test_classes_are_two_labels(classes: str, command: str, tmp_path: Path) -> N
         (["--text", "s", "--interact", "s,t"], "its run had no --interact, this one has --interact s,t"),
     ],
 )
-def test_what_is_resumed_otherwise_is_told_in_options(words: list[Any], wanted: str, tmp_path: Path) -> None:
+def test_a_changed_option_of_a_resumed_run_is_named(words: list[Any], wanted: str, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("y,s,t\nno,a b,c\nyes,b,d\n")
-    told = ["run", tmp_path / "x.csv", "--label", "y", "--save", tmp_path / "m.mb", "--resume"]
-    call(*told, "--text", "s")
-    assert wanted in call(*told, *words, fails=1)
+    result = ["run", tmp_path / "x.csv", "--label", "y", "--save", tmp_path / "m.mb", "--resume"]
+    call(*result, "--text", "s")
+    assert wanted in call(*result, *words, fails=1)
 
 
-def test_numbers_that_lose_are_told_of_bins(tmp_path: Path) -> None:
+def test_bins_are_advised_for_numbers_of_different_sizes(tmp_path: Path) -> None:
     file, hint = tmp_path / "x.csv", "try --bins 4"
     file.write_text("size,y\n" + "".join(f"{10**k},{'yes' if k % 4 == 0 else 'no'}\n" for k in range(12)))
     assert hint in call("run", file, "--label", "y", "--learner", "perceptron")
@@ -130,7 +130,7 @@ def test_numbers_that_lose_are_told_of_bins(tmp_path: Path) -> None:
     assert hint not in call("run", file, "--label", "y")
 
 
-def test_files_that_others_write_otherwise_have_a_way_out(tmp_path: Path) -> None:
+def test_errors_about_unusual_files_suggest_an_option(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes("a,y\nschön,1\nx,0\n".encode("latin1"))
     assert "x:2:4: not UTF-8 (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)" in call(
@@ -145,7 +145,7 @@ def test_files_that_others_write_otherwise_have_a_way_out(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes break otherwise there")
 @pytest.mark.parametrize("command", ["weights", "predict", "bound"])
-def test_a_reader_that_has_seen_enough_is_no_error(command: str, tmp_path: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(command: str, tmp_path: Path) -> None:
     file, model = tmp_path / "x.svm", tmp_path / "m.mb"
     file.write_text("1 1:1\n-1 2:1\n")
     call("run", file, "--save", model)

@@ -45,15 +45,15 @@ def test_a_label_without_size_is_refused_where_it_stands(word: str, at: int, tmp
         ([lines], at + 1),
         (["--labels", own, "--ignore", "y", table], at + 2),
     ):
-        said = call("run", *words, fails=1)
-        assert f":{line}: " in said
-        assert "label is NaN" in said or (at == 2 and "nan is a third label" in said)
+        output = call("run", *words, fails=1)
+        assert f":{line}: " in output
+        assert "label is NaN" in output or (at == 2 and "nan is a third label" in output)
         report = strict(call("run", *words, "--json", fails=1).splitlines()[0])
         assert report["rounds"] == at
 
 
 def test_classes_without_size_are_refused(tmp_path: Path) -> None:
-    """A learner that was told such a label would write it everywhere."""
+    """A learner with such a label would write it everywhere."""
     path = tmp_path / "a.svm"
     path.write_text("1 1:1\n0 2:1\n")
     assert "two different labels" in call("run", path, "--classes", "0,inf", fails=1)

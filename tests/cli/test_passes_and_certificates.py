@@ -1,4 +1,4 @@
-"""Checkpoints and certificates of what is no finished text: files that grow, files of columns, pipes."""
+"""Checkpoints and certificates of files that grow, files of columns, and pipes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_followed_file_goes_on_after_kill_and_ctrl_c(tmp_path: Path) -> None:
 
 
 @needs_signals
-def test_what_was_replaced_while_it_was_followed_has_no_certificate(tmp_path: Path) -> None:
+def test_a_followed_file_that_was_replaced_has_no_certificate(tmp_path: Path) -> None:
     """But the run goes on in the new file, after a stop too."""
     file, saved, certificate, predicted = (tmp_path / name for name in ("log", "m.mb", "c.json", "p"))
     file.write_text("1 1:1\n0 2:1\n")
@@ -102,14 +102,14 @@ def test_what_was_replaced_while_it_was_followed_has_no_certificate(tmp_path: Pa
 def test_a_followed_certificate_cannot_make_verify_wait(tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a")
     call("run", path, "--certificate", tmp_path / "c.json")
-    said = json.loads((tmp_path / "c.json").read_text())
-    assert "follow" not in said["reading"]
-    said["reading"]["follow"] = True
-    (tmp_path / "c.json").write_text(json.dumps(said))
+    output = json.loads((tmp_path / "c.json").read_text())
+    assert "follow" not in output["reading"]
+    output["reading"]["follow"] = True
+    (tmp_path / "c.json").write_text(json.dumps(output))
     assert "'follow' is unknown" in call("verify", tmp_path / "c.json", path, fails=1)
 
 
-def test_changed_columns_are_refused_and_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_columns_are_refused_and_detected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole file counts, whatever of it was read."""
     monkeypatch.setattr("mistakebound.data.arrow.CELLS", 60)
     path, saved = parquet(tmp_path / "a"), tmp_path / "m.mb"
@@ -124,7 +124,7 @@ def test_changed_columns_are_refused_and_found_out(tmp_path: Path, monkeypatch: 
 
 
 def test_columns_through_a_pipe(tmp_path: Path) -> None:
-    """They are learned, but nobody could check or go on."""
+    """They are learned, but cannot be verified or resumed."""
     data = arrow_with_bad_rows(tmp_path / "a").read_bytes()
     command = ["run", "-", "--label", "label", "--skip-bad", 2]
     call(*command, text=data)
@@ -135,7 +135,7 @@ def test_columns_through_a_pipe(tmp_path: Path) -> None:
 
 
 @needs_signals
-def test_what_a_pipe_brought_cannot_be_taken_up_again(tmp_path: Path) -> None:
+def test_a_run_from_a_pipe_cannot_be_resumed(tmp_path: Path) -> None:
     path, fifo, saved = svmlight(tmp_path / "a.svm", count=20), tmp_path / "fifo", tmp_path / "m.mb"
     os.mkfifo(fifo)
     command = ["run", path, fifo, "--save", saved, "--predictions", tmp_path / "p"]

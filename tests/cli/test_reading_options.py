@@ -48,12 +48,12 @@ def test_predictions_need_no_options(model: Path, tmp_path: Path, label: bool) -
     assert predicted(model, table(tmp_path / "new.csv", label=label)) == ["ham", "spam"] * 10
 
 
-def test_what_is_said_again_counts(model: Path, tmp_path: Path) -> None:
+def test_options_that_are_set_again_are_used(model: Path, tmp_path: Path) -> None:
     file = table(tmp_path / "new.csv")
     other = file.with_name("commas.csv")
     other.write_text(file.read_text().replace(";", ","))
     assert predicted(model, other, "--separator", ",") == ["ham", "spam"] * 10
-    # Here somebody has said that it is there:
+    # Here an option sets it:
     assert "kind" in call("predict", model, table(tmp_path / "none.csv", label=False), "--label", "kind", fails=1)
 
 
@@ -67,8 +67,8 @@ def test_more_is_learned_in_the_same_way(model: Path, tmp_path: Path) -> None:
 
 def test_explanations_and_weights(model: Path, tmp_path: Path) -> None:
     file = table(tmp_path / "new.csv", label=False)
-    told = json.loads(call("explain", model, file, "--first", "1", "--json"))
-    assert "subject=lunch" in [each["feature"] for each in told["features"]]
+    result = json.loads(call("explain", model, file, "--first", "1", "--json"))
+    assert "subject=lunch" in [each["feature"] for each in result["features"]]
     svm = tmp_path / "zero.svm"
     svm.write_text("1 0:1\n-1 7:1\n" * 5)
     call("run", svm, "--zero-based", "--save", tmp_path / "z.mb")
@@ -118,26 +118,26 @@ def known(model: Path) -> Reading:
     return found
 
 
-def told(model: Path, text: str, *more: Any) -> list[str]:
+def result(model: Path, text: str, *more: Any) -> list[str]:
     new = model.with_name("new.csv")
     new.write_text(text)
     return call("predict", model, new, *more).splitlines()
 
 
-def test_a_header_of_words_is_known_again(tmp_path: Path) -> None:
+def test_a_header_of_words_is_recognised_by_the_model(tmp_path: Path) -> None:
     model = word_model(tmp_path)
-    assert told(model, "outlook,wind\nrain,weak\nsunny,weak\n") == ["no", "yes"]
-    assert told(model, "wind,outlook\nweak,rain\n") == ["no"]
-    assert told(model, "outlook\nsunny\n", "--ignore", "wind") == ["yes"]
-    assert told(model, "day,outlook,wind\nmonday,sunny,weak\n") == ["yes"]
-    assert told(model, WORDS[: WORDS.index("yes") + 4]) == ["yes"]
+    assert result(model, "outlook,wind\nrain,weak\nsunny,weak\n") == ["no", "yes"]
+    assert result(model, "wind,outlook\nweak,rain\n") == ["no"]
+    assert result(model, "outlook\nsunny\n", "--ignore", "wind") == ["yes"]
+    assert result(model, "day,outlook,wind\nmonday,sunny,weak\n") == ["yes"]
+    assert result(model, WORDS[: WORDS.index("yes") + 4]) == ["yes"]
     for text in ("outlook\nsunny\n", "a,b\nrain,weak\n", "rain,weak\n"):
         model.with_name("new.csv").write_text(text)
         assert "'wind'" in call("predict", model, model.with_name("new.csv"), fails=1)
         assert "'wind'" in call("predict", model, model.with_name("new.csv"), "--no-header", fails=1)
 
 
-def test_a_header_tells_what_separates_it() -> None:
+def test_the_separator_is_detected_by_the_header() -> None:
     names = ["outlook", "wind"]
     assert separator_of(b"outlook;b;wind\nx;y;z\n", ",", names) == ";"
     assert separator_of(b"outlook,b,c\nx,y,z\n", ";", names) == ";"
@@ -148,10 +148,10 @@ def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
     """Its first line would look like one: numbers stand below it."""
     lines = "x,1,yes\ny,2,no\n" * 5
     model = word_model(tmp_path, "--label", "3", text=lines)
-    found = told(model, "a,b,c\nx,1,yes\ny,2,no\n")
+    found = result(model, "a,b,c\nx,1,yes\ny,2,no\n")
     assert "note: line 1 looks like a header" in found[3]
     assert found[1:3] == ["yes", "no"]
-    assert told(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
+    assert result(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
 
 
 def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> None:
@@ -183,11 +183,11 @@ def test_numbers_of_columns_are_remembered_as_names(tmp_path: Path) -> None:
     assert (reading.label, reading.table["ignore"]) == ("kind", ["id"])
 
 
-def test_what_was_told_of_text_is_not_asked_of_other_formats(tmp_path: Path) -> None:
+def test_options_of_text_are_not_used_for_other_formats(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "l.csv").write_text("kind;x;z\n" + "a;1;0\nb;0;1\n" * 20)
-    told = ("--label", "kind", "--separator", ";", "--header", "--format", "table", "--ignore", "z")
-    call("run", tmp_path / "l.csv", *told, "--save", tmp_path / "l.mb")
+    result = ("--label", "kind", "--separator", ";", "--header", "--format", "table", "--ignore", "z")
+    call("run", tmp_path / "l.csv", *result, "--save", tmp_path / "l.mb")
     pq.write_table(pa.table({"x": [1, 0]}), tmp_path / "new.parquet")
     assert predicted(tmp_path / "l.mb", tmp_path / "new.parquet") == ["a", "b"]
     (tmp_path / "new.jsonl").write_text('{"x": 1}\n{"x": 0}\n')
@@ -225,7 +225,7 @@ GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, 
         {**GOOD, "columns": ["\ud800"]},
     ],
 )
-def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+def test_invalid_reading_options_in_a_model_are_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         Reading.from_json(wrong)
     learner = mb.Perceptron()
@@ -237,7 +237,7 @@ def test_what_nobody_would_have_written_is_refused(wrong: dict[str, Any], tmp_pa
     assert "cannot load" in call("predict", tmp_path / "m.mb", table(tmp_path / "new.csv"), fails=1)
 
 
-def test_a_model_of_no_file_knows_of_none(tmp_path: Path) -> None:
+def test_a_model_without_files_has_no_reading_options(tmp_path: Path) -> None:
     learner = mb.Perceptron()
     learner.learn_one({"a": 1}, True)
     learner.save(tmp_path / "m.mb")
@@ -246,12 +246,12 @@ def test_a_model_of_no_file_knows_of_none(tmp_path: Path) -> None:
 
 
 def test_the_names_in_line_1_are_listed_beside_the_numbers(tmp_path: Path) -> None:
-    """Of a table of words nobody knows whether line 1 is a header."""
+    """It is not known whether line 1 of a table of words is a header."""
     path = tmp_path / "mail.csv"
     path.write_text("subject,kind\nwin now,spam\nlunch then,ham\n")
     for words in (("--label", "nokind"), ("--label", "2", "--text", "nosubject")):
-        told = call("run", path, *words, fails=1)
-        assert all(each in told for each in (words[-1], "c1, c2", "subject, kind", "line 1", "--header"))
+        result = call("run", path, *words, fails=1)
+        assert all(each in result for each in (words[-1], "c1, c2", "subject, kind", "line 1", "--header"))
     with pytest.raises(ValueError, match="subject, kind") as caught:
         mb.Perceptron().run(mb.Source(path, label="nokind"))
     assert '{"header": True}' in str(caught.value)

@@ -94,7 +94,7 @@ def test_stopped_again_and_again_is_never_stopped(
     assert saved.read_bytes() == whole.read_bytes()
 
 
-def test_no_more_than_so_many_examples_are_learned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_n_examples_are_learned_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A checkpoint comes after every N examples, wherever blocks end, and however many of them one holds."""
     path, rounds = svmlight(tmp_path / "a.svm"), []
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 1700)
@@ -191,14 +191,14 @@ def test_uninterrupted_lets_ctrl_c_wait(monkeypatch: pytest.MonkeyPatch) -> None
     assert steps == ["inner", "outer"]
     with pytest.raises(KeyboardInterrupt):  # outside of it, at once
         signal.raise_signal(signal.SIGINT)
-    with pytest.raises(ZeroDivisionError), uninterrupted:  # noqa: PT012 - what went wrong is told first
+    with pytest.raises(ZeroDivisionError), uninterrupted:  # noqa: PT012 - the first error is reported
         signal.raise_signal(signal.SIGINT)
         1 / 0  # noqa: B018
     with uninterrupted:  # and nothing is left over
         pass
 
 
-def test_only_what_dead_processes_left_is_swept(tmp_path: Path) -> None:
+def test_only_files_of_dead_processes_are_removed(tmp_path: Path) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     gone = [tmp_path / f".m.mb.{dead.pid}.0a.unfinished.mb", tmp_path / f".m.mb.{10**30}.0a.unfinished.mb"]
@@ -253,7 +253,7 @@ def test_changed_files_are_refused(stopped: list[Any], change: Any, reason: str,
     assert (tmp_path / "m.mb").read_bytes() == before
 
 
-def test_a_broken_gz_file_is_told(tmp_path: Path) -> None:
+def test_a_broken_gz_file_is_reported(tmp_path: Path) -> None:
     """Cut short or altered: one line, and what came before is saved and verified."""
     text = svmlight(tmp_path / "a", count=180_000).read_bytes()
     data, saved = gzip.compress(text, 1, mtime=0), tmp_path / "m.mb"
@@ -273,7 +273,7 @@ def test_a_broken_gz_file_is_told(tmp_path: Path) -> None:
         assert rounds == rounds[:1] * 3
 
 
-def test_what_was_not_read_yet_may_differ(stopped: list[Any], tmp_path: Path) -> None:
+def test_lines_that_were_not_read_yet_may_change(stopped: list[Any], tmp_path: Path) -> None:
     flip(tmp_path / "b", -5)
     assert "resuming after 140 examples" in call(*stopped)
 
@@ -290,9 +290,9 @@ def test_what_was_not_read_yet_may_differ(stopped: list[Any], tmp_path: Path) ->
     ],
 )
 def test_another_run_is_refused(stopped: list[Any], more: list[Any], reason: str, tmp_path: Path) -> None:
-    said = call(*stopped, *more, fails=1)
-    assert f"cannot resume from {tmp_path / 'm.mb'}" in said
-    assert reason in said
+    text_shown = call(*stopped, *more, fails=1)
+    assert f"cannot resume from {tmp_path / 'm.mb'}" in text_shown
+    assert reason in text_shown
 
 
 def test_other_files_no_checkpoint_and_standard_input(stopped: list[Any], tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_summary_in_words(mail: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("learner", ["perceptron", "normalized-winnow", "balanced-winnow", "pnorm", "winnow"])
 def test_options_make_the_same_learner_again(learner: str, tmp_path: Path) -> None:
-    """What the summary says of the learner can be given to run."""
+    """The learner of the summary can be passed to run."""
     path = tmp_path / "x.svm"
     path.write_text("1 1:1 2:1\n0 2:1\n1 3:1\n")
     given = {
@@ -103,8 +103,8 @@ def test_certificate_in_words(mail: Path) -> None:
         assert word in type(certificate)(**{**vars(certificate), "status": status}).meaning()
 
 
-def test_a_header_among_words_is_found_by_the_names_that_are_told(mail: Path) -> None:
-    """A table of words alone does not tell whether it has a header; the name of a column in its first line does."""
+def test_a_header_of_words_is_recognised_by_the_names_of_options(mail: Path) -> None:
+    """A table of words does not show whether it has a header; the name of a column in line 1 does."""
     assert json.loads(call("run", mail, *HOW, "--json"))["rounds"] == 40
     assert "no column 'sort'" in call("run", mail, "--label", "sort", fails=1)
     assert "no column 'kind'" in call("run", mail, *HOW, "--no-header", fails=1)
@@ -167,7 +167,7 @@ def test_report_shows_the_run(mail: Path, tmp_path: Path) -> None:
 
 
 def test_advice_on_sentences(tmp_path: Path) -> None:
-    """A column of sentences that nobody has called a text: each is a category of its own, seen once."""
+    """A column of sentences that is not set as text: each sentence is a category that occurs once."""
     path = tmp_path / "sms"
     lines = [f"{'spam' if k % 5 == 0 else 'ham'}\tmessage number {k}\tone of {k % 7}\n" for k in range(200)]
     path.write_text("".join(lines))
@@ -180,7 +180,7 @@ def test_advice_on_sentences(tmp_path: Path) -> None:
 
 
 def test_advice_on_numbers_among_words(tmp_path: Path) -> None:
-    """One number in a column of words would weigh as much as it is large; a few words among numbers are no matter."""
+    """A number in a column of words has its value as weight; a few words among numbers do not matter."""
     path = tmp_path / "t.csv"
     rows = [
         f"{'yes' if k % 3 else 'no'},{1987 if k % 10 == 0 else f'word{k % 37}'},{k % 9 or 'none'}" for k in range(300)
@@ -219,7 +219,7 @@ def test_labels_come_from_one_place(mail: Path, tmp_path: Path) -> None:
     assert "--label and --labels cannot both be set" in output
 
 
-def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
+def test_report_of_an_empty_and_of_a_stopped_run(tmp_path: Path) -> None:
     path, report = tmp_path / "x.svm", tmp_path / "r.html"
     path.write_text("")
     call("run", path, "--report", report)
@@ -230,7 +230,7 @@ def test_report_of_nothing_and_of_what_broke_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--save", "--report", "--predictions"])
-def test_what_cannot_be_written_is_said_at_once(option: str, mail: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_refused_at_the_start(option: str, mail: Path, tmp_path: Path) -> None:
     """Before anything is learned."""
     output = call("run", mail, *HOW, option, tmp_path / "absent" / "x", fails=2)
     assert option in output
@@ -239,8 +239,8 @@ def test_what_cannot_be_written_is_said_at_once(option: str, mail: Path, tmp_pat
     assert "directory" in call("run", mail, *HOW, option, tmp_path, fails=2)
 
 
-def test_what_learned_nothing_leaves_the_model_alone(mail: Path, tmp_path: Path) -> None:
-    """A column that is not there is one line of words, and no empty model over a good one."""
+def test_a_run_without_rounds_does_not_replace_the_model(mail: Path, tmp_path: Path) -> None:
+    """A missing column is an error of one line, and the saved model stays."""
     call("run", mail, *HOW, "--save", tmp_path / "m.mb")
     before = (tmp_path / "m.mb").read_bytes()
     output = call("run", mail, "--label", "absent", "--save", tmp_path / "m.mb", "--certify", fails=1)

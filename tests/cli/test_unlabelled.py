@@ -30,8 +30,8 @@ def test_labels_may_be_missing_when_predicting(model: Path, tmp_path: Path) -> N
     assert call("predict", model, tmp_path / "xl.svm", "--scores") == call(
         "predict", model, tmp_path / "x.svm", "--scores"
     )
-    told = call("explain", model, tmp_path / "xl.svm", "--first", 1)
-    assert f"{tmp_path / 'xl.svm'}:2: predicted 1\n" in told
+    result = call("explain", model, tmp_path / "xl.svm", "--first", 1)
+    assert f"{tmp_path / 'xl.svm'}:2: predicted 1\n" in result
     learner = mb.load(model)  # which knows nothing of files
     learner.save(tmp_path / "bare.mb")
     assert call("predict", tmp_path / "bare.mb", tmp_path / "xl.svm").split() == ["1", "-1"] * 5

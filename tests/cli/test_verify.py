@@ -20,7 +20,7 @@ from mistakebound.rules.registry import DECLARATIONS
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> tuple[Path, Path, Path]:
+def written_run(tmp_path: Path) -> tuple[Path, Path, Path]:
     """A certificate, its stream and its model."""
     path, certificate, model = tmp_path / "a.svm", tmp_path / "c.json", tmp_path / "m.mb"
     svmlight(path, count=120, noise=0)
@@ -29,7 +29,7 @@ def told(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def leaves(at: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Everything in a JSON value that is no object and no list, and the way to it."""
+    """Return every value in a JSON document that is not an object or a list, with its path."""
     if isinstance(at, (dict, list)):
         for key, value in at.items() if isinstance(at, dict) else enumerate(at):
             yield from leaves(value, (*way, key))
@@ -37,8 +37,8 @@ def leaves(at: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...]
         yield way, at
 
 
-def put(said: Any, way: tuple[Any, ...], value: Any) -> Any:
-    changed = json.loads(json.dumps(said))
+def put(document: Any, way: tuple[Any, ...], value: Any) -> Any:
+    changed = json.loads(json.dumps(document))
     at = changed
     for key in way[:-1]:
         at = at[key]
@@ -47,16 +47,16 @@ def put(said: Any, way: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_what_run_says_is_verified(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_certificate_of_a_run_is_verified(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every format; resumed or not, in whatever blocks."""
     words = STREAMS[name](tmp_path)
     files = [each for each in words if isinstance(each, Path) and each.name != "labels"]
     labels = ["--labels", tmp_path / "labels"] if "--labels" in words else []
     call("run", *words, "--certificate", tmp_path / "c.json", "--save", tmp_path / "m.mb")
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 700)
-    said = call("verify", tmp_path / "c.json", *files, *labels, "--model", tmp_path / "m.mb")
-    assert "✗" not in said
-    assert "✗" not in said
+    document = call("verify", tmp_path / "c.json", *files, *labels, "--model", tmp_path / "m.mb")
+    assert "✗" not in document
+    assert "✗" not in document
     call("run", *words, "--certificate", tmp_path / "d.json", "--save", tmp_path / "n.mb", "--checkpoint-every", 9)
     assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()
 
@@ -82,12 +82,12 @@ def test_standard_input_pipes_and_no_mistakes(tmp_path: Path) -> None:
     assert not (tmp_path / "none.json").exists()
 
 
-def test_every_flipped_number_is_found_out(told: tuple[Path, Path, Path]) -> None:
+def test_every_changed_number_is_detected(written_run: tuple[Path, Path, Path]) -> None:
     """One at a time; and any other leaf too."""
-    certificate, path, _ = told
-    said = json.loads(certificate.read_text())
+    certificate, path, _ = written_run
+    document = json.loads(certificate.read_text())
     numbers = 0
-    for way, value in leaves(said):
+    for way, value in leaves(document):
         if value is None:
             other: Any = 1
         elif isinstance(value, bool):
@@ -96,7 +96,7 @@ def test_every_flipped_number_is_found_out(told: tuple[Path, Path, Path]) -> Non
             other, numbers = value + 1 if isinstance(value, int) else math.nextafter(value, 9.0), numbers + 1
         else:
             other = f"{value}x"
-        certificate.write_text(json.dumps(put(said, way, other)))
+        certificate.write_text(json.dumps(put(document, way, other)))
         output = call("verify", certificate, path, fails=1)
         assert "Traceback" not in output
         assert "✗" in output or "Error" in output, way
@@ -104,27 +104,27 @@ def test_every_flipped_number_is_found_out(told: tuple[Path, Path, Path]) -> Non
 
 
 HARMLESS = {("skip_bad",), ("reading", "format"), ("stream", 0, "file"), ("reading", "zero_based")}
-"""What may be said otherwise and is still true of this stream, or is only a name."""
+"""Fields that may have other values and are still true of this stream, or are only names."""
 
 
-def test_a_forger_who_seals_anew_is_found_out_by_the_replay(told: tuple[Path, Path, Path]) -> None:
-    """Every number but one that changes nothing; and no word of it is hidden behind the seal."""
-    certificate, path, _ = told
-    said = json.loads(certificate.read_text())
-    for way, value in leaves(said):
+def test_a_forgery_with_a_new_seal_is_detected_by_the_replay(written_run: tuple[Path, Path, Path]) -> None:
+    """Every number, except where the new value is also true; the seal hides no field."""
+    certificate, path, _ = written_run
+    document = json.loads(certificate.read_text())
+    for way, value in leaves(document):
         if isinstance(value, bool) or not isinstance(value, (int, float)) or way in HARMLESS:
             continue
         for other in (value + 1, value * 2 + 1, 0 if value else 3):
-            forged = put(said, way, other)
+            forged = put(document, way, other)
             forged["seal"] = seal(forged)
             certificate.write_text(json.dumps(forged))
             output = call("verify", certificate, path, fails=1)
             assert "✓ seal" in output or "Error" in output
-    assert {way for way, _ in leaves(said)} >= HARMLESS
+    assert {way for way, _ in leaves(document)} >= HARMLESS
 
 
-def test_every_changed_byte_of_the_stream_is_found_out(told: tuple[Path, Path, Path]) -> None:
-    certificate, path, _ = told
+def test_every_changed_byte_of_the_stream_is_detected(written_run: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = written_run
     data = path.read_bytes()
     for at in [*range(0, len(data), 97), len(data) - 1]:
         changed = bytearray(data)
@@ -136,8 +136,8 @@ def test_every_changed_byte_of_the_stream_is_found_out(told: tuple[Path, Path, P
         assert "✗ a.svm" in call("verify", certificate, path, fails=1)
 
 
-def test_another_model_and_other_files(told: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    certificate, path, model = told
+def test_another_model_and_other_files(written_run: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    certificate, path, model = written_run
     other = svmlight(tmp_path / "b.svm", seed=4)
     assert "certificate 1, given 2" in call("verify", certificate, path, other, fails=1)
     call("run", other, "--learner", "perceptron", "--bias", 1, "--save", model)
@@ -156,9 +156,9 @@ def test_another_model_and_other_files(told: tuple[Path, Path, Path], tmp_path: 
     assert "--certificate and --load cannot both be set" in refused
 
 
-def test_the_model_is_compared_with_the_one_that_is_learned_again(told: tuple[Path, Path, Path]) -> None:
-    """Not with what the certificate says of it, which may be false."""
-    certificate, path, model = told
+def test_the_model_is_compared_with_the_one_that_is_learned_again(written_run: tuple[Path, Path, Path]) -> None:
+    """Not with the digest in the certificate, which may be false."""
+    certificate, path, model = written_run
     changed = put(json.loads(certificate.read_text()), ("model",), "0" * 64)
     certificate.write_text(json.dumps({**changed, "seal": seal(changed)}))
     answer = call("verify", certificate, path, "--model", model, fails=1)
@@ -193,13 +193,13 @@ def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pyte
     piped = ("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json")
     assert "standard input cannot be read a second time" in call(*piped, text=path.read_text())
     assert json.loads((tmp_path / "c.json").read_text())["certificate"]["status"] == "incomplete"
-    said = call("verify", tmp_path / "c.json", path)
-    assert "With all of them" in said
+    document = call("verify", tmp_path / "c.json", path)
+    assert "With all of them" in document
     monkeypatch.undo()
     whole = json.loads(call("run", path, "--learner", "perceptron", "--certify", "--json"))["certificate"]
     assert whole["scope"] == "whole stream"
-    assert f"{whole['mistakes']} mistakes" in said
-    assert f"{whole['bound']:,.6g}"[:4] in said
+    assert f"{whole['mistakes']} mistakes" in document
+    assert f"{whole['bound']:,.6g}"[:4] in document
 
 
 @pytest.mark.parametrize(
@@ -219,24 +219,24 @@ def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pyte
         ('{"format": ' + "1" * 5000 + "}", ""),
     ],
 )
-def test_what_is_no_certificate(text: str, reason: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_certificate_is_refused(text: str, reason: str, tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm", count=5)
     (tmp_path / "c.json").write_bytes(text.encode(errors="surrogatepass"))
     assert reason in call("verify", tmp_path / "c.json", path, fails=1)
 
 
-def test_hostile_certificates(told: tuple[Path, Path, Path]) -> None:
+def test_hostile_certificates(written_run: tuple[Path, Path, Path]) -> None:
     """Anything in any place, sealed as if it were true: one line or a comparison, never a traceback; nothing is run."""
-    certificate, path, _ = told
-    said = json.loads(certificate.read_text())
-    ways = {way[:end] for way, _ in leaves(said) for end in range(1, len(way) + 1)}
+    certificate, path, _ = written_run
+    document = json.loads(certificate.read_text())
+    ways = {way[:end] for way, _ in leaves(document) for end in range(1, len(way) + 1)}
     extra = [("reading", "table", name) for name in ("text", "words", "interact", "separator", "nonsense")]
     extra += [("parameters", "x"), ("certificate", "comparator", "margin"), ("certificate", "comparator", "variables")]
     values = [None, -1, 10**30, 1e308, "x", [], {}, True, [[1]], {"tuple": [1]}, "__import__('os').abort()"]
     for way in sorted(ways | set(extra), key=str):
         for value in values:
-            forged = put(said, way, value)
-            if forged == said:
+            forged = put(document, way, value)
+            if forged == document:
                 continue
             if way != ("seal",):
                 forged["seal"] = seal(forged)
@@ -247,19 +247,21 @@ def test_hostile_certificates(told: tuple[Path, Path, Path]) -> None:
             unread = way in (("certificate", "comparator", "margin"), ("certificate", "comparator", "variables"))
             if result.exit_code == 0 and not unread:  # novikoff takes neither
                 assert way[0] in ("skip_bad", "reading", "stream"), (way, value)
-    for name in list(said):
-        certificate.write_text(json.dumps({key: value for key, value in said.items() if key != name}))
+    for name in list(document):
+        certificate.write_text(json.dumps({key: value for key, value in document.items() if key != name}))
         assert "cannot be verified" in call("verify", certificate, path, fails=1)
 
 
 @pytest.mark.parametrize("name", ["cache", "labels", "files", "threads", "follow", "skip_bad"])
-def test_a_certificate_says_only_how_text_is_parsed(told: tuple[Path, Path, Path], name: str, tmp_path: Path) -> None:
+def test_a_certificate_sets_only_the_options_for_parsing(
+    written_run: tuple[Path, Path, Path], name: str, tmp_path: Path
+) -> None:
     """A cache that a certificate names was written, and what it held was believed."""
-    certificate, path, _ = told
+    certificate, path, _ = written_run
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    said = json.loads(certificate.read_text())
-    forged = put(said, ("reading", name), str(precious))
+    document = json.loads(certificate.read_text())
+    forged = put(document, ("reading", name), str(precious))
     forged["seal"] = seal(forged)
     certificate.write_text(json.dumps(forged))
     before = sorted(tmp_path.rglob("*"))
@@ -269,20 +271,20 @@ def test_a_certificate_says_only_how_text_is_parsed(told: tuple[Path, Path, Path
 
 
 @pytest.mark.parametrize(("name", "value"), [("expected", 0.0), ("note", "x"), ("bound", 0.0), ("bound", None)])
-def test_fields_that_count_as_nothing_are_compared(told: tuple[Path, Path, Path], name: str, value: Any) -> None:
-    certificate, path, _ = told
+def test_empty_fields_are_compared(written_run: tuple[Path, Path, Path], name: str, value: Any) -> None:
+    certificate, path, _ = written_run
     forged = put(json.loads(certificate.read_text()), ("certificate", name), value)
     forged["seal"] = seal(forged)
     certificate.write_text(json.dumps(forged))
     assert "✗" in call("verify", certificate, path, fails=1)
 
 
-def test_a_run_that_did_not_end_is_bound_to_the_bytes_that_it_read(told: tuple[Path, Path, Path]) -> None:
-    certificate, path, _ = told
-    said = {**json.loads(certificate.read_text()), "ended": False, "skipped": None}
-    nothing = [{**said["stream"][0], "bytes": 0, "whole": False, "sha256": hashlib.sha256(b"").hexdigest()}]
+def test_an_interrupted_run_is_tied_to_the_bytes_that_it_read(written_run: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = written_run
+    document = {**json.loads(certificate.read_text()), "ended": False, "skipped": None}
+    nothing = [{**document["stream"][0], "bytes": 0, "whole": False, "sha256": hashlib.sha256(b"").hexdigest()}]
     for stream in ([], nothing):
-        forged = {**said, "stream": stream}
+        forged = {**document, "stream": stream}
         forged["seal"] = seal(forged)
         certificate.write_text(json.dumps(forged))
         assert "✗" in call("verify", certificate, path, fails=1)
@@ -295,8 +297,8 @@ def test_labels_from_a_pipe_are_verified(tmp_path: Path) -> None:
     assert "✗" not in call("verify", tmp_path / "c.json", words[0], "--labels", "-", text=text)
 
 
-def test_passes_without_end_are_refused(told: tuple[Path, Path, Path]) -> None:
-    certificate, path, _ = told
+def test_too_many_passes_are_refused(written_run: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = written_run
     for passes, rounds in ((2**61, 2**61), (10_001, 2**61), (0, 300), (301, 300)):
         forged = put(put(json.loads(certificate.read_text()), ("passes",), passes), ("counts", "rounds"), rounds)
         forged["seal"] = seal(forged)
@@ -305,11 +307,11 @@ def test_passes_without_end_are_refused(told: tuple[Path, Path, Path]) -> None:
         assert "passes" in call("verify", other, path, fails=1)
 
 
-def test_control_characters_of_a_certificate_are_escaped(told: tuple[Path, Path, Path]) -> None:
-    certificate, path, _ = told
-    said = json.loads(certificate.read_text())
+def test_control_characters_of_a_certificate_are_escaped(written_run: tuple[Path, Path, Path]) -> None:
+    certificate, path, _ = written_run
+    document = json.loads(certificate.read_text())
     for way in (("stream", 0, "file"), ("certificate", "premises", 0, "statement"), ("certificate", "note")):
-        forged = put(said, way, "\x1b]0;pwned\x07\r\x9b\u202e")
+        forged = put(document, way, "\x1b]0;pwned\x07\r\x9b\u202e")
         forged["seal"] = seal(forged)
         certificate.write_text(json.dumps(forged))
         answer = CliRunner().invoke(main, ["verify", str(certificate), str(path)]).output
@@ -317,8 +319,10 @@ def test_control_characters_of_a_certificate_are_escaped(told: tuple[Path, Path,
         assert not {"\x1b", "\x07", "\r", "\x9b", "\u202e"} & set(answer)
 
 
-def test_written_whole_or_not_at_all(told: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    certificate, path, _ = told
+def test_a_certificate_is_written_completely_or_not_at_all(
+    written_run: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, path, _ = written_run
     before = certificate.read_bytes()
 
     def full(*_: Any) -> None:

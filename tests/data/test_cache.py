@@ -59,10 +59,10 @@ def test_damage_is_refused(kind: str, tmp_path: Path) -> None:
         if not chunk.named and len(chunk.index) and abs(chunk.index).max() > 10**6:
             continue  # true or not, it would need much memory
         learner = mb.Perceptron(classes=(-1, 1))
-        engine = learner._start_with_chunk(chunk).engine
+        play = learner._start_with_chunk(chunk)
         signs = bytes(rng.choice([1, 255]) for _ in range(len(chunk)))
-        engine.core.play_chunk(chunk, signs)
-        assert np.isfinite(engine.weights()).all()
+        play.engine.core.play_chunk(chunk, signs)
+        assert np.isfinite(play.engine.weights()).all()
 
 
 @pytest.fixture

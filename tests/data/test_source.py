@@ -62,7 +62,7 @@ def test_svmlight_by_hand() -> None:
     [
         ("1 1:1\nspam 1:1", 2, 1, "label must be a number, got 'spam'"),
         ("1 0:1", 1, 3, "\nzero_based"),
-        ("1 2147483648:1", 1, 3, "beyond the largest"),
+        ("1 2147483648:1", 1, 3, "2147483648"),
         ("1 99999999999999999999:1", 1, 3, "index:value"),
         ("1 -1:1", 1, 3, "index:value"),
         ("1 1:x", 1, 5, "not a number, got '1:x'"),
@@ -182,16 +182,16 @@ def test_vw_by_hand() -> None:
     [
         ("spam | a", 1, "label must be a number, got 'spam'"),
         ("1 x | a", 3, "importance weight must be a number"),
-        ("1 -2 | a", 3, "not negative"),
-        ("1 2 3 4 | a", 7, "at most a label"),
+        ("1 -2 | a", 3, "importance weight must be at least 0"),
+        ("1 2 3 4 | a", 7, "before the bar"),
         ("1 2 3", 6, "no bar"),
         ("1 | a:x", 7, "'a' is not a number"),
         ("1 | a:inf", 7, "'a' is not finite"),
-        ("1 | :3", 5, "without a name"),
+        ("1 | :3", 5, "no feature name"),
         ("1 |n:x a", 6, "namespace's weight"),
-        ("1 | a:1:2", 8, "after a feature comes a space"),
+        ("1 | a:1:2", 8, "space after the feature"),
         ("1 |n:1e300 a:1e300", 12, "not finite"),
-        ("1 'tag more | a", 8, "after the tag comes a bar"),
+        ("1 'tag more | a", 8, "after the tag"),
     ],
 )
 def test_bad_vw(text: str, column: int, words: str) -> None:
@@ -320,10 +320,10 @@ def test_a_file_that_is_cut_short_while_it_is_read(
     parts = iter(mb.Source(stream_file, threads=threads).open())
     assert next(parts).rows > 0
     os.truncate(stream_file, 300)
-    with pytest.raises(ValueError, match=rf"^{stream_file}: it was cut short while it was read$"):
+    with pytest.raises(ValueError, match=rf"^{stream_file}: .*shorter"):
         list(parts)
     reader = Reader("svmlight")
-    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="cut short"):
+    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="shorter"):
         reader.read(raw.fileno(), 299, 2, False)
     with pytest.raises(OSError, match="Bad file descriptor"):
         reader.read(-1, 0, 2, False)

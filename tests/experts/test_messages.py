@@ -106,7 +106,7 @@ def test_errors_name_the_column() -> None:
         experts.MLPoly().run(parts, [[1.0, 0.0]])
     with pytest.raises(mb.StreamError, match="^round 0: expert 'Bob' must forecast all classes"):
         experts.MLPoly().learn_one({name: said[0] for name, said in parts.items()}, [1.0, 0.0])
-    with pytest.raises(mb.StreamError, match="^round 0: the loss of expert 'Bob' is 1e.200"):
+    with pytest.raises(mb.StreamError, match="^round 0: the loss of expert 'Bob' .* got 1e.200"):
         experts.MLPoly().learn_losses({"Ann": 0.1, "Bob": 1e200})
     with pytest.raises(mb.StreamError, match="^round 0: the loss of expert 'Bob' is inf"):
         experts.Squint(loss="log").learn_one({"Ann": 0.5, "Bob": 0.0}, 1)

@@ -1,4 +1,4 @@
-"""Agnostic comparators: nothing that brute force or a generic optimiser finds gives a bound 1 % smaller."""
+"""Agnostic comparators: brute force and generic optimisers find no bound that is 1 % smaller."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def bound_winnow(found, X, y, rule, weight=1.0):
 
 
 def least(objective, starts):
-    """The best that restarts of a derivative-free and a gradient method find, each from where the other ended."""
+    """Return the least value that restarts of a derivative-free and of a gradient method find, one after the other."""
     value = math.inf
     for start in starts:
         for method in ("Nelder-Mead", "BFGS", "Nelder-Mead"):
@@ -92,7 +92,7 @@ def test_squared_is_not_beaten(seed, weight) -> None:
 
 
 def some_gamma(free, eta, L, zone):
-    """Any gamma between the least that the rate allows and L."""
+    """Return gammas from the least that the rate allows to L."""
     least = L - bounds.winnow_gain(L, eta, L, zone) / eta
     return least + (L - least) / (1 + math.exp(-float(np.clip(free, -30, 30))))
 
@@ -118,8 +118,8 @@ def test_winnow_is_not_beaten(seed, eta, zone, weight) -> None:
 @pytest.mark.parametrize("weight", [1.0, 20.0])
 @pytest.mark.parametrize(("eta", "zone"), [(0.05, 0.0), (0.02, 0.3), (0.3, 0.0)])
 @pytest.mark.parametrize("seed", range(2))
-def test_balanced_winnow_is_hardly_beaten(seed, eta, zone, weight) -> None:
-    """A signed u with |u|_1 = 1 is not a convex choice, so that the search takes the signs of a convex one."""
+def test_balanced_winnow_is_beaten_by_little(seed, eta, zone, weight) -> None:
+    """The signed u with |u|_1 = 1 do not form a convex set, so the search uses the signs of a convex problem."""
     X, y = noisy(seed)
     L, A = float(np.abs(X).max()), X.toarray()
     u, gamma = agnostic_winnow(X, y, 5, eta, L, doubled=True, update_margin=zone, weight=weight)
@@ -145,8 +145,8 @@ def test_a_separable_stream_is_explained_by_its_margin(seed) -> None:
     assert bound_squared(agnostic_squared(X, y, R, weight=heavy), X, y, R, heavy) <= 1.01 * novikoff
 
 
-def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none() -> None:
-    """That is the theorem: M <= bound(u) for every u, and u = 0 gives M."""
+def test_on_the_mistaken_rounds_no_comparator_beats_zero() -> None:
+    """By the theorem, M <= bound(u) for every u, and u = 0 gives M."""
     rng = np.random.default_rng(0)
     A = rng.standard_normal((2000, 6))
     y = np.where(A @ rng.standard_normal(6) + rng.standard_normal(2000) > 0, 1.0, -1.0)
@@ -166,7 +166,7 @@ def test_over_the_mistakes_of_the_rule_itself_no_comparator_beats_none() -> None
 
 
 @pytest.mark.parametrize("search", ["pnorm", "squared", "winnow"])
-def test_a_weight_is_a_repetition(search) -> None:
+def test_a_weight_equals_repeated_rows(search) -> None:
     X, y = noisy(1, m=20)
     twice = vstack([X, X, X], format="csr")
     if search == "winnow":
@@ -241,14 +241,14 @@ def test_columns_that_never_occur_get_no_weight() -> None:
         (lambda X, y: agnostic_winnow(X, y, 5, 0.1, 1.0, doubled=False, update_margin=1.0), "update_margin"),
     ],
 )
-def test_bad_arguments_are_named(call, argument) -> None:
+def test_errors_name_the_bad_argument(call, argument) -> None:
     with pytest.raises(ValueError, match=argument):
         call(*noisy(0))
 
 
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2.0, 2.5, 4.0, 16.0, 40.0]), st.booleans(), st.floats(0.1, 10))
-def test_potential_has_the_gradient_that_it_says(seed, p, nonnegative, scale) -> None:
+def test_the_gradient_of_the_potential(seed, p, nonnegative, scale) -> None:
     rng = np.random.default_rng(seed)
     v, d = rng.standard_normal(6), rng.standard_normal(6)
     phi = pnorm_potential(p, scale, nonnegative=nonnegative)

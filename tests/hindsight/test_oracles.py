@@ -136,7 +136,7 @@ def test_errors_say_the_name():
         oracles.best_expert([{"Ann": 1, "Bob": 2}, {"Ann": 1, "Bob": float("inf")}], [1, 1])
     with pytest.raises(StreamError, match="^round 0: .*expert 'who' .*'x'"):
         oracles.best_expert(pandas.DataFrame({"low": [1.0, 2.0], "who": ["x", "y"]}), [1, 1])
-    with pytest.raises(StreamError, match="as many forecasts"):
+    with pytest.raises(StreamError, match="same number of forecasts"):
         oracles.best_expert({"Ann": [1, 2], "Bob": [1]}, [1, 1])
 
 
@@ -270,7 +270,7 @@ def test_mixtures_that_are_known():
 
 
 def test_a_loss_that_is_not_convex_is_refused():
-    with pytest.raises(ValueError, match="zero-one loss is not convex"):
+    with pytest.raises(ValueError, match="convex.*zero-one loss"):
         oracles.best_convex([[1.0, 0.0]], [1], "zero-one")
 
 
@@ -373,9 +373,9 @@ def test_linear_takes_the_rounds_in_which_all_are_awake():
     assert best.rounds == 18
     assert best.total == of_kept.total
     assert "in which all experts are awake" in best.name
-    with pytest.raises(StreamError, match="in no round are all experts awake"):
+    with pytest.raises(StreamError, match="all experts are awake"):
         oracles.best_linear([[1.0, NAN]], [1.0])
-    with pytest.raises(ValueError, match="not for log loss"):
+    with pytest.raises(ValueError, match="got log loss"):
         oracles.best_linear([[0.5]], [1], "log")
 
 
@@ -455,11 +455,11 @@ def test_no_switch_is_the_best_expert_and_enough_switches_the_least_of_each_roun
 @pytest.mark.parametrize(
     ("losses", "message"),
     [
-        ([[1.0, 2.0], [NAN, NAN]], "round 1: every expert sleeps"),
-        ([[1.0, 2.0], [1.0, -math.inf]], "round 1: expert 1: the loss is -inf"),
-        ([1.0, 2.0], "must be rounds × experts"),
-        ([[], []], "must be rounds × experts"),
-        ([["a"]], "not an array of numbers"),
+        ([[1.0, 2.0], [NAN, NAN]], "round 1: every expert is asleep"),
+        ([[1.0, 2.0], [1.0, -math.inf]], "round 1: expert 1: .*-inf"),
+        ([1.0, 2.0], r"\(rounds, experts\), got \(2,\)"),
+        ([[], []], r"\(rounds, experts\), got \(2, 0\)"),
+        ([["a"]], "array of numbers.*'a'"),
     ],
 )
 def test_bad_losses_are_refused(losses, message):
@@ -469,7 +469,7 @@ def test_bad_losses_are_refused(losses, message):
 
 @pytest.mark.parametrize("switches", [-1, 1.5, True, None, "2"])
 def test_bad_numbers_of_switches_are_refused(switches):
-    with pytest.raises(ValueError, match="switches must be a whole number"):
+    with pytest.raises(ValueError, match="switches must be an integer"):
         oracles.best_switching([[1.0]], switches)
 
 
@@ -483,13 +483,18 @@ def test_bad_numbers_of_switches_are_refused(switches):
         ([[1, 2], [3, math.inf]], [1, 2], "square", "round 1: expert 1's forecast is inf"),
         ([[1, 2], [3, 4]], [1, NAN], "square", "round 1: the outcome is nan"),
         ([[1, 2], [3, 4]], [1, 2, 3], "square", "(3,)"),
-        ([1, 2], [1, 2], "square", "do not fit"),
-        ([[[1, 2]], [[3, 4]]], [1, 2], "square", "do not fit"),
-        (np.zeros((0, 3)), [], "square", "nothing to compare"),
-        (np.zeros((2, 0)), [1, 2], "square", "nothing to compare"),
+        ([1, 2], [1, 2], "square", "got (2,) and (2,)"),
+        ([[[1, 2]], [[3, 4]]], [1, 2], "square", "got (2, 1, 2) and (2,)"),
+        (np.zeros((0, 3)), [], "square", "(0, 3)"),
+        (np.zeros((2, 0)), [1, 2], "square", "(2, 0)"),
         ([[1], [2]], [1, 0], "percentage", "round 1: the outcome is 0.0"),
         ([[1, 1], [1, 1e200]], [1, 0], "square", "round 1: expert 1: the loss overflows"),
-        ([[[1, 2]], [[NAN, 4]]], [[1, 2], [1, 2]], "square", "round 1: expert 0: a forecast for some of the classes"),
+        (
+            [[[1, 2]], [[NAN, 4]]],
+            [[1, 2], [1, 2]],
+            "square",
+            "round 1: expert 0: there must be a forecast",
+        ),
         ([[1.0]], [1], (lambda f, y: f * NAN, lambda f, y: f), "round 0: expert 0: the loss is not a number"),
     ],
 )
@@ -500,7 +505,7 @@ def test_bad_advice_is_refused(oracle, A, y, loss, message):
 
 
 def test_a_round_without_anybody_is_named():
-    with pytest.raises(StreamError, match="round 1: every expert sleeps"):
+    with pytest.raises(StreamError, match="round 1: every expert is asleep"):
         oracles.best_convex([[1.0, 2.0], [NAN, NAN]], [1, 2])
 
 

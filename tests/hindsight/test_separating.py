@@ -1,4 +1,4 @@
-"""Comparators that separate, against closed forms, full linear programmes, brute force and scikit-learn."""
+"""Separating comparators, compared with closed forms, full linear programmes, brute force and scikit-learn."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def test_separating_weights_fall_back_on_a_disjunction(monkeypatch) -> None:
     assert (X @ mu)[~positive].max() == 0
 
 
-def test_separating_weights_without_positives_are_none_needed() -> None:
+def test_separating_weights_without_positive_rows_are_zero() -> None:
     assert separating_weights(csr_matrix(np.eye(3)), np.zeros(3, dtype=bool), 0.5).tolist() == [0, 0, 0]
     assert separating_weights(csr_matrix((1, 3)), np.ones(1, dtype=bool), 0.5) is None
     with pytest.raises(ValueError, match="delta"):
@@ -268,13 +268,13 @@ def test_greedy_finds_a_planted_disjunction() -> None:
     assert smallest_disjunction(X, positive) == tuple(range(10))
 
 
-def test_greedy_drops_what_becomes_superfluous() -> None:
+def test_greedy_drops_features_that_are_not_needed() -> None:
     # the first column covers most rows, the other two cover all
     A = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 1], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=float)
     assert smallest_disjunction(csr_matrix(A), np.ones(6, dtype=bool)) == (1, 2)
 
 
-def test_greedy_prefers_a_shared_feature_to_two_own_ones() -> None:
+def test_greedy_prefers_one_shared_feature_to_two() -> None:
     assert smallest_disjunction(csr_matrix([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.ones(2, dtype=bool)) == (2,)
 
 
@@ -303,7 +303,7 @@ def test_rows_that_were_chosen_are_not_chosen_again(monkeypatch) -> None:
     assert solution is not None
 
 
-def test_rows_that_fall_short_a_little_are_chosen(monkeypatch) -> None:
+def test_rows_that_are_violated_a_little_are_chosen(monkeypatch) -> None:
     asked = []
     solve = lambda A, b, **_: asked.append((A.toarray().ravel() - 1).tolist()) or np.zeros(1)  # noqa: E731
     monkeypatch.setattr(dual, "_solved", solve)
@@ -311,7 +311,7 @@ def test_rows_that_fall_short_a_little_are_chosen(monkeypatch) -> None:
     assert asked == [[0], [0, 3], [0, 3, 1]]  # the worst first, no more than there were before
 
 
-def test_a_stored_zero_is_no_feature() -> None:
+def test_a_stored_zero_is_not_a_feature() -> None:
     X = csr_matrix((np.array([1.0, 0.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
     assert smallest_disjunction(X, np.array([True, False])) == (0,)
     assert largest_disjunction(X, np.array([False, True]), 3).tolist() == [False, True, True]
@@ -325,7 +325,7 @@ def test_disjunctions_of_no_rows() -> None:
 
 
 def test_large_problems_take_seconds() -> None:
-    """Not a benchmark: it would take minutes or more memory than there is if done naively."""
+    """A naive search would take minutes, or more memory than there is."""
     rng = np.random.default_rng(0)
     m, n, k = 3000, 2**20, 30
     X = csr_matrix((np.ones(m * k), rng.integers(0, n, m * k), np.arange(0, m * k + 1, k)), shape=(m, n))
@@ -337,7 +337,7 @@ def test_large_problems_take_seconds() -> None:
     assert len(smallest_disjunction(X, y > 0)) > 0
 
 
-def test_what_is_undecided_is_never_passed_off_as_separating(monkeypatch) -> None:
+def test_an_undecided_search_returns_none(monkeypatch) -> None:
     monkeypatch.setattr(pnorm, "MARGIN_CHUNKS", 4)
     monkeypatch.setattr(winnow, "MARGIN_CHUNKS", 2)
     monkeypatch.setattr(dual, "TINY", 0.0)

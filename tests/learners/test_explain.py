@@ -26,7 +26,7 @@ LEARNERS: list[Any] = [
 
 
 def write(folder: Path, format: str, rows: int = 80) -> Path:  # noqa: A002
-    """On/off features a..h of which the first decides, in one of the formats."""
+    """Write a stream of binary features a..h in one of the formats; the label is the value of a."""
     rng = np.random.default_rng(1)
     path = folder / f"stream.{format}"
     lines = ["a,b,c,d,e,f,g,h,y\n"] if format == "csv" else []
@@ -48,7 +48,7 @@ def write(folder: Path, format: str, rows: int = 80) -> Path:  # noqa: A002
 @pytest.mark.parametrize("make", LEARNERS)
 @pytest.mark.parametrize("format", ["svm", "vw", "csv", "json"])
 def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) -> None:  # noqa: A002
-    """To float32 rounding, in order of size, with the constant feature; also for features that were never seen."""
+    """Up to float32 rounding, the largest first, with the constant feature and features that were never learned."""
     source = mb.Source(write(tmp_path, format), label="y" if format == "csv" else None)
     learner = make()
     learner.run(source)
@@ -77,7 +77,7 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("make", LEARNERS)
 def test_a_file_and_an_array_give_the_same_weights(make: Any, tmp_path: Path) -> None:
-    """And scores on normalised weights: the first features of a file count in the normaliser, too."""
+    """Scores with normalised weights are equal, too: all features of a file count in the normaliser."""
     X = np.eye(8)[[0, 1, 2, 3, 4, 5, 6, 7, 0, 0]] + np.eye(8)[[7, 7, 7, 7, 7, 7, 7, 0, 7, 7]]
     y = np.array([1, 0, 0, 0, 0, 0, 0, 1, 1, 1])
     path = tmp_path / "x.svm"
@@ -102,7 +102,7 @@ def test_a_file_and_an_array_give_the_same_weights(make: Any, tmp_path: Path) ->
     [({"target": "conjunction"}, lambda x: x[0] * x[1]), ({"complements": True}, lambda x: 1 - x[0])],
 )
 def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], target: Any, tmp_path: Path) -> None:
-    """A conjunction is the negation of what the rule sees; its features are called so."""
+    """The rule of a conjunction sees negated features, which have "not" in their names."""
     X = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 1]] * 4, float)
     y = np.array([target(x) for x in X])
     learner = mb.Winnow(**parameters)
@@ -125,7 +125,7 @@ def test_reductions_read_files_as_they_read_arrays(parameters: dict[str, Any], t
 
 
 def test_explain_command(tmp_path: Path) -> None:
-    """In words and as JSON; the features that are not listed are summed up."""
+    """As text and as JSON; the features that are not listed are summed."""
     path, model = write(tmp_path, "vw"), tmp_path / "m.mb"
     call("run", path, "--learner", "perceptron", "--bias", 1, "--save", model)
     lines = call("explain", model, path, "--line", 5, "--top", 2).splitlines()
@@ -139,8 +139,8 @@ def test_explain_command(tmp_path: Path) -> None:
     assert lines[-1].endswith("(3 more features)")
     assert call("explain", model, path).count("predicted") == 3
     for line in call("explain", model, path, "--json", "--first", 80, "--top", 1).splitlines():
-        told = json.loads(line)
-        assert told["features"][0]["adds"] + told["rest"] == pytest.approx(told["score"])
+        found = json.loads(line)
+        assert found["features"][0]["adds"] + found["rest"] == pytest.approx(found["score"])
     assert "line 81" in call("explain", model, path, "--line", 81, fails=1)
     assert "names; examples with positions" in call("explain", model, write(tmp_path, "svm"), fails=1)
 
@@ -155,18 +155,18 @@ def test_weights_command(tmp_path: Path) -> None:
     assert len(lines) == 4
     assert lines[1][1] == str(1 + int(np.argmax(np.abs(learner.weights_))))
     assert call("weights", model, "--zero-based").split()[3] == str(int(lines[1][1]) - 1)
-    told = json.loads(call("weights", model, "--json", "--top", 0))
-    assert told["intercept"] == learner.intercept_
-    assert told["features"] == len(told["weights"]) == 8
-    assert dict(map(tuple, told["weights"])) == {str(i + 1): w for i, w in enumerate(learner.weights_.tolist())}
+    found = json.loads(call("weights", model, "--json", "--top", 0))
+    assert found["intercept"] == learner.intercept_
+    assert found["features"] == len(found["weights"]) == 8
+    assert dict(map(tuple, found["weights"])) == {str(i + 1): w for i, w in enumerate(learner.weights_.tolist())}
     arrays = mb.Perceptron()
     arrays.run([[1.0, 0.0]], [-1])
     arrays.save(model)
     assert call("weights", model, "--top", 1).split() == ["-1", "0"]  # columns of an array count from 0
 
 
-def test_names_cannot_play_tricks_on_a_terminal(tmp_path: Path) -> None:
-    """What cannot be printed is escaped; what can stays as it is."""
+def test_control_characters_in_names_are_escaped(tmp_path: Path) -> None:
+    """Characters that cannot be printed are escaped, and no others."""
     assert escaped("gr\u00f6\u00dfe \u20ac") == "gr\u00f6\u00dfe \u20ac"
     assert escaped("\x1b[31m\n\u202e") == "\\x1b[31m\\n\\u202e"
     path, model = tmp_path / "x.vw", tmp_path / "m.mb"

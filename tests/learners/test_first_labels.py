@@ -1,4 +1,4 @@
-"""Before both labels are known nothing can be learned: what is said then is the first thing that is truly wrong."""
+"""While only one text label is known, nothing can be learned: the first other error of the stream is raised."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_error_may_be_in_a_later_part(texts: tuple[str, ...], words: str, tm
 
 
 @pytest.mark.parametrize("texts", [("", "1,2,x\n", "3,4,z\n"), ("1,2,x\n", "1,2,x\n", "", "3,4,z\n")])
-def test_labels_are_waited_for_over_parts_without_rows(texts: tuple[str, ...], tmp_path: Path) -> None:
+def test_parts_without_rows_do_not_end_the_wait_for_both_labels(texts: tuple[str, ...], tmp_path: Path) -> None:
     found = files(tmp_path, *texts)
     rounds = "".join(texts).count("\n")
     assert mb.Perceptron().run(mb.Source(found, label="y")).rounds == rounds

@@ -20,7 +20,7 @@ import mistakebound as mb
 
 
 def after(make: Callable[..., Any], X: Any, y: Any) -> tuple[Any, ...]:
-    """Facts after one run."""
+    """Return the facts of a learner after one run."""
     learner = make(classes=(0, 1))
     learner.run(X, y)
     return facts(learner)
@@ -53,8 +53,8 @@ MATRICES: dict[str, Callable[[np.ndarray], Any]] = {
 
 @pytest.mark.parametrize("form", MATRICES)
 @pytest.mark.parametrize("make", REAL)
-def test_every_matrix_is_the_same_stream(make: Callable[..., Any], form: str) -> None:
-    """Bit for bit the dense float64 one; the float32 values are exact in it."""
+def test_every_kind_of_matrix_gives_the_same_rounds(make: Callable[..., Any], form: str) -> None:
+    """Equal bit for bit to dense float64, because the values are exact in float32."""
     X, y = stream()
     assert after(make, MATRICES[form](X), y) == after(make, X, y)
 
@@ -62,7 +62,7 @@ def test_every_matrix_is_the_same_stream(make: Callable[..., Any], form: str) ->
 @pytest.mark.parametrize("kind", [bool, np.int8, np.uint64, np.int64, np.float16, object])
 @pytest.mark.parametrize("make", REAL + BINARY)
 def test_number_types_of_binary_data(make: Callable[..., Any], kind: Any) -> None:
-    """0/1 data may come as any type, dense or sparse."""
+    """0/1 data may have any dtype, dense or sparse."""
     X, y = stream(binary=True)
     assert after(make, X.astype(kind), y) == after(make, X, y)
     if kind not in (object, np.float16):
@@ -71,7 +71,7 @@ def test_number_types_of_binary_data(make: Callable[..., Any], kind: Any) -> Non
 
 @pytest.mark.parametrize("make", REAL)
 def test_unsorted_and_repeated_indices(make: Callable[..., Any]) -> None:
-    """Indices come in any order, and a repeated one means the sum of its values."""
+    """Indices may be in any order, and the values of a repeated index are summed."""
     once, twice = make(classes=(0, 1)), make(classes=(0, 1))
     once.run([[2, 0, 4], [0, 1, 0]], [0, 0])
     twice.run(
@@ -83,7 +83,7 @@ def test_unsorted_and_repeated_indices(make: Callable[..., Any]) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(make=st.sampled_from(REAL + BINARY), seed=st.integers(0, 99), cuts=st.lists(st.integers(0, 60), max_size=6))
-def test_any_split_is_the_same(make: Callable[..., Any], seed: int, cuts: list[int]) -> None:
+def test_splitting_a_stream_changes_nothing(make: Callable[..., Any], seed: int, cuts: list[int]) -> None:
     """One run, several runs, partial_fit and one at a time are equal bit for bit, with positions and with names."""
     X, y = stream(seed=seed, binary=make in BINARY)
     edges = [0, *sorted(set(cuts) - {0, 60}), 60]
@@ -100,7 +100,7 @@ def test_any_split_is_the_same(make: Callable[..., Any], seed: int, cuts: list[i
 
 
 @pytest.mark.parametrize("make", [*REAL[:1], *REAL[2:], *BINARY])
-def test_names_are_the_same_as_positions(make: Callable[..., Any]) -> None:
+def test_named_and_positional_features_give_the_same_rounds(make: Callable[..., Any]) -> None:
     """The same features in the same order make the same mistakes; normalised weights share one slot more."""
     X, y = stream(300, binary=make in BINARY)
     a, b = make(classes=(0, 1)), make(classes=(0, 1))
@@ -109,8 +109,8 @@ def test_names_are_the_same_as_positions(make: Callable[..., Any]) -> None:
     np.testing.assert_allclose(ratios, ratios[:1] * len(ratios))
 
 
-def test_every_named_form_is_the_same_example() -> None:
-    """Mappings, and sets, lists and tuples of names, alone and in a stream; zeros and False are not there."""
+def test_dicts_sets_and_lists_give_the_same_example() -> None:
+    """Mappings, and sets, lists and tuples of names, alone and in a stream; zeros and False count as absent."""
     ones = {"a": 1, "b": True}
     forms = [ones, OrderedDict(ones), Counter(ones), MappingProxyType(ones), {"a": np.float32(1), "b": np.bool_(1)}]
     forms += [{"a", "b"}, frozenset("ab"), ["a", "b"], ("a", "b"), ones.keys(), [np.str_("a"), "b"]]
@@ -124,7 +124,7 @@ def test_every_named_form_is_the_same_example() -> None:
 
 
 def test_text_values_and_repeats() -> None:
-    """{k: "v"} is the feature k=v; a name given twice is the sum; Winnow refuses 1 + 1."""
+    """{k: "v"} is the feature k=v; the values of a repeated name are summed; Winnow rejects 1 + 1."""
     learner = mb.Perceptron()
     learner.run([{"colour": "red", "size": 2}, ["x", "x", "é"]], [-1, -1])
     assert learner.weights_ == {"colour=red": -1.0, "size": -2.0, "x": -2.0, "é": -1.0}
@@ -179,7 +179,7 @@ def test_frames() -> None:
 
 
 def test_kinds_do_not_mix() -> None:
-    """The first input settles whether features have names; the other kind raises and changes nothing."""
+    """The first input decides whether features have names; the other kind raises and changes nothing."""
     named, placed = mb.Perceptron(), mb.Perceptron()
     named.run([{"a": 1}], [-1])
     placed.run([[1.0, 2.0]], [-1])
@@ -202,7 +202,7 @@ def test_kinds_do_not_mix() -> None:
     assert (facts(named), facts(placed)) == before
 
 
-def test_an_empty_stream_settles_nothing() -> None:
+def test_an_empty_stream_does_not_start_a_learner() -> None:
     """No rounds, no mistakes, and any kind of input may still follow."""
     for X in ([], (), iter(())):
         for learner in (mb.Perceptron(), mb.Winnow()):
@@ -215,7 +215,7 @@ def test_an_empty_stream_settles_nothing() -> None:
 
 
 def refused(call: Callable[[Any], Any]) -> None:
-    """The call raises ValueError, and a learner of two features is as it was, and goes on."""
+    """Check that the call raises ValueError, and that a learner of two features is unchanged and can go on."""
     learner, twin = mb.Perceptron(), mb.Perceptron()
     for each in (learner, twin):
         each.run([[1.0, 0.0], [0.0, 1.0]], [-1, 1])
@@ -227,7 +227,7 @@ def refused(call: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("value", [1j, "x", "2", {}, object(), 10**400, None], ids=lambda v: type(v).__name__)
 def test_cells_that_are_not_numbers(value: Any) -> None:
-    """Whatever an object array holds. BUG: TypeError or OverflowError for some; "2" is taken for 2.0."""
+    """In an array of objects they raise at their round; the text "2" is not the number 2.0."""
     cell = np.array([[1.0, None]], object)
     cell[0, 1] = value
     refused(lambda learner: learner.run(cell, [1]))
@@ -248,14 +248,14 @@ NO_ROWS: list[Any] = [
 
 
 @pytest.mark.parametrize("X", [*NO_ROWS, np.ones((1, 2, 1))], ids=str)
-def test_what_is_no_matrix(X: Any) -> None:
+def test_inputs_that_are_not_matrices(X: Any) -> None:
     """Complex numbers, text, and shapes that are not rows."""
     refused(lambda learner: learner.run(X, [1]))
 
 
 @pytest.mark.parametrize("y", [[1], [1, 1, 1], [[1], [1]], [[1, 1]], None, 5], ids=str)
 def test_labels_that_do_not_fit(y: Any) -> None:
-    """Too few, too many, two-dimensional, none. BUG: TypeError for None and 5."""
+    """Too few, too many, two-dimensional, or none."""
     refused(lambda learner: learner.run(np.ones((2, 2)), y))
     refused(lambda learner: learner.partial_fit(np.ones((2, 2)), y))
 
@@ -265,8 +265,8 @@ NO_VECTORS += [sp.csr_matrix(np.eye(2)), sp.csr_matrix((0, 2))]
 
 
 @pytest.mark.parametrize("x", NO_VECTORS, ids=lambda x: f"{type(x).__name__}{getattr(x, 'shape', '')}")
-def test_what_is_no_single_example(x: Any) -> None:
-    """A number, an object, a cube, two sparse rows or none are no single example."""
+def test_inputs_that_are_not_single_examples(x: Any) -> None:
+    """A number, an object, a cube, and two sparse rows or none."""
     refused(lambda learner: learner.learn_one(x, 1))
     refused(lambda learner: learner.predict_one(x))
     if isinstance(x, int):
@@ -277,6 +277,6 @@ def test_what_is_no_single_example(x: Any) -> None:
 @pytest.mark.parametrize("name", ["margin", "radius"])
 @pytest.mark.parametrize("make", [mb.NormalizedWinnow, mb.BalancedWinnow])
 def test_margin_and_radius_are_numbers(make: Any, name: str, bad: Any) -> None:
-    """For the best rate, they are checked as every other parameter is."""
+    """For the best rate, they are checked like every other parameter."""
     with pytest.raises(ValueError, match=name):
         make(**{"eta": "best", "margin": 0.5, "radius": 1.0, name: bad}).run([[1.0]], [1])

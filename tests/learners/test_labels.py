@@ -41,23 +41,23 @@ PAIRS: list[tuple[Any, Any]] = [
 ]
 
 
-def told(negative: Any, positive: Any) -> list[Any]:
-    """The labels of the six rounds."""
+def labels_of(negative: Any, positive: Any) -> list[Any]:
+    """Return the labels of the six rounds."""
     return [positive if side else negative for side in SIDES]
 
 
 def same(found: Any, wanted: Any) -> bool:
-    """Equal values, told apart from text that looks like them."""
+    """Whether values are equal; a number is not equal to its text."""
     return list(found) == list(wanted) and [isinstance(v, str) for v in found] == [isinstance(v, str) for v in wanted]
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_any_two_values(pair: tuple[Any, Any]) -> None:
-    """The greater is positive; every answer is one of the two values."""
-    plain = mb.Perceptron().run(X, told(-1, 1))
+    """The greater is positive; every prediction is one of the two values."""
+    plain = mb.Perceptron().run(X, labels_of(-1, 1))
     wanted = [pair[int(p > 0)] for p in plain.predictions]
     for rows in (X, NAMED):
-        for y in (told(*pair), np.array(told(*pair)), tuple(told(*pair))):
+        for y in (labels_of(*pair), np.array(labels_of(*pair)), tuple(labels_of(*pair))):
             learner = mb.Perceptron()
             ledger = learner.run(rows, y)
             assert same(ledger.predictions, wanted)
@@ -65,7 +65,7 @@ def test_any_two_values(pair: tuple[Any, Any]) -> None:
             assert ledger.classes == learner.ledger_.classes == pair
             assert learner.predict_one(rows[1]) == pair[1]
             assert learner.classes_.tolist() == list(pair)
-    learner = mb.Perceptron().fit(X, told(*pair))
+    learner = mb.Perceptron().fit(X, labels_of(*pair))
     assert same(learner.predict(X), [learner.predict_one(x) for x in X])
 
 
@@ -83,21 +83,21 @@ MIXED: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(
     "pair", [*PAIRS, *(pair[::-1] for pair in PAIRS), *MIXED, (Fraction(1), Fraction(1, 2))], ids=str
 )
-def test_classes_say_which_is_positive(pair: tuple[Any, Any]) -> None:
+def test_classes_set_the_positive_label(pair: tuple[Any, Any]) -> None:
     """classes=(negative, positive), in that order, for values of any type, even two different ones."""
-    wanted = [pair[int(p > 0)] for p in mb.Perceptron().run(X, told(-1, 1)).predictions]
+    wanted = [pair[int(p > 0)] for p in mb.Perceptron().run(X, labels_of(-1, 1)).predictions]
     one, many, named = (mb.Perceptron(classes=pair) for _ in range(3))
     assert one.predict_one(X[0]) == pair[1]
-    for x, y, prediction in zip(X, told(*pair), wanted, strict=True):
+    for x, y, prediction in zip(X, labels_of(*pair), wanted, strict=True):
         assert one.predict_one(x) == prediction
         one.learn_one(x, y)
     assert same(one.ledger_.predictions, wanted)
-    assert same(named.run(iter(NAMED), iter(told(*pair))).predictions, wanted)
-    assert same(many.run(X, told(*pair)).predictions, wanted)
+    assert same(named.run(iter(NAMED), iter(labels_of(*pair))).predictions, wanted)
+    assert same(many.run(X, labels_of(*pair)).predictions, wanted)
     assert same(many.predict(X), [many.predict_one(x) for x in X])
 
 
-def test_a_fresh_learner_answers_in_its_own_labels() -> None:
+def test_a_fresh_learner_predicts_its_default_labels() -> None:
     """0/1 for Winnow and Elimination, ±1 for the rest."""
     for make in LEARNERS:
         low = 0 if make in (mb.Winnow, mb.Elimination) else -1
@@ -119,7 +119,7 @@ SINGLY: list[Any] = [
 
 @pytest.mark.parametrize(("y", "pair"), [*SINGLY, ([-1, -3], None), ([1, 2], None)])
 def test_labels_one_at_a_time(y: list[Any], pair: tuple[Any, Any] | None) -> None:
-    """A label seen alone is positive if above zero; a second one that contradicts it raises and changes nothing."""
+    """A single label is positive if it is above zero; a second one that contradicts this raises and changes nothing."""
     for rows in (X, NAMED):
         learner = mb.Perceptron()
         learner.learn_one(rows[0], y[0])
@@ -136,20 +136,20 @@ def test_labels_one_at_a_time(y: list[Any], pair: tuple[Any, Any] | None) -> Non
         learner.learn_one(rows[1], y[0])
 
 
-def test_text_needs_classes_unless_both_are_shown() -> None:
-    """A single text label may be positive or negative."""
+def test_text_labels_need_classes_unless_both_occur() -> None:
+    """A single text label may be the negative or the positive one."""
     for rows in (X, NAMED):
         for call in (lambda a: a.learn_one(rows[0], "spam"), lambda a: a.run(rows, ["spam"] * 6)):
             learner = mb.Perceptron()
             with pytest.raises(mb.StreamError, match="round 0: .*'spam'.*classes="):
                 call(learner)
             assert learner.ledger_.rounds == 0
-            learner.run(rows, told("ham", "spam"))
+            learner.run(rows, labels_of("ham", "spam"))
             assert learner.ledger_.classes == ("ham", "spam")
             learner.learn_one(rows[0], "ham")
     learner = mb.Perceptron().partial_fit(X[:1], ["spam"], classes=["spam", "ham"])
     assert learner.classes_.tolist() == ["ham", "spam"]
-    assert mb.Perceptron(classes=("spam", "ham")).fit(X, told("spam", "ham")).classes_.tolist() == ["spam", "ham"]
+    assert mb.Perceptron(classes=("spam", "ham")).fit(X, labels_of("spam", "ham")).classes_.tolist() == ["spam", "ham"]
 
 
 BAD: list[tuple[list[Any], int]] = [
@@ -185,13 +185,13 @@ def test_a_bad_label_stops_at_its_round(y: list[Any], at: int) -> None:
 
 @pytest.mark.parametrize("classes", [(1,), (1, 1), (0, 1, 2), (1, 1.0), (True, 1), ([1], [2]), (NAN, 1), 5], ids=str)
 def test_classes_must_be_two_different_labels(classes: Any) -> None:
-    """Told at the first use, as scikit-learn does."""
+    """The error is raised at the first use, as in scikit-learn."""
     with pytest.raises(ValueError, match="classes"):
         mb.Perceptron(classes=classes).predict_one(X[0])
 
 
-def test_classes_of_partial_fit_agree_with_what_is_known() -> None:
-    """They may add the second label, but neither exchange the labels nor add a third one."""
+def test_classes_of_partial_fit_must_agree_with_the_labels_so_far() -> None:
+    """They may add the second label, but neither swap the labels nor add a third."""
     learner = mb.Perceptron().partial_fit(X[:1], [1])
     with pytest.raises(ValueError, match="classes|label"):
         learner.partial_fit(X[:1], [1], classes=[1, 2])
@@ -204,10 +204,10 @@ def test_classes_of_partial_fit_agree_with_what_is_known() -> None:
     ]
 
 
-def test_score_needs_one_label_a_row() -> None:
-    """The share that is right, of as many labels as rows."""
-    learner = mb.Perceptron().fit(X, told("no", "yes"))
-    assert learner.score(X, told("no", "yes")) == np.mean(learner.predict(X) == told("no", "yes"))
+def test_score_needs_one_label_per_row() -> None:
+    """The score is the fraction of correct predictions."""
+    learner = mb.Perceptron().fit(X, labels_of("no", "yes"))
+    assert learner.score(X, labels_of("no", "yes")) == np.mean(learner.predict(X) == labels_of("no", "yes"))
     for y in (["no"], ["no"] * 7):
         with pytest.raises(ValueError, match="labels|samples"):
             learner.score(X, y)
@@ -217,13 +217,13 @@ def test_score_needs_one_label_a_row() -> None:
 
 
 def seen_by(rule_x: list[int], conjunction: bool, complements: bool) -> list[int]:
-    """The variables that the rule sees: negated for a conjunction, or both kinds."""
+    """Return the variables that the rule sees: negated for a conjunction, or with their negations."""
     negated = [1 - v for v in rule_x]
     return rule_x + negated if complements else negated if conjunction else rule_x
 
 
 def by_hand(kind: str, rows: list[list[int]], y: list[int], conjunction: bool, complements: bool) -> list[int]:
-    """Winnow (α = 2, θ = n) and Elimination as in a textbook, for disjunctions of what the rule sees."""
+    """Winnow (α = 2, θ = n) and Elimination in plain Python, on the variables that the rule sees."""
     n = len(seen_by(rows[0], conjunction, complements))
     w, theta, found = [1.0] * n, n if kind == "winnow" else 1, []
     for x, label in zip(rows, y, strict=True):
@@ -272,7 +272,7 @@ def test_reductions_against_brute_force(kind: str, conjunction: bool, complement
 
 
 def test_reductions_need_positions() -> None:
-    """The negation of a name that is not there is everywhere."""
+    """With names, every example would have the negations of all names that it lacks."""
     for learner in (mb.Winnow(threshold=4, target="conjunction"), mb.Elimination(complements=True)):
         with pytest.raises(ValueError, match="positional"):
             learner.learn_one({"a": 1}, 1)
@@ -284,7 +284,7 @@ def test_reductions_need_positions() -> None:
 
 
 def files_with(label: str, folder: Path) -> list[mb.Source]:
-    """Three rows as a table, as JSON lines and as Parquet; the last one has this label."""
+    """Write three rows as a table, as JSON lines and as Parquet; the last one has this label."""
     y = ["a", "b", label]
     table, lines, columns = folder / "a.csv", folder / "a.json", folder / "a.parquet"
     table.write_text("x,y\n" + "".join(f"1,{each}\n" for each in y))
@@ -295,8 +295,8 @@ def files_with(label: str, folder: Path) -> list[mb.Source]:
 
 
 @pytest.mark.parametrize("label", ["b\0", "\0", "b\0\0", "b\0c"])
-def test_a_label_with_a_nul_is_refused_at_its_round(label: str, tmp_path: Path) -> None:
-    """BUG: arrays of text end at a NUL, so that 'b' and 'b' with a NUL were the same label."""
+def test_a_label_with_a_nul_is_rejected_at_its_round(label: str, tmp_path: Path) -> None:
+    """In a NumPy array of text, 'b' and 'b' with a NUL are equal, so they could not be two labels."""
     y = ["a", "b", label]
     streams: list[tuple[Any, Any]] = [(rows[:3], labels) for rows in (X, NAMED) for labels in (y, np.array(y, object))]
     streams += [(rows[:3], [each.encode() for each in y]) for rows in (X, NAMED)]
@@ -315,13 +315,13 @@ def test_a_label_with_a_nul_is_refused_at_its_round(label: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("pair", [("b", "b\0"), ("b\0", "b"), (b"b", b"b\0"), ("\0", "a")], ids=repr)
-def test_two_labels_that_differ_by_a_nul_are_not_one(pair: tuple[Any, Any]) -> None:
+def test_labels_that_differ_by_a_nul_are_different(pair: tuple[Any, Any]) -> None:
     """Neither in y nor as classes; nothing is learned."""
     for call in (
-        lambda learner: learner.run(X, told(*pair)),
-        lambda learner: learner.run(NAMED, told(*pair)),
-        lambda learner: learner.fit(X, told(*pair)),
-        lambda learner: learner.partial_fit(X, told(*pair), classes=list(pair)),
+        lambda learner: learner.run(X, labels_of(*pair)),
+        lambda learner: learner.run(NAMED, labels_of(*pair)),
+        lambda learner: learner.fit(X, labels_of(*pair)),
+        lambda learner: learner.partial_fit(X, labels_of(*pair), classes=list(pair)),
     ):
         learner = mb.Perceptron()
         with pytest.raises(ValueError, match="label|classes"):

@@ -1,4 +1,4 @@
-"""Late outcomes of linear learners: the prediction that was served decides; each is told once; nothing else changes."""
+"""Late outcomes of linear learners: the earlier prediction decides what is learned, and each outcome counts once."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_trace(make: Any) -> None:
 
 
 def check_tight(make: Any, k: int = 7, m: int = 4) -> None:
-    """Each of k unit vectors is asked m times before it is told m times: M = km is (1 + 2τ̄)(R‖u‖/γ)² exactly."""
+    """Each of k unit vectors is predicted m times before its m outcomes: M = km is (1 + 2τ̄)(R‖u‖/γ)² exactly."""
     learner = make()
     for i in range(k):
         for asked in [learner.ask(np.eye(k)[i]) for _ in range(m)]:
@@ -97,14 +97,14 @@ def test_the_bound_of_the_perceptron_is_tight() -> None:
 
 
 class CurrentPrediction(mb.Perceptron):
-    """Wrong: it learns if the prediction of now is wrong."""
+    """Wrong: it learns if the current prediction is wrong, in place of the earlier one."""
 
     def tell(self, asked: Any, y: Any) -> None:
         self.learn_one(np.array([asked.held.example.value @ (asked.held.example.index == i) for i in range(7)][:2]), y)
 
 
 class Contrary(mb.Perceptron):
-    """Wrong: it takes what was not said for what was served."""
+    """Wrong: it takes the opposite of the earlier prediction."""
 
     def ask(self, x: Any) -> Any:
         asked = super().ask(x)
@@ -168,15 +168,15 @@ def test_without_a_delay_it_is_learn_one_bit_for_bit(name: str, named: bool) -> 
 
 
 def learn(game: ReferenceGame, x: np.ndarray, y: int, score: float) -> None:
-    """Apply the rule's step for a score that was served before."""
+    """Apply the rule's step for an earlier score."""
     now = Round(y, score)
     now = now._replace(gathered=game._gathered(nonzeros(x), now))
     game._learn(nonzeros(x), y if len(game.rule.start) == 1 else game.rule.step(now), now)
 
 
 @every_learner
-def test_the_served_prediction_decides(name: str) -> None:
-    """Against copies of the learner that were made with each question: they say what was served."""
+def test_the_earlier_prediction_decides_what_is_learned(name: str) -> None:
+    """Compared with copies of the learner, made at each ask, that give the earlier predictions."""
     learner, rng = MAKERS[name](), np.random.default_rng(3)
     X, y = stream(150, seed=2, binary=learner._binary_inputs)
     learner.predict_one(X[0])
@@ -188,15 +188,15 @@ def test_the_served_prediction_decides(name: str) -> None:
         waiting.append((learner.ask(x), copy.deepcopy(learner), x, label, updates))
         while waiting and (rng.random() < 0.4 or len(waiting) > 8):
             asked, then, row, outcome, seen = waiting.pop(rng.integers(len(waiting)))
-            said, score = then.predict_one(row), then.score_one(row)
-            assert asked.prediction == said
+            prediction, score = then.predict_one(row), then.score_one(row)
+            assert asked.prediction == prediction
             learner.tell(asked, outcome)
             near = margin > 0 and abs(score) <= margin
-            wrong = said != outcome
+            wrong = prediction != outcome
             moves = wrong and outcome == -1 if rule.id == "elimination" else wrong or near
             if rule.id == "arow":
                 moves = outcome * score < 1
-            if moves or said != outcome:
+            if moves or prediction != outcome:
                 expected.append(updates - seen)
             if moves:
                 sign, seen_row = outcome, learner._play.engine.reduction.rows(read_one(row)).x[0]
@@ -261,7 +261,7 @@ def test_an_example_may_be_changed_after_it_was_asked() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each)), "saved"])
-def test_what_was_asked_before_can_be_told_to_a_copy(copied: Any, tmp_path: Path) -> None:
+def test_a_copy_accepts_outcomes_of_earlier_predictions(copied: Any, tmp_path: Path) -> None:
     learner = mb.BalancedWinnow()
     X, y = stream(40)
     learner.run(X[:30], y[:30])
@@ -284,7 +284,7 @@ def test_what_was_asked_before_can_be_told_to_a_copy(copied: Any, tmp_path: Path
     assert learner.ledger_.delays.tolist() == twin.ledger_.delays.tolist()
 
 
-def test_what_was_asked_before_fit_is_forgotten() -> None:
+def test_fit_forgets_waiting_predictions() -> None:
     learner = mb.Perceptron()
     asked = learner.ask([1.0, 0.0])
     learner.fit([[1.0, 0.0], [0.0, 1.0]], [-1, 1])
@@ -293,7 +293,7 @@ def test_what_was_asked_before_fit_is_forgotten() -> None:
     assert caught.value.reason == "unknown"
 
 
-def test_of_many_threads_one_tells_a_prediction() -> None:
+def test_only_one_of_many_threads_can_pass_an_outcome() -> None:
     learner = mb.Perceptron()
     asked = [learner.ask([1.0, float(i)]) for i in range(50)]
     start, refused = threading.Barrier(4), []
@@ -315,7 +315,7 @@ def test_of_many_threads_one_tells_a_prediction() -> None:
     assert refused == ["used"] * 150
 
 
-def test_a_row_of_a_frame_is_read_as_the_files_were(tmp_path: Path) -> None:
+def test_a_row_of_a_frame_is_read_like_the_files(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     (tmp_path / "f.csv").write_text("colour,size,label\nred,2,1\nblue,1,0\nred,3,1\nblue,4,0\n")
     frame = pandas.DataFrame({"colour": ["red", "blue"], "size": [5, 6]})
@@ -369,20 +369,20 @@ def test_a_ledger_with_late_outcomes_comes_back_from_json(name: str) -> None:
         lambda late: late.pop("rounds"),
     ],
 )
-def test_forged_delays_are_refused(change: Any, tmp_path: Path) -> None:
+def test_forged_delays_are_rejected(change: Any, tmp_path: Path) -> None:
     learner = late_learner()
-    said = json.loads(learner.ledger_.to_json())
-    change(said["late"])
+    data = json.loads(learner.ledger_.to_json())
+    change(data["late"])
     with pytest.raises(mb.ModelError, match="late") as caught:
-        mb.Ledger.from_json(json.dumps(said))
+        mb.Ledger.from_json(json.dumps(data))
     assert caught.value.field.startswith("late")
 
 
 def test_delays_that_did_not_happen_do_not_replay() -> None:
     ledger = late_learner().ledger_
-    said = json.loads(ledger.to_json())
-    said["late"] = {"rounds": said["late"]["rounds"][:1], "delays": said["late"]["delays"][:1]}
-    assert mb.certify(mb.Ledger.from_json(json.dumps(said))).status == "does not apply"
+    data = json.loads(ledger.to_json())
+    data["late"] = {"rounds": data["late"]["rounds"][:1], "delays": data["late"]["delays"][:1]}
+    assert mb.certify(mb.Ledger.from_json(json.dumps(data))).status == "does not apply"
 
 
 def test_a_second_pass_cannot_repeat_late_outcomes() -> None:
@@ -393,8 +393,8 @@ def test_a_second_pass_cannot_repeat_late_outcomes() -> None:
 
 
 @pytest.mark.parametrize("other", [{"a": 1.0}, [1.0, 2.0]])
-def test_a_bad_first_question_begins_nothing(other: Any) -> None:
-    """As a bad first round: what comes next decides whether features have names."""
+def test_a_bad_first_ask_does_not_start_a_learner(other: Any) -> None:
+    """The next input then decides whether features have names."""
     learner = mb.Perceptron()
     for bad in ({"a": math.nan}, [math.nan]):
         with pytest.raises(mb.StreamError, match="must be finite"):

@@ -180,7 +180,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_a_learner_and_its_source_may_be_used_again(model: Path, tmp_path: Path) -> None:
-    """What a source inherits from one model is not taken for its own options by the next."""
+    """Options that a source gets from one model are not its own options when it is used with another."""
     source = mb.Source(tmp_path / "learn.csv")
     expected = mb.load(model).predict(source).tolist()
     call("run", tmp_path / "learn.csv", "--label", "click", "--save", tmp_path / "plain.mb")
@@ -191,7 +191,7 @@ def test_a_learner_and_its_source_may_be_used_again(model: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("told", "option", "shell_words"),
+    ("passed", "option", "shell_words"),
     [
         ({"table": {"bins": 8}}, "bins", ["--bins", "8"]),
         ({"table": {"text": ["site"]}}, "text", ["--text", "site"]),
@@ -202,8 +202,8 @@ def test_a_learner_and_its_source_may_be_used_again(model: Path, tmp_path: Path)
         ({"label": "site"}, "label", ["--label", "site"]),
     ],
 )
-def test_options_that_contradict_the_model_are_refused(
-    model: Path, tmp_path: Path, told: dict[str, Any], option: str, shell_words: list[str]
+def test_options_that_contradict_the_model_are_rejected(
+    model: Path, tmp_path: Path, passed: dict[str, Any], option: str, shell_words: list[str]
 ) -> None:
     learner, file = mb.load(model), tmp_path / "learn.csv"
     for use in (
@@ -213,27 +213,27 @@ def test_options_that_contradict_the_model_are_refused(
         lambda source: list(explanations(learner, source)),
     ):
         with pytest.raises(OptionConflictError) as caught:
-            use(mb.Source(file, **told))
+            use(mb.Source(file, **passed))
         assert caught.value.option == option
         assert repr(caught.value.given) in str(caught.value)
         assert repr(caught.value.known) in str(caught.value)
     assert learner.ledger_.rounds == 240
     for command in (["predict", model, file], ["explain", model, file], ["run", file, "--load", model]):
-        told_of = call(*command, *shell_words, fails=2)
-        assert " ".join(shell_words) in told_of
-        assert "Error" in told_of
+        output = call(*command, *shell_words, fails=2)
+        assert " ".join(shell_words) in output
+        assert "Error" in output
 
 
-def test_options_that_agree_are_taken(model: Path, tmp_path: Path) -> None:
+def test_options_that_agree_with_the_model_are_accepted(model: Path, tmp_path: Path) -> None:
     file = tmp_path / "learn.csv"
     expected = mb.load(model).predict(mb.Source(file)).tolist()
-    for told in (
+    for passed in (
         {"label": "3"},  # by its number
         {"table": {"bins": 4, "words": 1, "letters": 0}},
         {"table": {"categorical": ["1"], "interact": [("1", "6")], "text": ["note"]}},
         {"table": {"separator": ",", "header": True}, "format": "table"},
     ):
-        assert mb.load(model).predict(mb.Source(file, **told)).tolist() == expected
+        assert mb.load(model).predict(mb.Source(file, **passed)).tolist() == expected
 
 
 def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
@@ -251,10 +251,10 @@ def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
         learner.predict(mb.Source(file))
     assert caught.value.file == str(file)
     assert str(file) in str(caught.value)
-    told = call("predict", model, file, fails=1)
-    assert all(repr(name) in told for name in ("site", "price", "seen"))
-    assert str(file) in told
-    assert "did you mean 'sites'?" in told
+    output = call("predict", model, file, fails=1)
+    assert all(repr(name) in output for name in ("site", "price", "seen"))
+    assert str(file) in output
+    assert "did you mean 'sites'?" in output
     # Nothing can be learned without a label.
     whole = write("csv", tmp_path / "whole.csv", rows(5), label=False)
     with pytest.raises(MissingColumnsError) as caught:
@@ -283,7 +283,7 @@ def test_missing_columns_of_parquet(tmp_path: Path) -> None:
         assert caught.value.missing == ["site", "price", "note", "device", "seen"]
 
 
-def test_the_layout_of_a_file_is_not_guessed_anew(tmp_path: Path) -> None:
+def test_the_layout_of_a_file_is_not_guessed_again(tmp_path: Path) -> None:
     """Without a header, a first row that looks like one is a row; a lone row may look like another format."""
     lines = ["?\t12:30\tyes", *(["1\t12:30\tyes", "2\t13:45\tno", "a;b\tc d\tno", "{x}\t7\tyes"] * 10)]
     (tmp_path / "learn.tsv").write_text("".join(line + "\n" for line in lines))
@@ -392,7 +392,7 @@ def test_a_run_that_learned_nothing_settles_no_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zero_based", [True, False])
-def test_svmlight_counts_as_the_model_counts(tmp_path: Path, zero_based: bool) -> None:
+def test_svmlight_indices_count_from_the_same_base_as_in_the_model(tmp_path: Path, zero_based: bool) -> None:
     file = tmp_path / "a.svm"
     file.write_text(f"1 {1 - zero_based}:1\n-1 7:1\n" * 5)
     learner = mb.Perceptron()
@@ -408,7 +408,7 @@ def test_svmlight_counts_as_the_model_counts(tmp_path: Path, zero_based: bool) -
     assert [each.feature for each in found.contributions] == [str(1 - zero_based)]
 
 
-def test_vw_is_read_as_ever(tmp_path: Path) -> None:
+def test_vw_files_need_no_options(tmp_path: Path) -> None:
     file = tmp_path / "a.vw"
     file.write_text("1 |f a b:2\n-1 |f c\n" * 5)
     call("run", file, "--save", tmp_path / "m.mb")
@@ -420,7 +420,7 @@ def test_vw_is_read_as_ever(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [[], ["kind", "subject", "size"]])
-def test_models_that_do_not_tell_the_layout(tmp_path: Path, columns: list[str]) -> None:
+def test_models_without_the_layout_of_their_files(tmp_path: Path, columns: list[str]) -> None:
     """The first files of format 3 have options, but neither the separator nor the header, and at first no columns."""
     (tmp_path / "learn.csv").write_text("kind;subject;size\n" + "ham;lunch now;1\nspam;prize now;2\n" * 10)
     learner = mb.Perceptron()
@@ -495,9 +495,9 @@ def test_a_path_is_not_a_stream_but_a_source_of_it_is(model: Path, path: Any) ->
 
 
 def test_what_may_be_predicted_is_documented() -> None:
-    told = str(mb.Perceptron.predict.__doc__)
-    assert all(word in told for word in ("array", "sparse", "DataFrame", "dict", "set", "list", "Source"))
-    assert "MissingColumnsError" in told
+    text = str(mb.Perceptron.predict.__doc__)
+    assert all(word in text for word in ("array", "sparse", "DataFrame", "dict", "set", "list", "Source"))
+    assert "MissingColumnsError" in text
 
 
 @pytest.mark.parametrize(("label", "number"), [("1", 1), ("c2", 2)])
@@ -506,10 +506,10 @@ def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, nu
     call("run", tmp_path / "learn.csv", "--label", label, "--save", tmp_path / "m.mb")
     new = tmp_path / "new.csv"
     new.write_text("x,1\ny,2\n")
-    told = call("predict", tmp_path / "m.mb", new, fails=1)
+    output = call("predict", tmp_path / "m.mb", new, fails=1)
     for wanted in (f"{new}: ", "2 columns", "3", f"number {number}"):
-        assert wanted in told
-    assert "did you mean" not in told
+        assert wanted in output
+    assert "did you mean" not in output
     learner = mb.load(tmp_path / "m.mb")
     for use, matters in ((learner.predict, False), (learner.run, True)):
         with pytest.raises(MissingColumnsError) as caught:
@@ -519,7 +519,7 @@ def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, nu
     assert len(learner.predict(mb.Source(new))) == 1
 
 
-def test_without_a_header_the_last_columns_are_missed(tmp_path: Path) -> None:
+def test_without_a_header_the_last_columns_are_reported_missing(tmp_path: Path) -> None:
     (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
     learner = mb.Perceptron()
     learner.run(mb.Source(tmp_path / "learn.csv", label="3"))
@@ -534,9 +534,9 @@ def test_a_table_without_the_header_that_the_model_knows(model: Path, tmp_path: 
     new = tmp_path / "new.csv"
     for label, names in ((True, NAMES), (False, [name for name in NAMES if name != "click"])):
         write_text(new, rows(3), label, ",", header=False)
-        told = call("predict", model, new, fails=1)
-        assert "line 1" in told
-        assert f": {','.join(names)}" in told
+        output = call("predict", model, new, fails=1)
+        assert "line 1" in output
+        assert f": {','.join(names)}" in output
         with pytest.raises(MissingColumnsError) as caught:
             mb.load(model).predict(mb.Source(new))
         assert caught.value.first_line == ",".join(names)
@@ -561,16 +561,16 @@ def test_a_long_first_line_is_cut_short(tmp_path: Path) -> None:
     assert caught.value.first_line == ",".join(["y", *names])
 
 
-def test_how_to_ignore_a_column_is_said_in_the_words_of_the_caller(model: Path, tmp_path: Path) -> None:
+def test_the_error_names_the_option_that_ignores_a_column(model: Path, tmp_path: Path) -> None:
     new = tmp_path / "new.csv"
     new.write_text("hour,site,note,device\n1,news,free,phone\n")
     with pytest.raises(MissingColumnsError) as caught:
         mb.load(model).predict(mb.Source(new))
     assert 'table={"ignore": ["price", "seen"]}' in str(caught.value)
     assert "--ignore" not in str(caught.value)
-    told = call("predict", model, new, fails=1)
-    assert "--ignore price --ignore seen" in told
-    assert "table=" not in told
+    output = call("predict", model, new, fails=1)
+    assert "--ignore price --ignore seen" in output
+    assert "table=" not in output
 
 
 def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> None:
@@ -589,11 +589,11 @@ def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> Non
         list(explanations(learner, mb.Source(new)))
     for header, count in ((True, 2), (False, 3)):
         assert len(learner.predict(mb.Source(new, table={"header": header}))) == count
-    told = call("predict", tmp_path / "m.mb", new)  # here a warning would be an error
-    assert told.count("line 1 looks like a header") == 1
-    assert "--header" in told
-    told = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
-    assert "UserWarning" not in told
+    output = call("predict", tmp_path / "m.mb", new)  # here a warning would be an error
+    assert output.count("line 1 looks like a header") == 1
+    assert "--header" in output
+    output = call("run", new, "--load", tmp_path / "m.mb", fails=1)  # its label is neither of the two
+    assert "UserWarning" not in output
 
 
 def test_a_model_of_json_lines_reads_a_long_frame_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

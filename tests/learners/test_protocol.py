@@ -26,7 +26,7 @@ FRESH = {"Winnow": {"threshold": 2.0}, "RandomizedWeightedMajority": {"seed": 4}
 
 
 def certified(learner: Any) -> Any:
-    """Its certificate, or why there is none."""
+    """Return the certificate, or the reason why there is none."""
     try:
         return learner.certify()
     except ValueError as error:
@@ -84,23 +84,23 @@ def test_no_class_of_learners_and_experts_has_a_base_class_with_a_base_class() -
 
 
 @every_kind
-def test_one_at_a_time_is_the_stream(name: str) -> None:
+def test_learning_one_at_a_time_equals_run(name: str) -> None:
     X, y = stream(name)
     whole, single = make(name), make(name)
     ledger = whole.run(X, y)
-    said = []
+    predictions = []
     for x, outcome in zip(X, y, strict=True):
-        said.append(single.predict_one(x))
-        assert single.predict_one(x) == said[-1]  # it changes nothing
+        predictions.append(single.predict_one(x))
+        assert single.predict_one(x) == predictions[-1]  # it changes nothing
         single.learn_one(x, outcome)
-    assert ledger.predictions.tolist() == single.ledger_.predictions.tolist() == said
+    assert ledger.predictions.tolist() == single.ledger_.predictions.tolist() == predictions
     assert ledger.rounds == whole.ledger_.rounds == single.ledger_.rounds == len(X)
     assert ledger.from_start
     assert whole.ledger_.loss_curve.tolist() == single.ledger_.loss_curve.tolist()
 
 
 @every_kind
-def test_asking_and_telling_at_once_is_learning(name: str) -> None:
+def test_ask_and_tell_at_once_equal_learn_one(name: str) -> None:
     X, y = stream(name)
     usual, late = make(name), make(name)
     for x, outcome in zip(X, y, strict=True):
@@ -115,7 +115,7 @@ def test_asking_and_telling_at_once_is_learning(name: str) -> None:
 
 
 @every_kind
-def test_late_outcomes_are_counted_by_what_was_served(name: str) -> None:
+def test_late_outcomes_are_compared_with_the_earlier_predictions(name: str) -> None:
     X, y = stream(name)
     learner = make(name)
     asked = [learner.ask(x) for x in X[:10]]
@@ -163,7 +163,7 @@ def test_parameters_that_are_set_before_the_first_round_count(name: str) -> None
 
 
 @every_kind
-def test_a_file_holds_all_of_it(name: str, tmp_path: Path) -> None:
+def test_a_model_file_has_the_whole_state(name: str, tmp_path: Path) -> None:
     X, y = stream(name)
     learner = make(name)
     learner.run(X[:20], y[:20])
@@ -195,14 +195,14 @@ def test_the_ledger_is_json_and_comes_back(name: str) -> None:
         if not isinstance(certified(learner), str):
             assert mb.certify(again) == learner.certify()
     for forge in ({"rule": 7}, {"names": 3}, {"predictions": None if name in EXPERTS else "x"}, {"from_start": 1}):
-        said = json.loads(ledger.to_json()) | forge
+        data = json.loads(ledger.to_json()) | forge
         with pytest.raises(mb.ModelError) as caught:
-            type(ledger).from_json(json.dumps(said))
+            type(ledger).from_json(json.dumps(data))
         assert caught.value.field is not None
 
 
 @every_kind
-def test_it_is_shown_in_a_line_and_in_a_table(name: str) -> None:
+def test_repr_and_html_table(name: str) -> None:
     learner = make(name)
     for rounds in (0, 5):
         X, y = stream(name)
@@ -225,7 +225,7 @@ def test_names_are_escaped_in_tables() -> None:
 
 
 @every_kind
-def test_a_refused_round_changes_nothing(name: str) -> None:
+def test_a_rejected_round_changes_nothing(name: str) -> None:
     X, y = stream(name)
     learner = make(name)
     learner.run(X[:10], y[:10])

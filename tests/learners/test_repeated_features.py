@@ -30,7 +30,7 @@ def repeated_rows(seed: int, *, ordered: bool = False, kind: type = np.float64, 
 
 
 def summed(row: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """By a dict: the sum, where the feature first came, in float64 in the order given."""
+    """Sum the values of each feature in float64, in their order, at the first place of the feature."""
     found: dict[int, float] = {}
     for index, value in row:
         found[index] = found[index] + value if index in found else value
@@ -50,7 +50,7 @@ def labels(rows: Rows) -> list[int]:
 
 
 def same(make: Callable[..., Any], given: Any, once: Any, y: list[int], *, simd: bool = True) -> None:
-    """Both streams leave the same behind, bit for bit, and get the same scores afterwards."""
+    """Check that both streams give the same state, bit for bit, and the same scores afterwards."""
     learners = [make(classes=(0, 1)) for _ in range(2)]
     for learner, rows in zip(learners, (given, once), strict=True):
         if not simd:
@@ -67,7 +67,7 @@ def same(make: Callable[..., Any], given: Any, once: Any, y: list[int], *, simd:
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 @pytest.mark.parametrize("make", REAL)
 def test_sparse_matrices(make: Callable[..., Any], kind: type, index: type, ordered: bool, simd: bool) -> None:
-    """In any order, near and far; float32 values are summed in float64."""
+    """Repeated indices may be adjacent or far apart; float32 values are summed in float64."""
     rows = repeated_rows(3, ordered=ordered, kind=kind)
     same(make, csr(rows, kind, index), csr([summed(row) for row in rows]), labels(rows), simd=simd)
 
@@ -89,7 +89,7 @@ def vw(path: Path, rows: Rows, y: list[int], name: str = "f{}", space: str = "",
 
 @pytest.mark.parametrize("make", REAL)
 def test_svmlight(make: Callable[..., Any], tmp_path: Path) -> None:
-    """As the rows that were summed before; what cancels is not there."""
+    """Equal to rows that were summed before; values that cancel count as absent."""
     rows = repeated_rows(4)
     y = labels(rows)
     once, given = make(classes=(0, 1)), make(classes=(0, 1))
@@ -103,7 +103,7 @@ def test_svmlight(make: Callable[..., Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize("ones", [True, False])
 @pytest.mark.parametrize("make", [mb.Perceptron, mb.BalancedWinnow])
 def test_vw_text(make: Callable[..., Any], ones: bool, space: str, name: str, tmp_path: Path) -> None:
-    """Of short names and long ones, with values and without, in a namespace or in none, and from the cache."""
+    """With short and long names, with and without values, with and without a namespace, and from the cache."""
     rows = repeated_rows(5, ones=ones)
     y = labels(rows)
     once = make(classes=(0, 1))
@@ -115,7 +115,7 @@ def test_vw_text(make: Callable[..., Any], ones: bool, space: str, name: str, tm
 
 
 def test_names_one_at_a_time() -> None:
-    """Lists of names, and a dict that gives a name in two ways, as the dicts of their sums."""
+    """Lists of names, and a dict that has a name in two ways, equal the dicts of their sums."""
     given, once = mb.BalancedWinnow(classes=(0, 1)), mb.BalancedWinnow(classes=(0, 1))
     for row, label in zip(repeated_rows(6, ones=True), labels(repeated_rows(6)), strict=True):
         x = [f"f{i}" for i, _ in row]
@@ -131,8 +131,8 @@ def test_names_one_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("make", REAL)
-def test_what_cancels_is_not_there(make: Callable[..., Any]) -> None:
-    """Nothing is lost on the way up and down, and the certificate reads the same rounds."""
+def test_values_that_cancel_count_as_absent(make: Callable[..., Any]) -> None:
+    """Large values that cancel lose no precision, and the certificate has the same rounds."""
     rows = [[(0, 1e30), (1, 1.0), (0, -1e30)], [(1, 1.0)], [(0, 1.0), (0, -1.0)]] * 20
     learner = make(classes=(0, 1))
     learner.run(csr(rows), [0, 1, 0] * 20)
@@ -165,8 +165,8 @@ def test_a_sum_has_the_limits_of_a_value(values: tuple[float, float], words: str
 
 
 @pytest.mark.parametrize("make", BINARY)
-def test_rules_of_0_and_1_see_the_sum(make: Callable[..., Any], tmp_path: Path) -> None:
-    """½ + ½ is 1, and 1 + 1 is neither 0 nor 1, whatever it comes in."""
+def test_binary_rules_check_the_sum_of_repeated_values(make: Callable[..., Any], tmp_path: Path) -> None:
+    """½ + ½ is 1, and 1 + 1 is neither 0 nor 1, in every kind of input."""
     half = make(classes=(0, 1)).run(csr([[(2, 0.5), (1, 1.0), (2, 0.5)]]), [0])
     assert half.predictions.tolist() == make(classes=(0, 1)).run(csr([[(2, 1.0), (1, 1.0)]]), [0]).predictions.tolist()
     row = [(3, 1.0), (1, 1.0), (3, 1.0)]

@@ -33,7 +33,7 @@ REDUCED: list[Callable[..., Any]] = [
 
 
 def spoiled(value: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
-    """A stream without feature 2, but for round AT, which has nothing else and must be learned from."""
+    """A stream in which only round AT has feature 2, and no other feature, and is a mistake."""
     X, y = stream(AT + 3, binary=True)
     X[:, 2] = X[AT] = 0
     X[AT, 2], y[AT] = value, 0
@@ -41,7 +41,7 @@ def spoiled(value: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def expect_stop(make: Callable[..., Any], rows: Any, words: str, y: Any = None) -> None:
-    """Round AT is bad: a twin that learned only the earlier ones, one at a time, is equal, then and later."""
+    """Check that round AT is bad, and that the learner equals a twin that learned only the rounds before it."""
     X, labels = spoiled()
     y = labels if y is None else y
     good: Any = dicts(X) if isinstance(rows, list) and not isinstance(rows[0], list) else X
@@ -66,7 +66,7 @@ def expect_stop(make: Callable[..., Any], rows: Any, words: str, y: Any = None) 
 @pytest.mark.parametrize("value", [NAN, INF, -INF, 1e39, 2.0, 0.5, -1.0, 9e-31, 1e-46, 1e-310, 5e-324])
 @pytest.mark.parametrize("make", REAL + BINARY + REDUCED)
 def test_bad_values_stop_at_their_round(make: Callable[..., Any], value: float, form: str) -> None:
-    """NaN, infinities, what no float32 sum can hold or notice, and what is not 0 or 1 for the rules that need it."""
+    """NaN, infinity, values too large or too small for float32 sums, and other values than 0 and 1 for binary rules."""
     ordinary = 1e-30 <= abs(value) <= 2
     if not (make in REAL and ordinary) and not (make in REDUCED and form == "dicts"):
         X, y = spoiled(value)
@@ -90,7 +90,7 @@ NO_EXAMPLES += [{"a": value} for value in (None, 1j, [1], 10**400, b"v", np.ones
 
 @pytest.mark.parametrize("x", NO_EXAMPLES, ids=repr)
 def test_bad_names_and_values(x: Any) -> None:
-    """What is no example stops the stream at its round, and learn_one likewise."""
+    """Something that is not an example raises at its round, in run and in learn_one."""
     rows: list[Any] = dicts(spoiled()[0])
     rows[AT] = x
     expect_stop(mb.Perceptron, rows, "")
@@ -99,7 +99,7 @@ def test_bad_names_and_values(x: Any) -> None:
 @pytest.mark.parametrize("make", [mb.Perceptron, mb.Elimination, *REDUCED])
 @pytest.mark.parametrize("fault", ["negative", "beyond", "falls", "overruns", "overruns nothing", "starts below"])
 def test_malformed_sparse_matrices(make: Callable[..., Any], fault: str) -> None:
-    """Indices outside 0..width-1 and an indptr that points nowhere. BUG: the reductions learn no round before it."""
+    """Indices outside 0..width-1, and an invalid indptr; the rounds before are learned."""
     m = sp.csr_matrix(spoiled()[0])
     indices, indptr = m.indices.copy(), m.indptr.copy()
     if fault in ("negative", "beyond"):
@@ -131,8 +131,8 @@ def test_wrong_width_names_the_round() -> None:
     expect_stop(mb.Perceptron, rows, "11 features")
 
 
-def test_a_bad_first_round_settles_nothing() -> None:
-    """Its label is not learned either: a bad round changes nothing."""
+def test_a_bad_first_round_does_not_start_a_learner() -> None:
+    """Its label is not learned, either."""
     for bad, good in (([NAN], [1.0]), ({"a": NAN}, {"a": 1.0})):
         learner = mb.Perceptron()
         with pytest.raises(mb.StreamError):
@@ -150,8 +150,8 @@ def isolated(code: str) -> None:
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
 
 
-def test_memory_is_never_read_where_it_should_not() -> None:
-    """An index in a matrix of width 0; names that are made while a Set is iterated."""
+def test_memory_outside_of_arrays_is_never_read() -> None:
+    """An index in a matrix of width 0; names that are created while a Set is iterated."""
     isolated("""
 import mistakebound as mb, numpy as np, pytest, scipy.sparse as sp
 m = sp.csr_matrix((1, 0))
@@ -173,7 +173,7 @@ assert sorted(learner.weights_) == sorted(Fresh())
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("make", REAL + BINARY)
 def test_stopped_in_the_middle(make: Callable[..., Any], named: bool) -> None:
-    """Pickled or copied in the middle of a stream, a learner goes on as if never stopped; a clone is fresh."""
+    """A learner that was pickled or copied during a stream continues with equal results; a clone is fresh."""
     X, y = stream(200, binary=make in BINARY)
     rows: Any = dicts(X) if named else X
     whole, half = make(classes=(0, 1)), make(classes=(0, 1))
@@ -190,7 +190,7 @@ def test_stopped_in_the_middle(make: Callable[..., Any], named: bool) -> None:
 
 
 def test_the_gil_is_released() -> None:
-    """Python runs on during a long run: with no forced switches, the ticks can only come while the core works."""
+    """Another thread runs during a long run. Without forced switches, it can only run while the core works."""
     ticks, done = [], threading.Event()
     ticker = threading.Thread(target=lambda: [ticks.append(1) for _ in iter(lambda: done.wait(0.001), True)])
     sizes = chain((10_000, 100_000), repeat(1_000_000))  # a busy machine may not let the ticker run during the first
@@ -237,7 +237,7 @@ def test_a_shared_learner_loses_no_round() -> None:
 
 
 def test_reading_while_another_thread_learns() -> None:
-    """BUG: ledger_, weights_ and pickle read without the lock while a run appends: torn or a crash."""
+    """ledger_, weights_ and pickle take the lock, so they never read a half-learned round."""
     isolated("""
 import mistakebound as mb, numpy as np, pickle, threading
 X = np.random.default_rng(0).standard_normal((20000, 20)); y = np.random.default_rng(1).choice([-1, 1], 20000)
@@ -255,7 +255,7 @@ for runs in range(1, 11):
 
 
 def forked(learner: Any, rows: Any, y: Any, answer: Any) -> None:
-    """Go on in a child process."""
+    """Continue in a child process."""
     learner.run(rows, y)
     answer.put(pickle.dumps(facts(learner)))
 
@@ -263,7 +263,7 @@ def forked(learner: Any, rows: Any, y: Any, answer: Any) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_fork() -> None:
-    """A child goes on from where the parent was, with equal results, and the parent is untouched."""
+    """A child process continues with equal results, and the parent is not changed."""
     X, y = stream(100)
     for rows in (X, dicts(X)):
         learner = mb.Perceptron(classes=(0, 1))
@@ -281,7 +281,7 @@ def test_fork() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_fork_while_another_thread_learns() -> None:
-    """BUG: the child inherited a learner that stopped half-way through a round, and went on with it."""
+    """The child inherits a learner that stopped in the middle of a round, and must not use it."""
     isolated("""
 import mistakebound as mb, numpy as np, os, threading, warnings
 warnings.simplefilter("ignore")
@@ -309,8 +309,8 @@ assert (learner.ledger_.rounds - 10) % 300000 == 0
 """)
 
 
-def test_interleaved_named_runs_tell_their_own_mistakes() -> None:
-    """BUG: rounds that another thread plays in between were counted among the mistakes of a named run."""
+def test_interleaved_named_runs_count_their_own_mistakes() -> None:
+    """The ledger of a named run does not count rounds that another thread learns meanwhile."""
     X, y = stream(200)
     learner, other = mb.Perceptron(classes=(0, 1)), dicts(X[100:])
 
@@ -328,8 +328,8 @@ def test_interleaved_named_runs_tell_their_own_mistakes() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the address space")
-def test_out_of_memory_leaves_a_learner_whole() -> None:
-    """A round for which there is no memory left is as if it had not come; what was learned before still works."""
+def test_a_learner_is_usable_after_running_out_of_memory() -> None:
+    """A round without enough memory changes nothing, and the learner still works."""
     isolated("""
 import mistakebound as mb, resource
 learner = mb.BalancedWinnow(classes=(0, 1), keep_bytes=1 << 40)
@@ -355,8 +355,8 @@ assert learner.ledger_.rounds == ledger.rounds + 1
 """)
 
 
-def test_keep_bytes_bounds_what_is_kept() -> None:
-    """Beyond it certificates are incomplete, counts stay exact, and each run still has its own predictions."""
+def test_keep_bytes_limits_the_kept_rounds() -> None:
+    """Beyond the limit, certificates are incomplete, counts are exact, and each run still has its predictions."""
     X, y = stream(3000)
     small, large = mb.Perceptron(keep_bytes=1000, classes=(0, 1)), mb.Perceptron(classes=(0, 1))
     mine, theirs = small.run(X, y), large.run(X, y)
@@ -377,7 +377,7 @@ def test_keep_bytes_bounds_what_is_kept() -> None:
 
 @pytest.mark.parametrize("make", [*REAL, *BINARY, lambda **k: mb.NormalizedWinnow(eta=INF, **k)])
 def test_ledger_as_json(make: Callable[..., Any]) -> None:
-    """A ledger reads back as it was written, complete or not, of names or positions."""
+    """A ledger is equal after writing and reading, complete or not, with names or positions."""
     X, y = stream(binary=make in BINARY)
     for rows in (X, dicts(X)):
         learner = make(classes=("no", "yes"), keep_bytes=500 if rows is X else 10**6)

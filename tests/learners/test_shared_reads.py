@@ -16,7 +16,7 @@ from mistakebound.theorems.evidence import Evidence
 
 
 class Busy:
-    """An engine that learns something new before it answers, as it may when another thread holds its lock first."""
+    """An engine that learns a new feature before each call, as if another thread had taken its lock first."""
 
     def __init__(self, engine: Any) -> None:
         self.engine, self.more = engine, 0
@@ -39,7 +39,7 @@ def busy(request: pytest.FixtureRequest) -> Any:
 
 
 def test_weights_have_their_own_names(busy: Any) -> None:
-    """As many as there were when the weights were read; more may come later."""
+    """There are as many names as weights, even if features are added meanwhile."""
     weights = busy.weights_
     assert next(iter(weights)) == "a"
     assert np.isfinite(list(weights.values())).all()
@@ -47,14 +47,14 @@ def test_weights_have_their_own_names(busy: Any) -> None:
 
 
 def test_features_have_their_own_names(busy: Any) -> None:
-    """Those that `weights` and `explain` of the command line show."""
+    """These are the features that the commands `weights` and `explain` show."""
     features = Features(busy)
     assert len(features.names) == len(features.weights)
     assert {name for name, _ in features.largest()} == set(features.names[1:])
 
 
 def test_a_ledger_has_the_names_of_its_features(busy: Any) -> None:
-    """Even if they are asked for later; a comparator over them fits."""
+    """The names fit the ledger, even if they are read later."""
     ledger = busy.ledger_
     assert len(ledger.names) == ledger.n - 1
     assert ledger.kept.index.max() < len(ledger.names)
@@ -63,7 +63,7 @@ def test_a_ledger_has_the_names_of_its_features(busy: Any) -> None:
 
 
 def test_reads_fall_between_rounds(tmp_path: Path) -> None:
-    """Every round moves two features, far apart, by the same: no read sees one moved and the other not yet."""
+    """Every round changes the weights of two features equally: no read sees only one of them changed."""
     X = np.zeros((2000, 3000), np.float32)
     X[:, 0] = X[:, -1] = 1.0
     y = np.where(np.arange(2000) % 2, 1, -1)

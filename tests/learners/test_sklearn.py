@@ -84,7 +84,7 @@ def test_partial_fit_with_classes() -> None:
     assert learner.predict([[1.0]]).tolist() == ["b"]
 
 
-def test_set_params_counts_from_the_next_fit_on() -> None:
+def test_set_params_takes_effect_at_the_next_fit() -> None:
     X, y = mb.streams.margin(5, 100, 0.2, seed=0, norm="l1")
     learner = mb.BalancedWinnow(eta=0.5).fit(X, y).set_params(eta=0.25)
     assert learner.ledger_.rule.parameter == 0.5

@@ -1,4 +1,4 @@
-"""A subinterpreter cannot use the compiled core, and is told so when it imports it."""
+"""Importing the compiled core in a subinterpreter raises ImportError, because it cannot be used there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CODE = """
 import {module} as interpreters
 {before}
 found = {create}
-told = interpreters.run_string(found, '''
+error = interpreters.run_string(found, '''
 try:
     import mistakebound
 except ImportError as error:
@@ -25,7 +25,7 @@ except ImportError as error:
 else:
     raise AssertionError("it was imported")
 ''')
-assert told is None, told
+assert error is None, error
 interpreters.destroy(found)
 import mistakebound
 assert mistakebound.Perceptron().run([[1.0]], [1]).rounds == 1
@@ -34,8 +34,8 @@ assert mistakebound.Perceptron().run([[1.0]], [1]).rounds == 1
 
 @pytest.mark.skipif(not MODULE, reason="this Python has no module for subinterpreters")
 @pytest.mark.parametrize("before", ["", "import mistakebound"])
-def test_importing_is_refused(before: str) -> None:
-    """With an ImportError, whether or not the main interpreter has imported it; that one goes on."""
+def test_importing_in_a_subinterpreter_is_rejected(before: str) -> None:
+    """Whether or not the main interpreter has imported the package, which it can still use."""
     code = CODE.format(module=MODULE, create=CREATE[MODULE], before=before)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

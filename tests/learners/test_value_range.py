@@ -42,8 +42,8 @@ FILES: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("cached", [False, True])
 @pytest.mark.parametrize("form", FILES)
-def test_a_file_names_the_line(form: str, cached: bool, tmp_path: Path) -> None:
-    """File, line, round and feature, from the text as from its cache; the rounds before it stay learned."""
+def test_the_error_for_a_file_has_the_line(form: str, cached: bool, tmp_path: Path) -> None:
+    """It has file, line, round and feature, with and without a cache; the rounds before are learned."""
     path = tmp_path / "stream"
     FILES[form](path)
     table = {"label": "label"} if form in ("csv", "tsv", "json", "parquet") else {}
@@ -60,7 +60,7 @@ def test_a_file_names_the_line(form: str, cached: bool, tmp_path: Path) -> None:
 
 
 def test_a_namespace_weight_does_not_make_a_value_vanish(tmp_path: Path) -> None:
-    """A product of two numbers other than 0 is not 0; that of 0 and anything is."""
+    """The product of the namespace's weight and a value is 0 only if one of them is."""
     path = tmp_path / "a.vw"
     path.write_text("0 |a:1e-200 x:1e-200\n")
     with pytest.raises(mb.StreamError, match=f"{path}:1"):
@@ -85,7 +85,7 @@ def test_denormal_and_negative_values(kind: type, size: float) -> None:
 
 
 def scaled(factor: float) -> list[Any]:
-    """Learners that see a stream times this factor as another sees the stream itself."""
+    """Return learners that predict a stream times this factor like ``scaled(1.0)`` predicts the stream."""
     return [
         mb.Perceptron(),
         mb.Perceptron(bias=factor),
@@ -120,7 +120,7 @@ def test_the_limits_themselves_are_learned() -> None:
 
 @pytest.mark.parametrize("bias", [1e-310, -1e-31, 5e-324, 1.1e30])
 def test_the_constant_feature_has_the_same_limits(bias: float) -> None:
-    """It is learned like any other."""
+    """Because it is learned like any other feature."""
     with pytest.raises(ValueError, match="bias"):
         mb.Perceptron(bias=bias).run([[1.0]], [1])
     for good in (0.0, 1e-30, -1e30):

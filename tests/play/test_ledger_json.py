@@ -18,7 +18,7 @@ INF = float("inf")
 
 
 def ledger_of(kind: str = "perceptron") -> mb.Ledger:
-    """A small ledger, complete unless the kind keeps little."""
+    """Return a small ledger, complete unless the kind keeps little."""
     X, y = stream(40, binary="winnow" in kind or kind == "elimination")
     make: dict[str, Callable[[], Any]] = {
         "perceptron": mb.Perceptron,
@@ -37,7 +37,7 @@ def ledger_of(kind: str = "perceptron") -> mb.Ledger:
 
 
 def changed(ledger: mb.Ledger, where: str, value: Any) -> str:
-    """The ledger's JSON with one field changed, such as "kept.index.0"; a function is called on what was there."""
+    """Return the ledger's JSON with one field changed, such as "kept.index.0"; a function gets the old value."""
     data = json.loads(ledger.to_json())
     *way, last = where.split(".")
     at: Any = data
@@ -141,7 +141,7 @@ HOSTILE: list[tuple[str, str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("kind", "where", "value", "field"), HOSTILE)
-def test_each_contradiction_is_refused(kind: str, where: str, value: Any, field: str) -> None:
+def test_each_contradiction_is_rejected(kind: str, where: str, value: Any, field: str) -> None:
     ledger = ledger_of(kind or "perceptron")
     text = changed(ledger, where, value)
     assert text != ledger.to_json()
@@ -151,7 +151,7 @@ def test_each_contradiction_is_refused(kind: str, where: str, value: Any, field:
 
 
 @pytest.mark.parametrize("name", ["counts", "kept", "rule", "n", "names", "predictions"])
-def test_nothing_may_be_missing(name: str) -> None:
+def test_no_field_may_be_missing(name: str) -> None:
     data = json.loads(ledger_of().to_json())
     del data[name]
     with pytest.raises(mb.ModelError, match=name):
@@ -175,13 +175,13 @@ def test_nothing_may_be_missing(name: str) -> None:
     ],
     ids=range(11),
 )
-def test_what_is_no_json_object(text: str) -> None:
+def test_texts_that_are_not_json_objects(text: str) -> None:
     with pytest.raises(mb.ModelError):
         mb.Ledger.from_json(text)
 
 
-def test_a_number_beyond_a_float_is_refused() -> None:
-    """1e999 is JSON, but no finite number."""
+def test_a_number_beyond_a_float_is_rejected() -> None:
+    """1e999 is valid JSON, but not a finite number."""
     text = ledger_of().to_json().replace('"bias": 0.0', '"bias": 1e999')
     with pytest.raises(mb.ModelError) as caught:
         mb.Ledger.from_json(text)
@@ -189,7 +189,7 @@ def test_a_number_beyond_a_float_is_refused() -> None:
 
 
 def test_a_bad_index_does_not_end_the_process() -> None:
-    """In a process of its own: what is not refused there ends it."""
+    """In a process of its own, because a bad index that is not rejected would crash it."""
     for where, value in (("kept.index.0", 10**9), ("kept.indptr.1", 10**9), ("kept.indptr.1", -(10**9))):
         text = changed(ledger_of(), where, value)
         code = "import sys, mistakebound as mb\ntry: mb.certify(mb.Ledger.from_json(sys.stdin.read()))\n"
@@ -199,7 +199,7 @@ def test_a_bad_index_does_not_end_the_process() -> None:
 
 
 @pytest.mark.parametrize("classes", [(0, 1), ("a", "b"), (False, True), (0.5, 1.5), (-INF, INF), (None, 1)])
-def test_labels_come_back(classes: Any) -> None:
+def test_labels_keep_their_types_in_json(classes: Any) -> None:
     learner = mb.Perceptron(classes=classes)
     learner.run([[1, 0], [0, 1]], list(classes))
     text = learner.ledger_.to_json()
@@ -209,8 +209,8 @@ def test_labels_come_back(classes: Any) -> None:
     assert back.to_json() == text
 
 
-def test_a_ledger_of_the_past_comes_back() -> None:
-    """Its learner has met more features since; the ledger has those of its own time."""
+def test_a_ledger_has_the_features_of_its_own_rounds() -> None:
+    """Features that its learner learned later are not in the ledger, and not in its JSON."""
     learner = mb.Perceptron()
     past = learner.run([{"a": 1}, {"b": 1}], [-1, -1])
     learner.run([{"c": 1}, {"d": 2}], [-1, -1])
@@ -219,7 +219,7 @@ def test_a_ledger_of_the_past_comes_back() -> None:
     assert (back.n, back.names) == (past.n, past.names)
 
 
-def test_a_ledger_without_what_exceeded_its_memory_comes_back() -> None:
+def test_an_incomplete_ledger_is_incomplete_after_reading() -> None:
     ledger = ledger_of("keeps little")
     back = mb.Ledger.from_json(ledger.to_json())
     assert not back.complete

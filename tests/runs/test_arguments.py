@@ -1,4 +1,4 @@
-"""What is passed in place of files or a learner: the error names what to pass."""
+"""Wrong types in place of files or of a learner: the error names the type to pass."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def test_a_path_in_place_of_a_source(file: Path) -> None:
     wanted = f"pass mb.Source({str(file)!r})"
     learner = mb.Perceptron()
     for call in (
-        lambda: mb.runs.run(file, learner),  # type: ignore[arg-type] # that is what is tested, here and below
+        lambda: mb.runs.run(file, learner),  # type: ignore[arg-type] # the wrong type is on purpose, here and below
         lambda: mb.runs.compare(str(file)),  # type: ignore[arg-type]
         lambda: mb.runs.predict(file, learner, file.with_name("out")),  # type: ignore[arg-type]
     ):
         with pytest.raises(TypeError) as raised:
             call()
         assert wanted in str(raised.value)
-    with pytest.raises(TypeError, match=r"got ndarray: pass mb\.Source\(path\); learner\.run takes arrays"):
+    with pytest.raises(TypeError, match=r"ndarray.*mb\.Source"):
         mb.runs.run(np.eye(2), learner)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("found", [mb.Perceptron, mb.experts.MLPoly(), "perceptron"])
-def test_what_is_not_a_linear_learner(file: Path, found: Any) -> None:
+def test_an_object_that_is_not_a_linear_learner_raises(file: Path, found: Any) -> None:
     what = "the class Perceptron" if isinstance(found, type) else type(found).__name__
     for call in (
         lambda: mb.runs.run(mb.Source(file), found),
         lambda: mb.runs.compare(mb.Source(file), [mb.Perceptron(), found]),
         lambda: mb.runs.predict(mb.Source(file), found, file.with_name("out")),
     ):
-        with pytest.raises(TypeError, match=rf"such as mb\.Perceptron\(\), got {what}$"):
+        with pytest.raises(TypeError, match=rf"mb\.Perceptron\(\).* {what}$"):
             call()
 
 
@@ -58,7 +58,7 @@ def test_predictions_to_a_path_and_to_a_stream_are_the_same(file: Path) -> None:
     assert file.with_name("stream").read_text() == out.read_text()
 
 
-def test_results_are_short_in_a_notebook(file: Path) -> None:
+def test_results_have_a_short_repr(file: Path) -> None:
     document = file.with_name("c.json")
     result = mb.runs.run(mb.Source(file), mb.Perceptron(), certificate=document)
     assert repr(result) == "<RunResult: 1 mistake in 20 rounds; Perceptron(); certificate: holds>"

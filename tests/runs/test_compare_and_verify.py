@@ -31,7 +31,7 @@ def test_compare_ranks_as_the_command_does(tmp_path: Path) -> None:
 
 
 def test_compare_own_learners(tmp_path: Path) -> None:
-    """Each learns what it learns alone; one that cannot take the stream has the error."""
+    """Each learns as it learns alone; one that cannot learn the stream has the error."""
     path = svmlight(tmp_path / "a.svm")
     path.write_text(path.read_text() + "1 1:0.5\n")
     learners = [mb.Winnow(threshold=8.0), mb.Perceptron(), mb.BalancedWinnow()]
@@ -39,7 +39,7 @@ def test_compare_own_learners(tmp_path: Path) -> None:
     assert {type(each.learner) for each in found.ranked} == {mb.Perceptron, mb.BalancedWinnow}
     assert [type(each.learner) for each in found.refused] == [mb.Winnow]
     assert found.refused[0].error is not None
-    assert "needs every value to be 0 or 1" in str(found.refused[0].error)
+    assert (found.refused[0].error.feature, found.refused[0].error.value) == ("1", 0.5)
     for each in found.ranked:
         alone = type(each.learner)()
         alone.run(mb.Source(path))
@@ -67,7 +67,7 @@ def certified(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def test_verify(certified: tuple[Path, Path, Path]) -> None:
-    """Every check agrees, each is reported as it is made, and they are those of the command."""
+    """Every check agrees and is passed to ``on_check``. The checks equal those of the command."""
     path, certificate, model = certified
     reported: list[mb.runs.Check] = []
     found = mb.runs.verify(certificate, path, model=model, on_check=reported.append)
@@ -83,7 +83,7 @@ def test_verify(certified: tuple[Path, Path, Path]) -> None:
 
 
 def forged(certificate: Path, change: Any) -> Path:
-    """The certificate after a change, sealed again: only the replay can find it out."""
+    """Return the certificate with a change and a new seal, so that only the replay can detect it."""
     said = json.loads(certificate.read_text())
     change(said)
     said["seal"] = seal(said)
@@ -107,7 +107,7 @@ def another_learner(said: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "what"), [(fewer_mistakes, "mistakes"), (lower_bound, "bound"), (another_learner, "model")]
 )
-def test_a_forged_certificate_is_found_out(change: Any, what: str, certified: tuple[Path, Path, Path]) -> None:
+def test_a_forged_certificate_is_detected(change: Any, what: str, certified: tuple[Path, Path, Path]) -> None:
     path, certificate, _ = certified
     found = mb.runs.verify(forged(certificate, change), path)
     assert not found.agrees

@@ -1,4 +1,4 @@
-"""A run from Python does what the command does: the same model, counts and certificate; progress, checkpoints."""
+"""``runs.run`` and the command give the same model, counts and certificate; progress and checkpoints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Recorder(mb.runs.Progress):
-    """Notes every call."""
+    """Records every call."""
 
     lines = True
 
@@ -54,7 +54,7 @@ def fresh() -> mb.BalancedWinnow:
 
 @pytest.mark.parametrize("passes", [1, 3])
 def test_python_and_shell_do_the_same(passes: int, tmp_path: Path) -> None:
-    """Model file, counts, predictions, certificate and what is shown are equal."""
+    """Model file, counts, predictions, certificate and progress are equal."""
     path = svmlight(tmp_path / "a.svm")
     words = ["--passes", passes, "--save", tmp_path / "shell.mb", "--predictions", tmp_path / "shell.txt"]
     found = json.loads(call("run", path, *words, "--certificate", tmp_path / "shell.json", "--json"))
@@ -95,7 +95,7 @@ def test_a_run_learns_as_the_learner_alone(tmp_path: Path) -> None:
 
 
 def test_progress_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After each part, with lines at rounds 1, 2, 4, ... and at the end, whatever the parts are."""
+    """It is called after each part, with lines at rounds 1, 2, 4, ... and at the end, for any size of parts."""
     path, whole, parts = svmlight(tmp_path / "a.svm"), Recorder(), Recorder()
     mb.runs.run(mb.Source(path), fresh(), progress=whole)
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 700)
@@ -111,11 +111,11 @@ def test_progress_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 class Stop(Exception):  # noqa: N818
-    """Stands for a killed process."""
+    """Raised to simulate a killed process."""
 
 
 def test_checkpoint_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopped after a checkpoint and resumed, a run ends with the model of one that never stopped."""
+    """A run that is stopped after a checkpoint and resumed gives the model of a run without a stop."""
     path, saved, written = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb", 0
     options: dict[str, Any] = {"passes": 2, "checkpoint": saved, "checkpoint_every": 50, "predictions": tmp_path / "p"}
     save = model_file.save
@@ -145,8 +145,8 @@ def test_checkpoint_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert start.calls[0] == ("begin", None)
 
 
-def test_another_run_is_refused_by_field(tmp_path: Path) -> None:
-    """Errors name the option and both values, and no flag of the command line."""
+def test_resume_refuses_another_run(tmp_path: Path) -> None:
+    """The error has the option and both values, and does not name flags of the command line."""
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     mb.runs.run(mb.Source(path), fresh(), checkpoint=saved, checkpoint_every=100)
     for source, options, fields in (
@@ -211,7 +211,7 @@ def test_a_bad_line_stops_a_run(tmp_path: Path) -> None:
     assert len(whole.skipped) > 0
 
 
-def test_no_examples_no_model(tmp_path: Path) -> None:
+def test_no_model_is_saved_without_examples(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     result = mb.runs.run(mb.Source(tmp_path / "empty"), fresh(), checkpoint=tmp_path / "m.mb")
     assert "nothing was learned" in str(result.stopped)
@@ -240,7 +240,7 @@ def test_predictions_to_a_stream(tmp_path: Path) -> None:
 
 
 def test_report(tmp_path: Path) -> None:
-    """The page is that of the command, but for the name of the learner and the time."""
+    """The page equals that of the command, except for the name of the learner and the time."""
     path = svmlight(tmp_path / "a.svm")
     mb.runs.run(mb.Source(path), fresh(), certify=True).write_report(tmp_path / "python.html")
     call("run", path, "--certify", "--report", tmp_path / "shell.html")
@@ -323,8 +323,8 @@ def test_two_outputs_need_two_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("reason", [KeyboardInterrupt, ValueError])
-def test_what_a_progress_raises_loses_no_prediction(reason: type[BaseException], tmp_path: Path) -> None:
-    """The model that is saved then has as many rounds as there are predictions, and both go on together."""
+def test_an_error_raised_by_progress_loses_no_prediction(reason: type[BaseException], tmp_path: Path) -> None:
+    """The saved model has as many rounds as there are predictions, and the run can be resumed."""
 
     class Raising(mb.runs.Progress):
         def learned(self, tally: Tally, position: Position) -> None:
@@ -341,8 +341,8 @@ def test_what_a_progress_raises_loses_no_prediction(reason: type[BaseException],
     assert lines.read_text() == (tmp_path / "whole.txt").read_text()
 
 
-def test_a_thread_does_not_change_who_listens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that begins in the main thread while another thread has one takes the signals, and gives them back."""
+def test_a_run_in_a_thread_does_not_change_signal_handlers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in the main thread, while another thread has one, sets signal handlers and restores them."""
     monkeypatch.setattr(uninterrupted, "is_listening", False)
     source = mb.Source(svmlight(tmp_path / "a.svm"))
     inside, ready, seen = threading.Event(), threading.Event(), []
@@ -371,7 +371,7 @@ def test_a_thread_does_not_change_who_listens(tmp_path: Path, monkeypatch: pytes
 
 
 def test_predict(tmp_path: Path) -> None:
-    """The lines of the command, written to any stream."""
+    """The lines equal those of the command, and can be written to any stream."""
     path, saved, out = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb", io.StringIO()
     mb.runs.run(mb.Source(path), fresh(), checkpoint=saved)
     found = mb.runs.predict(mb.Source(path), mb.load(saved), out, scores=True)

@@ -1,4 +1,4 @@
-"""Late outcomes: the bounds on planted streams where they say something, their lemmas at every update, and mutants."""
+"""Late outcomes: the bounds hold on planted streams and are below the rounds; lemmas at every update; mutants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mistakebound.theorems.evidence import Evidence
 
 @dataclass(frozen=True)
 class Late:
-    """A theorem, its learner, a stream that is separated by the planted comparator, and how far outcomes lag."""
+    """A theorem, its learner, a stream that the planted comparator separates, and the largest delay of an outcome."""
 
     theorem: str
     make: Any
@@ -50,7 +50,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=[f"{case.theorem}-{case.
 
 
 def played(case: Late, learner: Any) -> Any:
-    """Play the stream; each outcome comes after up to so many others, out of order."""
+    """Play the stream. Each outcome comes up to this many rounds late, out of order."""
     rng, waiting = np.random.default_rng(9), []
     for x, y in zip(case.stream.X, case.stream.y.tolist(), strict=True):
         waiting.append((learner.ask(x), y))
@@ -61,7 +61,7 @@ def played(case: Late, learner: Any) -> Any:
 
 
 def check(case: Late, learner: Any) -> None:
-    """The certificate holds with the planted comparator and says something, and so does the lemma at every update."""
+    """Check that the certificate holds with the planted comparator, and the lemma at every update."""
     ledger = played(case, learner).ledger_
     assert ledger.late > 2
     found = learner.certify(theorem=case.theorem, comparator=case.u)
@@ -82,17 +82,17 @@ def check(case: Late, learner: Any) -> None:
 
 
 def served_wrongly(rule: Any, step: Any) -> bool:
-    """Whether the prediction that was served was a mistake, or inside the update margin."""
+    """Return whether the prediction that was made then was a mistake, or inside the update margin."""
     score = float(rule.weights(step.z_seen.astype(np.float32).astype(np.float64)) @ step.x)
     return bool(step.y * score <= rule.update_margin + 1e-4 * (1 + abs(score)))
 
 
-def test_every_theorem_is_planted() -> None:
+def test_every_theorem_has_a_planted_stream() -> None:
     assert {case.theorem for case in CASES} == {theorem.id for theorem in THEOREMS.values() if theorem.delayed}
 
 
 @every_case
-def test_the_bound_and_the_lemma(case: Late) -> None:
+def test_bound_and_lemma_hold_on_planted_streams(case: Late) -> None:
     check(case, case.make())
 
 
@@ -106,7 +106,7 @@ def test_a_comparator_is_found_in_hindsight(case: Late) -> None:
 
 
 @every_case
-def test_plain_theorems_do_not_apply(case: Late) -> None:
+def test_theorems_without_delay_do_not_apply(case: Late) -> None:
     learner = played(case, case.make())
     plain = next(t for t in THEOREMS.values() if t.rule == learner.ledger_.rule.id and not t.delayed)
     found = learner.certify(theorem=plain.id, comparator=case.u)
@@ -115,7 +115,7 @@ def test_plain_theorems_do_not_apply(case: Late) -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: mb.Winnow(threshold=4.0), mb.Elimination])
-def test_rules_without_a_theorem_for_late_outcomes_say_so(make: Any) -> None:
+def test_certificates_of_rules_without_a_theorem_on_late_outcomes_do_not_apply(make: Any) -> None:
     stream, learner = streams.disjunction(16, 2, 200, seed=3), make()
     for i in range(0, 200, 4):
         asked = [learner.ask(x) for x in stream.X[i : i + 4]]
@@ -127,8 +127,8 @@ def test_rules_without_a_theorem_for_late_outcomes_say_so(make: Any) -> None:
     assert "no outcome came late" in [premise.statement for premise in found.premises if not premise.holds]
 
 
-def test_hinge_losses_are_paid_for() -> None:
-    """Flipped labels: u no longer separates, and the hinge form with k√(1+2τ̄) holds for it all the same."""
+def test_the_bound_includes_hinge_losses() -> None:
+    """With flipped labels u does not separate, and the hinge form with k√(1+2τ̄) still holds."""
     noisy = streams.label_noise(streams.margin(20, 1500, 0.4, seed=9), 0.02, seed=5)
     case = Late("delayed", mb.Perceptron, noisy, noisy.target, 3)
     learner = played(case, mb.Perceptron())
@@ -155,7 +155,7 @@ def test_formulas_by_hand() -> None:
 
 
 class Flattering:
-    """Wrong: a mixin that counts one update too few between a prediction and its outcome."""
+    """A mutant that counts one update too few between a prediction and its outcome."""
 
     def ask(self, x: Any) -> Any:
         asked = super().ask(x)  # type: ignore[misc]
@@ -164,7 +164,7 @@ class Flattering:
 
 
 class Forgetful:
-    """Wrong: a mixin that moves every prediction to the beginning."""
+    """A mutant that makes every prediction before the first round."""
 
     def ask(self, x: Any) -> Any:
         asked = super().ask(x)  # type: ignore[misc]
@@ -181,7 +181,7 @@ def test_mutants_are_caught(case: Late, mixin: type) -> None:
         check(case, learner)
 
 
-def test_learning_by_the_prediction_of_now_is_caught() -> None:
+def test_learning_from_the_current_prediction_is_caught() -> None:
     class Mutant(mb.Perceptron):
         def tell(self, asked: Any, y: Any) -> None:
             now = self._play.engine.core.score_csr  # the row as it was asked, scored with the weights of now

@@ -30,7 +30,7 @@ State = tuple[float, ...]
 
 
 def disjunctions(n: int) -> list[tuple[int, ...]]:
-    """Every set of variables, the empty one (always false) included."""
+    """Every set of variables, including the empty set, whose OR is always false."""
     return [tuple(i for i in range(n) if chosen[i]) for chosen in product((0, 1), repeat=n)]
 
 
@@ -84,12 +84,12 @@ GAMES: list[tuple[str, dict[str, Any], Callable[[Any, int, tuple[int, ...]], flo
 
 
 def shown(rule_id: str, x: tuple[int, ...]) -> tuple[int, ...]:
-    """The example as the rule sees it: non-negative weights need ±1 to say no."""
+    """Return the example for the rule: rules with non-negative weights need values ±1 to predict the negative label."""
     return tuple(2 * v - 1 for v in x) if rule_id == "normalized-winnow" else x
 
 
 def worst_case(rule: Rule, n: int, target: tuple[int, ...]) -> tuple[int, list[tuple[int, ...]]]:
-    """Most mistakes that any stream of LENGTH rounds brings, and such a stream."""
+    """Return the largest number of mistakes on any stream of LENGTH rounds, and such a stream."""
     examples = list(product((0, 1), repeat=n))
 
     @cache
@@ -132,7 +132,7 @@ def test_no_stream_exceeds_the_bound(
 
 
 def replayed(rule_id: str, parameters: dict[str, Any], target: tuple[int, ...], stream: list[tuple[int, ...]]) -> int:
-    """Mistakes of the compiled learner on the worst stream that was found."""
+    """Return the mistakes of the compiled learner on the worst stream."""
     y = np.array(stream)[:, list(target)].any(axis=1).astype(int)
     learner = LEARNERS[rule_id](classes=(0, 1), **parameters)
     return int(learner.run([shown(rule_id, x) for x in stream], y).mistakes)

@@ -39,25 +39,25 @@ def comparator(case: Planted) -> Any:
 every_case = pytest.mark.parametrize("index", range(len(CASES)), ids=[names(c) for c in CASES])
 
 
-def test_every_theorem_is_planted() -> None:
+def test_every_theorem_has_a_planted_stream() -> None:
     late = {theorem.id for theorem in THEOREMS.values() if theorem.delayed}  # see test_delayed.py
     assert {case.theorem for case in CASES} == set(THEOREMS) - late
 
 
 @every_case
-def test_bound_says_something(index: int) -> None:
+def test_bound_is_well_below_the_number_of_rounds(index: int) -> None:
     case = CASES[index]
     assert case.bound < len(case.stream)
 
 
 @every_case
-def test_reference_obeys_bound_and_lemma(index: int) -> None:
+def test_the_reference_loop_obeys_bound_and_lemma(index: int) -> None:
     case = CASES[index]
     case.check(games_of(case, RULES[case.rule]))
 
 
 @every_case
-def test_core_makes_the_reference_s_mistakes(index: int) -> None:
+def test_the_core_makes_the_mistakes_of_the_reference_loop(index: int) -> None:
     case, learner = life(index)
     game = games_of(case, RULES[case.rule])
     assert learner.ledger_.mistakes == game.mistakes
@@ -66,7 +66,7 @@ def test_core_makes_the_reference_s_mistakes(index: int) -> None:
 
 @every_case
 def test_lemma_on_the_replayed_ledger(index: int) -> None:
-    """What the certificate recomputes from the ledger obeys the lemma too, at every update."""
+    """The updates that a certificate recomputes from the ledger obey the lemma, too."""
     case, learner = life(index)
     theorem = THEOREMS[case.theorem]
     steps = list(Evidence.of(learner.ledger_).steps())
@@ -85,7 +85,7 @@ def test_certificate_with_the_planted_comparator(index: int) -> None:
 
 
 @every_case
-def test_certificate_in_hindsight_is_no_worse(index: int) -> None:
+def test_a_comparator_found_in_hindsight_gives_a_bound_at_least_as_small(index: int) -> None:
     case, learner = life(index)
     if not THEOREMS[case.theorem].in_hindsight:
         return
@@ -104,8 +104,8 @@ def test_certificate_in_hindsight_is_no_worse(index: int) -> None:
     assert "whole stream" in str(found).splitlines()[0]
 
 
-def test_figures_of_the_issue() -> None:
-    """Winnow n=100, r=2: formula 44, so never more than 43; normalised Winnow at margin 1 with 1,024 experts: 10."""
+def test_known_values_of_bounds() -> None:
+    """Winnow with n = 100, r = 2: below 44. Normalised Winnow with margin 1 and 1,024 experts: 10."""
     assert mb.bounds.littlestone(100, 2) == 44
     worst = max(mb.Winnow().run(*mb.streams.disjunction(100, 2, 2000, seed)).mistakes for seed in range(20))
     assert worst <= 43
@@ -127,8 +127,8 @@ def test_perceptron_makes_exactly_k_mistakes_on_unit_vectors(k: int) -> None:
         assert learner.certify("novikoff").bound == pytest.approx(k)
 
 
-def test_evidence_leaves_the_ledger_as_it_is() -> None:
-    """A ledger can be certified again: its examples keep the order in which their features were given."""
+def test_evidence_does_not_change_the_ledger() -> None:
+    """A ledger can be certified again, because the features of its examples keep their order."""
     learner = mb.BalancedWinnow()
     learner.run([{"a": 1, "b": 1}, {"b": 1, "a": 1}, {"c": 2, "a": 1}] * 3, [1, -1, 1] * 3)
     ledger = learner.ledger_

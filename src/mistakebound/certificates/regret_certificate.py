@@ -1,4 +1,4 @@
-"""Compare regret with the bound of a theorem. All of it is recomputed from the advice and the outcomes."""
+"""Compare the regret with the bound of a theorem; both are recomputed from the advice and the outcomes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mistakebound.play.expert_ledger import AggregationLedger
 
 
-LATER = "they are those of a later run: the learner's own certify() is of all"
+LATER = "they begin after the first round; certify() of the learner covers all rounds"
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,13 @@ class RegretCertificate:
     Attributes
     ----------
     regret : float
-        The learner's total loss less that of the expert named by ``against``; with the gradient trick of losses made
-        linear, which is at least the regret to any convex combination of the experts.
+        The learner's total loss less that of the expert ``against``. With the gradient trick it is computed on losses
+        made linear; it is then at least the regret to any convex combination of the experts.
     bound : float
-        On it. Every expert's regret is below the expert's own bound, or the status is ``violated``.
+        Bound on this regret. If the regret to any expert exceeds the bound for that expert, the status is ``violated``.
     status : str
-        ``holds``; ``vacuous`` (true, but no stream with such losses could have broken it); ``does not apply`` (a
-        premise fails, or no theorem is known); ``violated`` (a bug, ours); ``incomplete`` (the advice was too
-        much to keep).
+        ``holds``; ``vacuous`` (true, but no stream with such losses could violate it); ``does not apply`` (a premise
+        fails, or no theorem is known); ``violated`` (a bug of ours); ``incomplete`` (the advice was too large to keep).
     """
 
     theorem: str
@@ -64,18 +63,18 @@ class RegretCertificate:
     status: str
     premises: tuple[Premise, ...]
     sequence: SequenceCheck | None = None
-    """Of Fixed Share: the best *sequence* of experts, which switches, that came nearest to its own bound."""
+    """For Fixed Share: the number of switches whose best *sequence* of experts is nearest to its bound."""
     note: str = ""
 
     def to_json(self) -> str:
-        """JSON text, from which ``from_json`` makes an equal certificate. No bound and no regret are null."""
+        """Return JSON text, from which ``from_json`` makes an equal certificate. A missing bound or regret is null."""
         data = asdict(self)
         data |= {"bound": finite(self.bound), "regret": finite(self.regret)}
         return json.dumps(data, ensure_ascii=False, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> RegretCertificate:
-        """Read what ``to_json`` wrote. ModelError, which names the field, for anything else."""
+        """Return the certificate that ``to_json`` wrote; raise ModelError with the ``field`` that is not valid."""
         data = {"sequence": None, "note": "", **schema.parse(text, "the certificate")}
         schema.fields(data, *(field.name for field in fields(cls)))
         bound, regret = (schema.optional(schema.number, data[name], name) for name in ("bound", "regret"))
@@ -103,7 +102,7 @@ class RegretCertificate:
 
     def __str__(self) -> str:
         sign = {HOLDS: "✓", VACUOUS: "·", VIOLATED: "✗"}.get(self.status, "–")
-        lines = [f"{sign} {escaped(self.theorem)}: {self._told()}: {escaped(self.status)}"]
+        lines = [f"{sign} {escaped(self.theorem)}: {self._regret_and_bound()}: {escaped(self.status)}"]
         lines += [
             f"    {'✓' if p.holds else '✗'} {escaped(p.statement)}{f'  ({escaped(p.measured)})' if p.measured else ''}"
             for p in self.premises
@@ -112,11 +111,11 @@ class RegretCertificate:
             lines.append(f"    {'✗' if self.status == VIOLATED else '✓'} {escaped(self.sequence)}")
         return "\n".join([*lines, *([f"    {escaped(self.note)}"] if self.note else [])])
 
-    def _told(self) -> str:
+    def _regret_and_bound(self) -> str:
         if not self.rounds:
-            return "nothing was learned yet, so there is no regret to bound"
+            return "there is no regret, because no round was learned"
         if math.isnan(self.regret):
-            return "regret and bound are derived from all rounds since the start, which are not at hand"
+            return "regret and bound are not known, because the advice of all rounds is not available"
         kind = "linear regret" if self.gradient else "regret"
         bound = "no bound" if math.isinf(self.bound) else f"bound {self.bound:.6g}"
         return f"{kind} {self.regret:.6g} to {escaped(self.against)}, {bound}"
@@ -139,24 +138,24 @@ def _sequence_check(value: Any, path: str) -> SequenceCheck:
 
 
 def certify_regret(ledger: AggregationLedger) -> RegretCertificate:
-    """Replay the rule by its specification, and check its theorem for every expert; of Fixed Share, for sequences too.
+    """Replay the rule's specification, and check its theorem for every expert; for Fixed Share, for sequences, too.
 
-    It costs time in proportion to the rounds: the specification is Python, which takes 0.1 to 0.2 ms a round with ten
-    experts (100,000 rounds: 10 to 20 s), some hundreds of times what the run in the core takes. The search for the best
-    sequences with up to 10 switches adds about a quarter; it is left out, with a word, if rounds × experts are above
-    10⁷. Memory: rounds × experts numbers.
+    The specification is Python: it takes 0.1 to 0.2 ms per round with ten experts (10 to 20 s for 100,000 rounds),
+    hundreds of times as long as the core. The search for the best sequences with up to 10 switches adds about a
+    quarter; if rounds × experts exceed 10⁷, it is skipped, and ``note`` says so. Memory: rounds × experts numbers. See
+    docs/theory.md, "Regret certificates".
     """
     found: dict[str, Any] = {"regret": math.nan, "against": "", "bound": math.inf, "status": INCOMPLETE}
     theorem, rounds = theorem_of(ledger), len(ledger.losses)
     premises: tuple[Premise, ...] = ()
     if not ledger.from_start or not ledger.kept.complete:
         premises = (
-            Premise("the rounds are those since the start", ledger.from_start, "" if ledger.from_start else LATER),
+            Premise("the rounds include the first round", ledger.from_start, "" if ledger.from_start else LATER),
             Premise("the advice of all rounds was kept", ledger.kept.complete, f"keep_bytes is {ledger.kept.most:,}"),
         )
     elif rounds == 0:
         found["status"] = DOES_NOT_APPLY
-        premises = (Premise("something has happened", False),)
+        premises = (Premise("at least one round was learned", False),)
     else:
         engine, losses, r = ledger.replay()
         spread = np.nanmax(r, axis=1) - np.nanmin(r, axis=1)

@@ -41,8 +41,7 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     known = bounds()
     if theorem is None:
         for name, function in known.items():
-            click.echo(f"{name:32} {parameters_in_words(function)}")
-            click.echo("".join(f"{'':33}{line}\n" for line in wrap(premises_of(function), 87)), nl=False)
+            click.echo("\n".join([name, *indented(parameters_in_words(function)), *indented(premises_of(function))]))
         return
     theorem = ALIASES.get(theorem, theorem)
     if theorem not in known:
@@ -71,6 +70,11 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         message = f"{error}; {takes}"
         raise click.UsageError(message) from None
     click.echo(value)
+
+
+def indented(text: str) -> list[str]:
+    """Return a text as indented lines that fit a terminal of 80 columns. A hyphen is not a place to break a line."""
+    return wrap(text, 80, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def options(names: Iterable[str]) -> str:

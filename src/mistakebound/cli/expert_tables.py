@@ -92,14 +92,14 @@ def of_rules(found: Comparison) -> list[str]:
 
 def what_regrets_are(found: Comparison) -> list[str]:
     """Return notes: to whom the regrets are, and which of them the bound limits."""
-    total = "mistakes" if found.of_labels else "the total loss"
+    total = "mistakes minus those" if found.of_labels else "the total loss minus that"
     rivals = {each.rule: each.against for each in found.mixes}
     if not found.some_slept or len({*rivals.values()}) == 1:
         over = ", in that expert's rounds" if found.some_slept else ""
-        lines = [f"(regret: {total} minus that of the {found.hindsight[0].name}{over})"]
+        lines = [f"(regret: {total} of the {found.hindsight[0].name}{over})"]
     else:
         each_one = ", ".join(f"{rule} {rival}" for rule, rival in rivals.items())
-        lines = [f"(regret: {total} minus that of the expert whom a rule is furthest behind, in that expert's rounds:"]
+        lines = [f"(regret: {total} of the expert whom a rule is furthest behind, in that expert's rounds:"]
         lines.append(f" {each_one})")
     if found.of_labels:
         return [*lines, "(bound: of a theorem, on the mistakes)"]

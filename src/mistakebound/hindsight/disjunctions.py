@@ -1,7 +1,7 @@
-"""Comparators of Winnow and Elimination found in hindsight: disjunctions, and weights that separate binary rows.
+"""Search in hindsight for comparators of Winnow and Elimination: disjunctions, and weights that separate binary rows.
 
-`X` is a CSR matrix of float64 whose rows are the rounds, duplicates summed, and `positive` says which of them have the
-positive label. Any comparator makes a bound valid; a better one makes it smaller.
+`X` is a CSR matrix of float64 with a row for each round, without duplicate entries, and `positive` is true for the rows
+with the positive label. Any comparator gives a valid bound; a better one gives a smaller bound.
 
 See docs/theory.md, "Disjunctions and separating weights".
 """
@@ -19,10 +19,10 @@ Mask = NDArray[np.bool_]
 
 
 def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | None:
-    """Return the lightest ``mu >= 0`` with ``mu @ x >= 1`` on positive rows, ``<= 1 - delta`` on the others.
+    """Return the ``mu >= 0`` of least sum with ``mu @ x >= 1`` on positive rows and ``<= 1 - delta`` on the others.
 
-    They are the weights of `bounds.littlestone_separable`, and obey within 1e-9. Where the linear programme
-    would need too many rows, they are those of `smallest_disjunction`. None if none are found.
+    They are the weights of `bounds.littlestone_separable`, and satisfy the conditions within 1e-9. If the linear
+    programme would need too many rows, they are those of `smallest_disjunction`. None if none are found.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | N
     [0.0, 1.0, 0.0]
 
     """
-    require(0 < delta <= 1, "delta must be above 0 and at most 1")
+    require(0 < delta <= 1, f"delta must be above 0 and at most 1, got {delta!r}")
     mu = np.zeros(X.shape[1])
     if not np.any(positive):
         return mu
-    useful = np.unique(X[np.flatnonzero(positive)].indices)  # weight elsewhere could only do harm
+    useful = np.unique(X[np.flatnonzero(positive)].indices)  # weight on other features could only violate conditions
     A, b = Rows.signed(X[:, useful], np.where(positive, 1.0, -1.0)).rows, np.where(positive, 1.0, delta - 1)
     found, final = lightest_weights(A, b)
     if final:
@@ -58,15 +58,16 @@ def separating_weights(X: csr_matrix, positive: Mask, delta: float) -> Array | N
 
 
 def smallest_disjunction(X: csr_matrix, positive: Mask) -> tuple[int, ...] | None:
-    """Return few features whose OR is true on every positive row and on no other; None if there are none.
+    """Return few features whose OR is true on every positive row and on no other row; None if there are none.
 
-    Greedy: take the feature that covers most of the positive rows not yet covered, and so on; at the end drop
-    those that became superfluous. The smallest is hard to find: this has at most 1 + ln(rows) times as many.
+    The search is greedy: it takes the feature that covers most of the uncovered positive rows until all are covered,
+    then drops features that are not needed. The smallest set is hard to find; this one is at most 1 + ln(rows) times
+    larger.
 
     Parameters
     ----------
     X, positive : CSR matrix and mask
-        The rounds, a feature is true where x is not 0, and which of them are positive.
+        The rounds, and which of them are positive. A feature is true where x is not 0.
 
     Examples
     --------
@@ -86,7 +87,7 @@ def smallest_disjunction(X: csr_matrix, positive: Mask) -> tuple[int, ...] | Non
     picked: list[int] = []
     while left.any():
         best = int(np.argmax(gain))
-        if gain[best] == 1:  # then each row left needs a feature of its own, and any that it has will do
+        if gain[best] == 1:  # no feature covers two of the rows left, so take any feature of each
             picked.extend(int(j) for j in rows.indices[rows.indptr[np.flatnonzero(left)]])
             break
         now = columns.indices[columns.indptr[best] : columns.indptr[best + 1]]
@@ -105,9 +106,10 @@ def smallest_disjunction(X: csr_matrix, positive: Mask) -> tuple[int, ...] | Non
 
 
 def largest_disjunction(X: csr_matrix, positive: Mask, n: int) -> Mask | None:
-    """Return the mask, over n features, of those true on no negative row; None if no OR is consistent.
+    """Return the mask of those of n features that are true on no negative row; None if no OR is consistent.
 
-    A consistent OR has no other features, and some has all of these: their number is the r of `elimination`.
+    Every consistent OR consists of such features, and the OR of all of them is consistent. Their number is the r of
+    `elimination`.
 
     Examples
     --------
@@ -125,7 +127,7 @@ def largest_disjunction(X: csr_matrix, positive: Mask, n: int) -> Mask | None:
 
 
 def _true(X: csr_matrix) -> csr_matrix:
-    """Return X without zeros that are stored."""
+    """Return X without stored zeros."""
     if np.all(X.data):
         return X
     X = X.copy()

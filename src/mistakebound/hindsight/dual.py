@@ -1,17 +1,16 @@
-"""The solvers behind every comparator: the dual problem by L-BFGS, and linear programmes on few rows.
+"""Solvers that the searches for comparators share: the dual problem by L-BFGS, and linear programmes on few rows.
 
-A rule keeps ``z``, the sum of ``y x`` over its mistakes, and predicts with ``w = grad phi(z)``. Give each
-round t a weight ``a_t`` of its own, and the best comparator has the same form: it is ``grad phi`` of
-``sum a_t y_t x_t`` at the maximum of
+A rule keeps ``z``, the sum of ``y x`` over its mistakes, and predicts with ``w = grad phi(z)``. The best comparator has
+the same form, but each round t has a weight ``a_t``. It is ``grad phi`` of ``sum a_t y_t x_t`` at the maximum of
 
     ``gamma sum a - phi(sum a_t y_t x_t) - sum ridge_t a_t^2 / 2``,  ``0 <= a_t <= upper_t``,
 
-a smooth concave problem with one variable per kept round, however many features there are. Any ``a`` yields a
-comparator and, by weak duality, a limit on how much better another one could be.
+a smooth concave problem with one variable per kept round, for any number of features. Any ``a`` gives a comparator
+and, by weak duality, a limit on how much better another comparator can be.
 
 The problem is solved by L-BFGS on the variables that are free to move. SciPy's L-BFGS-B does the same, but its dot
-products go through BLAS. On vectors of some ten thousand numbers a BLAS with threads spends its time waiting for them,
-on a busy machine ten times as much as it computes. Sums of products by numpy use no threads.
+products use BLAS. On vectors of about ten thousand numbers, a BLAS with threads spends most of its time waiting for
+them: on a busy machine, ten times as long as it computes. Sums of products by numpy use no threads.
 
 See docs/theory.md, "The dual problem".
 """
@@ -31,16 +30,16 @@ Array = NDArray[np.float64]
 Potential = Callable[[Array], tuple[float, Array]]  # phi and its gradient, both at once
 Loss = Potential  # a function to minimise, with its gradient
 Pairs = deque[tuple[Array, Array]]
-"""The last steps, and what the gradient changed by in each: what L-BFGS knows of the curvature."""
+"""The last steps and the change of the gradient in each, from which L-BFGS estimates the curvature."""
 
 MEMORY = 8
 SUFFICIENT, LEAST_DECREASE, LEAST_CURVATURE = 1e-4, 1e-13, 1e-12
-TINY = 1e-7  # a margin below this part of the longest row counts as none: its bound would be above 10^14
+TINY = 1e-7  # a margin below this share of the longest row counts as 0: its bound would be above 10^14
 TOLERANCE, TRIALS, CHUNKS = 5e-3, 20, 4
-"""Of an agnostic search: how near to its floor a bound must come, in how many trials, and how long each may take."""
-WORK = 500_000_000  # visits of non-zeros that a search for a margin may take: about a second
-LP_START, LP_LIMIT = 300, 1200  # rows of a linear programme; past the limit each takes many seconds
-LP_NONZEROS = 40_000  # and non-zeros
+"""Of an agnostic search: the relative distance of bound and floor, the number of trials, and the chunks of each."""
+WORK = 500_000_000  # visits of non-zeros in a search for a margin: about a second
+LP_START, LP_LIMIT = 300, 1200  # first and largest number of rows of a linear programme; more take many seconds
+LP_NONZEROS = 40_000  # largest number of its non-zeros
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Rows:
         return cls(rows, rows.T.tocsr(), occurring, X.shape[1])
 
     def spread(self, u: Array) -> Array:
-        """Return u with zeros for the columns that were dropped."""
+        """Return u with zeros in the columns that were dropped."""
         dense = np.zeros(self.n)
         dense[self.occurring] = u
         return dense
@@ -74,7 +73,7 @@ class Rows:
         return float((self.rows @ u).min())
 
 
-def weights(weight: float | Array, m: int) -> Array:
+def row_weights(weight: float | Array, m: int) -> Array:
     """Return how many rounds each of m rows stands for, as an array."""
     omega = np.array(np.broadcast_to(np.asarray(weight, dtype=np.float64), (m,)))
     if not np.all((omega > 0) & (omega < math.inf)):
@@ -84,7 +83,7 @@ def weights(weight: float | Array, m: int) -> Array:
 
 
 def sample(X: csr_matrix, y: Array, omega: Array, most: int) -> tuple[csr_matrix, Array, Array]:
-    """Rows with about so many non-zeros, each standing for more rounds; all rows if they have no more."""
+    """Return a sample of the rows with about ``most`` non-zeros. Each row then stands for more rounds."""
     if X.nnz <= most:
         return X, y, omega
     rows = np.flatnonzero(np.random.default_rng(0).random(X.shape[0]) < most / X.nnz)
@@ -106,8 +105,8 @@ def ascend(
 ) -> Array:
     """Return a better `a`: ``max gamma sum a - phi(columns @ a) - sum ridge a^2 / 2``, ``0 <= a <= upper``.
 
-    Runs `chunks` of 50 iterations, fewer if the duality gap, as a part of the maximum, falls to `gap` before;
-    for that either upper or ridge must be given.
+    Runs `chunks` of 50 iterations, or fewer if the duality gap falls to the share `gap` of the maximum. That check
+    needs a finite upper or a ridge.
     """
 
     def loss(a: Array) -> tuple[float, Array]:
@@ -119,7 +118,7 @@ def ascend(
     for chunk in range(chunks):
         a, least = minimise(loss, a, upper, 50, pairs)
         if chunk + 1 < chunks:
-            d = gamma - rows.rows @ phi(rows.columns @ a)[1]  # what y u @ x falls short of gamma
+            d = gamma - rows.rows @ phi(rows.columns @ a)[1]  # gamma - y u @ x
             primal = np.maximum(d, 0.0) * (np.maximum(d, 0.0) / (2 * ridge) if np.any(ridge) else upper)
             if np.sum(primal - a * d + ridge * a * a / 2) <= gap * abs(least):
                 break
@@ -127,18 +126,18 @@ def ascend(
 
 
 def rescale(rows: Rows, phi: Potential, a: Array, *, ridge: Array | float = 0.0) -> Array:
-    """Return the multiple of `a` that is best to start from, where phi is a squared norm."""
+    """Return the best multiple of `a` to start from. phi must be a squared norm."""
     curvature = 2 * phi(rows.columns @ a)[0] + float(np.sum(ridge * a * a))
     return a * (float(a.sum()) / curvature) if curvature > 0 else a
 
 
-def nearest(
+def greatest_margin(
     rows: Rows, a: Array | None = None, *, p: float = 2.0, nonnegative: bool, gap: float, chunks: int
 ) -> tuple[Array, Array] | None:
-    """Return u of greatest margin in the q-norm, not normalised, and the weights a of the rows, from which it came.
+    """Return u of greatest margin in the q-norm, not normalised, and the weights a of the rows that give u.
 
-    None if nothing separates. By duality no margin exceeds ``|sum a y x|_p / sum a``, whatever ``a >= 0``: so
-    one sees when to stop.
+    None if no u separates. By duality, no margin exceeds ``|sum a y x|_p / sum a`` for any ``a >= 0``. The search
+    stops when the margin is near that limit.
 
     See docs/theory.md, "The greatest margin".
     """
@@ -173,7 +172,7 @@ def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) 
         if p == 2:
             return float(np.sum(size * size)) / (2 * scale), (size if nonnegative else v) / scale
         size /= largest
-        counts = np.flatnonzero(size >= 1e-18 ** (1 / (p - 1)))  # powers of smaller ones vanish in rounding
+        counts = np.flatnonzero(size >= 1e-18 ** (1 / (p - 1)))  # smaller ones do not change the rounded sum
         power = size[counts] ** (p - 1)
         total = float(np.sum(power * size[counts]))
         gradient = np.zeros_like(v)
@@ -184,11 +183,11 @@ def pnorm_potential(p: float, scale: float = 1.0, *, nonnegative: bool = False) 
 
 
 def entropic_potential(eta: float, n: int, others: int, *, doubled: bool) -> Potential:
-    """Return ``ln(sum e^(eta v) / n)``; doubled, with cosh, and `others` more features where ``v = 0``."""
+    """Return ``ln(sum e^(eta v) / n)`` with its gradient; doubled, with cosh and `others` more features where v = 0."""
 
     def phi(v: Array) -> tuple[float, Array]:
         v = eta * v
-        if not doubled:  # a distribution is kept on the features that occur: mass elsewhere would be idle
+        if not doubled:  # a distribution needs no weight on features that do not occur
             top = float(v.max())
             up = np.exp(v - top)
             mass = float(np.sum(up))
@@ -206,17 +205,17 @@ def lightest_weights(
 ) -> tuple[Array | None, bool]:
     """Return w with ``A w >= b`` and the least sum of ``|w|``, and whether it is final.
 
-    Solved for few rows; then the worst of those that fall short are added, and so on until none does. None if no w
-    obeys the rows. Not final if more rows would be needed than a linear programme can take.
+    The programme is solved for few rows. Then the rows that w violates most are added, until w violates none. w is
+    None if no w satisfies the rows. It is not final if the programme would need too many rows.
 
     Parameters
     ----------
     A, b : CSR matrix and array
         The constraints.
     hardest : array, optional
-        Rows in the order in which they are worth a place among the first; otherwise they are spread evenly.
+        Rows in the order in which they are tried. By default, the first ones are spread evenly.
     nonnegative : bool
-        Whether ``w >= 0``; otherwise it has either sign.
+        Whether ``w >= 0``; otherwise w may have either sign.
 
     Examples
     --------
@@ -244,13 +243,13 @@ def _solved(A: csr_matrix, b: Array, *, nonnegative: bool) -> Array | None:
     if not nonnegative:
         both = _solved(hstack([A, -A], format="csr"), b, nonnegative=True)
         return None if both is None else both[: A.shape[1]] - both[A.shape[1] :]
-    from scipy.optimize import linprog  # noqa: PLC0415 - it loads slowly, and most searches need none
+    from scipy.optimize import linprog  # noqa: PLC0415 - it loads slowly, and most searches do not need it
 
     used, indices = np.unique(A.indices, return_inverse=True)
     A_used = csr_matrix((-A.data, indices, A.indptr), shape=(A.shape[0], len(used)))
     if not len(used):
         return np.zeros(A.shape[1]) if np.all(b <= 0) else None
-    # Interior points win on many columns by far; if it cannot decide, simplex does.
+    # The interior-point method is much faster on many columns. If it fails, simplex decides.
     for method in ("highs-ipm", "highs-ds"):
         options = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
         found = linprog(np.ones(len(used)), A_ub=A_used, b_ub=-b, method=method, options=options)
@@ -263,11 +262,11 @@ def _solved(A: csr_matrix, b: Array, *, nonnegative: bool) -> Array | None:
     return None
 
 
-class Balance:
-    """A search for the x where an agnostic bound is least.
+class BoundSearch:
+    """A search for the x at which an agnostic bound is least.
 
-    At each x that is tried, `move` takes a tilt, which grows with x and is 0 where the bound is least, the least bound
-    and the greatest floor so far, and where the root seems to be, NaN to guess by the secant.
+    After each trial at x, call `move` with the tilt, which grows with x and is 0 where the bound is least; the least
+    bound and the greatest floor so far; and an estimate of the root, or NaN to use the secant.
     """
 
     def __init__(self, x: float, least: float = -math.inf) -> None:
@@ -276,25 +275,25 @@ class Balance:
         self._trials, self._below, self._above, self._last = 0, least, math.inf, (math.nan, math.nan)
 
     def move(self, tilt: float, bound: float, floor: float, after: float = math.nan) -> None:
-        """Move x, or be done: the bound is near its floor, or there were enough trials."""
+        """Move x, or set `done` if the bound is near its floor or the trials are used up."""
         x, least, self._trials = self.x, self.least, self._trials + 1
         self.done = bound <= (1 + TOLERANCE) * floor or (x <= least and tilt >= 0) or self._trials == TRIALS
         below, above = (x, self._above) if tilt < 0 else (self._below, x)
-        if above - below < 1e-3:  # a trial is not quite exact, so that its sign may have been wrong
+        if above - below < 1e-3:  # trials are not exact, so a sign may have been wrong
             below, above = max(least, below - 0.02), above + 0.02
         if not below < after < above:
             last, last_tilt = self._last
             slope = (tilt - last_tilt) / (x - last) if x != last else math.nan
             step = -tilt / slope if slope > 0 else -math.copysign(1.0, tilt)
-            # beyond the root as long as it is not enclosed
+            # Step beyond the root while it is not enclosed.
             after = x + min(max(step * (1.2 if math.isinf(above) or below == least else 1.0), -2.0), 2.0)
         if not below < after < above:
             after = least if below == least else (below + above) / 2
         self._below, self._above, self._last, self.x = below, above, (x, tilt), after
 
 
-def care(bound: float, floor: float) -> float:
-    """Return how exact a trial should be: the less, the farther the bound still is from its floor."""
+def trial_gap(bound: float, floor: float) -> float:
+    """Return the duality gap that a trial may leave: larger while the bound is far from its floor."""
     return max(TOLERANCE / 4, min(0.05, 0.1 * (bound / floor - 1) if floor > 0 else 0.05))
 
 
@@ -324,7 +323,7 @@ def minimise(loss: Loss, a: Array, upper: Array | float, iterations: int, pairs:
         if found is None:
             if not pairs:
                 break
-            pairs.clear()  # what is known of the curvature has misled: begin anew
+            pairs.clear()  # the estimated curvature was wrong: start again
             continue
         new, new_value, new_gradient = found
         s, y = new - a, new_gradient - gradient
@@ -340,7 +339,7 @@ def minimise(loss: Loss, a: Array, upper: Array | float, iterations: int, pairs:
 
 
 def _direction(downhill: Array, fixed: NDArray[np.bool_], pairs: Pairs) -> Array:
-    """The quasi-Newton direction among the free variables (Nocedal's two loops)."""
+    """Return the quasi-Newton direction of the free variables (Nocedal's two loops)."""
     d, used = downhill, []
     for s, y in reversed(pairs):
         s_free, y_free = np.where(fixed, 0.0, s), np.where(fixed, 0.0, y)
@@ -358,7 +357,7 @@ def _direction(downhill: Array, fixed: NDArray[np.bool_], pairs: Pairs) -> Array
 
 
 def _first_step(d: Array, upper: Array | float) -> float:
-    """How far to try first while nothing is known of the curvature: across the box, or one unit."""
+    """Return the first step length while the curvature is unknown: across the box, or one unit."""
     widest = float(np.max(upper))
     return widest / float(np.abs(d).max()) if np.isfinite(widest) else 1.0 / float(np.sqrt(_dot(d, d)))
 
@@ -366,7 +365,7 @@ def _first_step(d: Array, upper: Array | float) -> float:
 def _step(
     loss: Loss, a: Array, d: Array, here: tuple[float, Array], upper: Array | float, t: float
 ) -> tuple[Array, float, Array] | None:
-    """Go along d, bent into the box, as far as the loss falls sufficiently; None if it never does."""
+    """Return a point along d, clipped to the box, at which the loss is sufficiently lower; None if there is none."""
     value, gradient = here
     for _ in range(40):
         new = np.clip(a + t * d, 0.0, upper)

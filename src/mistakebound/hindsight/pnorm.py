@@ -1,13 +1,13 @@
-"""Comparators of the Perceptron and the p-norm rule found in hindsight: of greatest margin, or of least agnostic bound.
+"""Search in hindsight for comparators of the Perceptron and the p-norm rule: greatest margin, or least agnostic bound.
 
-Each agnostic bound is minimised through its dual: a single parameter is moved until the parts of the bound
-balance, and every trial yields a comparator and a floor below which no comparator can go, so that the search
-knows when it is done. What is returned is within 0.5 % of the best, or the best found in the
-trials allowed. Any comparator gives a true bound, so on large data a quicker search serves as well: the rule itself
-finds u in a few passes with a large update margin, or the dual is solved on a sample of the rounds.
+Each agnostic bound is minimised through its dual. A search over one parameter balances the parts of the bound. Every
+trial gives a comparator, and a floor below which no comparator can go, which shows when to stop. The result is within
+0.5 % of the best, or it is the best of the trials. Any comparator gives a valid bound, so a faster search is used on
+large data: the rule itself finds u in a few passes with a large update margin, or the dual is solved on a sample of the
+rounds.
 
-`X` is a CSR matrix of float64 with a row for each round, `y` holds the labels, -1 or +1. There is no intercept. Rows
-may stand for more rounds than themselves (`weight`): those of a sample, or of several passes.
+`X` is a CSR matrix of float64 with a row for each round, and `y` has the labels, -1 or +1. There is no intercept. A row
+may stand for several rounds (`weight`), because of a sample or of several passes.
 
 See docs/theory.md, "The least agnostic bound".
 """
@@ -23,15 +23,15 @@ from mistakebound._support.arguments import require
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,
-    Balance,
+    BoundSearch,
     Rows,
     ascend,
-    care,
-    nearest,
+    greatest_margin,
     pnorm_potential,
     rescale,
+    row_weights,
     sample,
-    weights,
+    trial_gap,
 )
 from mistakebound.play.engine import LearnerEngine, Reduction
 from mistakebound.play.inputs import Csr
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 LARGE, LARGEST = 1 << 20, 12 << 20
-"""Non-zeros: above the first the search is a quicker one, above the second it uses a sample of the rounds."""
+"""Numbers of non-zeros: above the first, a faster search is used; above the second, also a sample of the rounds."""
 MARGINS, PASSES = (8.0, 32.0, 128.0), 4
-"""Update margins with which a rule looks for its comparator, in squared radii, and for how long."""
-MARGIN_CHUNKS = 20  # of 50 iterations each, for a separating u
+"""Update margins, in squared radii, with which a rule searches for its comparator, and the number of passes."""
+MARGIN_CHUNKS = 20  # chunks of 50 iterations of a search for a separating u
 
 
 def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
-    """Return u with ``|u|_2 = 1`` and the greatest margin ``min y u @ x``; None if nothing separates.
+    """Return u with ``|u|_2 = 1`` and the greatest margin ``min y u @ x``; None if no u separates.
 
-    Its direction is that of the point of the convex hull of the ``y x`` that is nearest to 0.
+    It has the direction of the point nearest to 0 in the convex hull of the ``y x``.
 
     Parameters
     ----------
@@ -71,14 +71,14 @@ def max_l2_margin(X: csr_matrix, y: Array) -> Array | None:
 
 
 def max_pnorm_margin(X: csr_matrix, y: Array, p: float) -> Array | None:
-    """Return u with ``|u|_q = 1``, 1/p + 1/q = 1, and the greatest margin; None if nothing separates.
+    """Return u with ``|u|_q = 1``, 1/p + 1/q = 1, and the greatest margin; None if no u separates.
 
     Parameters
     ----------
     X, y : CSR matrix and array
         The rounds, and their labels -1 or +1.
     p : float
-        At least 2; the rows are measured in the p-norm, u in the dual one.
+        At least 2. Rows are measured in the p-norm, and u in the dual norm.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def max_pnorm_margin(X: csr_matrix, y: Array, p: float) -> Array | None:
 
     """
     rows = Rows.signed(X, y)
-    found = nearest(rows, p=p, nonnegative=False, gap=1e-8, chunks=MARGIN_CHUNKS)
+    found = greatest_margin(rows, p=p, nonnegative=False, gap=1e-8, chunks=MARGIN_CHUNKS)
     if found is None or rows.margin(found[0]) <= 0:
         return None
     size = np.abs(found[0]) / np.abs(found[0]).max()
@@ -109,7 +109,7 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
     p : float
         At least 2; 2 is the Perceptron.
     radius : float
-        X of the bound, the largest p-norm of an example. With an update zone b, ``sqrt(X^2 + 2b / (p-1))``.
+        X of the bound: the largest p-norm of an example. With an update margin b, ``sqrt(X^2 + 2b / (p-1))``.
     weight : float or array
         How many rounds each row stands for.
 
@@ -124,8 +124,8 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
     Notes
     -----
     The bound is the ``c^2`` with ``L1 + c k = c^2``. If ``0 <= a <= weight`` and ``v = sum a y x``, then
-    ``L1 + c k >= sum a - u @ v + c k >= sum a`` as soon as ``|v|_p <= c sqrt(p-1) X``. Hence the floor: the
-    ``sum a`` of any a that is scaled down to ``|v|_p^2 <= (p-1) X^2 sum a``. At the best u they are equal.
+    ``L1 + c k >= sum a - u @ v + c k >= sum a`` if ``|v|_p <= c sqrt(p-1) X``. So ``sum a`` is a floor for any a that
+    is scaled down to ``|v|_p^2 <= (p-1) X^2 sum a``. At the best u, bound and floor are equal.
 
     """
     require(2 <= p < math.inf, "p must be at least 2")
@@ -133,13 +133,13 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
         return np.zeros(X.shape[1])
     require(0 < radius < math.inf, "radius must be positive")
 
-    omega = weights(weight, len(y))
+    omega = row_weights(weight, len(y))
     if X.nnz > LARGE:
         return _learned_pnorm(*sample(X, y, omega, LARGEST), p, radius)
     rows, kappa, a = Rows.signed(X, y), math.sqrt(p - 1) * radius, omega
     best, best_u, floor = float(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
-    def consider() -> tuple[float, float]:
+    def evaluate() -> tuple[float, float]:
         nonlocal best, best_u, floor
         value, u = pnorm_potential(p)(rows.columns @ a)
         norm, mass = math.sqrt(2 * value), float(a.sum())  # |u|_q = |v|_p
@@ -150,18 +150,18 @@ def agnostic_pnorm(X: csr_matrix, y: Array, p: float, radius: float, *, weight: 
             best, best_u = c**2, u / gamma
         return math.log(load), c * kappa * gamma / norm if norm else math.inf
 
-    _, mu = consider()
+    _, mu = evaluate()
     if best > floor:
-        search = Balance(-math.log(mu))
+        search = BoundSearch(-math.log(mu))
         while not search.done:
             phi = pnorm_potential(p, math.exp(-search.x))
-            a = ascend(rows, phi, a, upper=omega, chunks=CHUNKS, gap=care(best, floor))
-            search.move(consider()[0], best, floor)
+            a = ascend(rows, phi, a, upper=omega, chunks=CHUNKS, gap=trial_gap(best, floor))
+            search.move(evaluate()[0], best, floor)
     return rows.spread(best_u)
 
 
 def _learned_pnorm(X: csr_matrix, y: Array, omega: Array, p: float, radius: float) -> Array:
-    """Return what the rule itself learns with a large update margin, the best of some margins and passes."""
+    """Return the best weights that the rule itself learns with some large update margins and passes."""
     best, best_u = float(omega.sum()), np.zeros(X.shape[1])  # u = 0 allows a mistake in every round
     rows = Csr(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, X.shape[1])
     codes = np.where(y > 0, 1, -1).astype(np.int8)
@@ -190,7 +190,7 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
     X, y, weight : CSR matrix and arrays
         As for `agnostic_pnorm`.
     radius : float
-        R, the largest Euclidean norm of an example. With an update zone b, ``sqrt(R^2 + 2b)``.
+        R, the largest Euclidean norm of an example. With an update margin b, ``sqrt(R^2 + 2b)``.
 
     Examples
     --------
@@ -202,17 +202,17 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
 
     Notes
     -----
-    If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``: the floor.
+    If ``a >= 0``, ``|sum a y x| <= R`` and ``sum a^2 / weight <= 1``, then ``R |u| + D >= sum a``, which is the floor.
 
     """
     if not np.any(X.data):
         return np.zeros(X.shape[1])
     require(0 < radius < math.inf, "radius must be positive")
-    X, y, omega = sample(X, y, weights(weight, len(y)), LARGE)
+    X, y, omega = sample(X, y, row_weights(weight, len(y)), LARGE)
     rows = Rows.signed(X, y)
     a, best, best_u, floor = omega, math.sqrt(omega.sum()), np.zeros(len(rows.occurring)), 0.0
 
-    def consider(lam: float) -> float:
+    def evaluate(lam: float) -> float:
         nonlocal best, best_u, floor
         u = rows.columns @ a / lam
         norm, spent = math.sqrt(np.sum(u * u)), math.sqrt(np.sum(a * a / omega))
@@ -223,20 +223,20 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
             best, best_u = value, u
         return math.log(radius * spent / (norm * lam)) if norm else math.inf
 
-    first = radius * best  # as if u had norm 1 and D were all
-    consider(first)
+    first = radius * best  # the value for a u of norm 1 that loses in every round
+    evaluate(first)
     if best > floor:
-        search = Balance(-math.log(first))
+        search = BoundSearch(-math.log(first))
         while not search.done:
             phi = pnorm_potential(2.0, math.exp(-search.x))
-            a, gap = rescale(rows, phi, a, ridge=1 / omega), care(best, floor)
+            a, gap = rescale(rows, phi, a, ridge=1 / omega), trial_gap(best, floor)
             a = ascend(rows, phi, a, ridge=1 / omega, chunks=CHUNKS, gap=gap)
-            search.move(consider(math.exp(-search.x)), best**2, floor**2)
+            search.move(evaluate(math.exp(-search.x)), best**2, floor**2)
     return rows.spread(best_u)
 
 
 def _best_scale(scores: Array, omega: Array, k: float) -> tuple[float, float]:
-    """Return the least root c of ``L1 + c k / gamma = c^2`` over gamma, and that gamma, one of the scores."""
+    """Return the least root c of ``L1 + c k / gamma = c^2`` over gamma, and its gamma, which is one of the scores."""
     order = np.argsort(scores)
     gamma, omega = scores[order], omega[order]
     first = int(np.searchsorted(gamma, 0.0, side="right"))

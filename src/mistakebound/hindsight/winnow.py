@@ -1,7 +1,7 @@
-"""Comparators of normalised and balanced Winnow found in hindsight: of greatest L1 margin, or of least agnostic bound.
+"""Search in hindsight for comparators of normalised and balanced Winnow: greatest L1 margin, or least agnostic bound.
 
 The agnostic bound is minimised through its dual as in `pnorm`. `X` is a CSR matrix of float64 with a row for each
-round, `y` holds the labels, -1 or +1. There is no intercept.
+round, and `y` has the labels, -1 or +1. There is no intercept.
 
 See docs/theory.md, "The least agnostic bound".
 """
@@ -18,27 +18,27 @@ from mistakebound.bounds.winnow import winnow_gain_unchecked
 from mistakebound.hindsight.dual import (
     CHUNKS,
     Array,
-    Balance,
+    BoundSearch,
     Potential,
     Rows,
     ascend,
-    care,
     entropic_potential,
+    greatest_margin,
     lightest_weights,
-    nearest,
+    row_weights,
     sample,
-    weights,
+    trial_gap,
 )
 
 LARGE = 1 << 19
 """Non-zeros above which the agnostic search uses a sample of the rounds."""
 LEAST_GAIN = 1e-9
-"""A gain C at gamma = L that is so small a part of eta L is lost in rounding: there is nothing to search for."""
-MARGIN_CHUNKS = 10  # of 50 iterations each, for a separating u
+"""If C at gamma = L is below this share of eta L, it is lost in rounding, and no search is made."""
+MARGIN_CHUNKS = 10  # chunks of 50 iterations of a search for a separating u
 
 
 class Rate(NamedTuple):
-    """The rate that the learner used, ``K = eta L - C`` at gamma = L, and L."""
+    """The rate of the learner, ``growth = eta L - C`` at gamma = L, and the radius L."""
 
     eta: float
     growth: float
@@ -46,10 +46,10 @@ class Rate(NamedTuple):
 
 
 def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None:
-    """Return u with ``|u|_1 = 1`` and the greatest margin ``min y u @ x``; None if nothing separates.
+    """Return u with ``|u|_1 = 1`` and the greatest margin ``min y u @ x``; None if no u separates.
 
-    Solved as a linear programme on few rows, then with those that its solution violates. Where that would
-    need too many rows, u is only near the best: it is then best for a q-norm with q slightly above 1.
+    It is the solution of a linear programme on few rows, to which violated rows are added. If that would need too many
+    rows, u is only near the best: it is the best for a q-norm with q slightly above 1.
 
     See docs/theory.md, "The greatest margin".
 
@@ -58,7 +58,7 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
     X, y : CSR matrix and array
         The rounds, and their labels -1 or +1.
     nonnegative : bool
-        Whether ``u >= 0``, as NormalizedWinnow wants; BalancedWinnow takes either sign.
+        Whether ``u >= 0``, as for NormalizedWinnow. For BalancedWinnow, weights may have either sign.
 
     Examples
     --------
@@ -68,26 +68,26 @@ def max_l1_margin(X: csr_matrix, y: Array, *, nonnegative: bool) -> Array | None
 
     """
     rows = Rows.signed(X, y)
-    found = nearest(rows, nonnegative=nonnegative, gap=0.01, chunks=MARGIN_CHUNKS)
+    found = greatest_margin(rows, nonnegative=nonnegative, gap=0.01, chunks=MARGIN_CHUNKS)
     if found is None:
         return None
     u, a = found
     best = u / np.abs(u).sum()
-    # Rounds with a great weight a are the hard ones.
+    # The rounds with the largest weights a have the smallest margins.
     hardest = np.argsort(-a, kind="stable")
     w, final = lightest_weights(rows.rows, np.ones(len(a)), hardest, nonnegative=nonnegative)
     if w is not None:
         best = max(best, w / np.abs(w).sum(), key=rows.margin)
     for p in () if final else (4.0, 8.0, 16.0):
-        found = nearest(rows, a, p=p, nonnegative=nonnegative, gap=0.05, chunks=MARGIN_CHUNKS // 2)
+        found = greatest_margin(rows, a, p=p, nonnegative=nonnegative, gap=0.05, chunks=MARGIN_CHUNKS // 2)
         if found is None or rows.margin(found[0] / np.abs(found[0]).sum()) <= rows.margin(best):
-            break  # as p grows the maximum comes nearer to that of the 1-norm, but is harder to reach
+            break  # with larger p the maximum is nearer to that of the 1-norm, but harder to reach
         best, a = found[0] / np.abs(found[0]).sum(), found[1]
     return rows.spread(best) if rows.margin(best) > 0 else None
 
 
 def even_weights(X: csr_matrix, y: Array, n: int, *, doubled: bool) -> Array:
-    """Return as much weight on each of the n columns of X; if doubled, with the sign that goes with the labels."""
+    """Return equal weights on the n columns of X; if doubled, with the sign of the correlation with the labels."""
     signs = np.where(X.T @ y < 0, -1.0, 1.0) if doubled else np.ones(n)
     return signs / n
 
@@ -111,13 +111,13 @@ def agnostic_winnow(
     Parameters
     ----------
     X, y, weight : CSR matrix and arrays
-        As for `agnostic_pnorm`. u lies on the columns that occur.
+        As for `agnostic_pnorm`. u is 0 on columns that do not occur.
     n : int
         Number of features of the prior, at least the number of columns of X.
     eta, radius, update_margin : float
-        The rate that the learner used, L and b, as for `bounds.winnow_fixed_rate`.
+        The rate of the learner, L and b, as for `bounds.winnow_fixed_rate`.
     doubled : bool
-        Whether u may have either sign, as BalancedWinnow's; otherwise it is a distribution. ``|u|_1 = 1``.
+        Whether u may have either sign, as for BalancedWinnow; otherwise it is a distribution. ``|u|_1 = 1``.
 
     Examples
     --------
@@ -130,31 +130,31 @@ def agnostic_winnow(
     Notes
     -----
     With ``s = eta gamma`` and ``C = s - K``, any ``0 <= a <= weight`` gives
-    ``RE + eta H >= s sum a - phi(sum a y x)``. Divided by C that is linear in ``t = 1 / C``: the floor is the
-    least value of the greatest of these lines.
+    ``RE + eta H >= s sum a - phi(sum a y x)``. Divided by C, the right side is linear in ``t = 1 / C``. The floor is
+    the least value over t of the greatest of these lines.
 
     """
     if not 0 < eta < math.inf:
-        message = "eta must be positive and finite"
+        message = f"eta must be positive and finite, got {eta!r}"
         raise ValueError(message)
     if n < X.shape[1]:
-        message = "n must be at least the number of columns of X"
+        message = f"n must be at least the number of columns of X, {X.shape[1]}, got {n}"
         raise ValueError(message)
     if not np.any(X.data):
         return np.full(X.shape[1], 1 / X.shape[1]), radius
     if not update_margin < radius:
-        message = "update_margin must be below radius"
+        message = f"update_margin must be below radius, which is {radius!r}, got {update_margin!r}"
         raise ValueError(message)
     room = winnow_gain_unchecked(radius, eta, radius, update_margin)  # C at gamma = L
     if room <= LEAST_GAIN * eta * radius:
         return even_weights(X, y, X.shape[1], doubled=doubled), radius
-    rate, omega, signs = Rate(eta, eta * radius - room, radius), weights(weight, len(y)), np.ones(1)
-    few_X, few_y, few = sample(X, y, omega, LARGE)  # ln n stands in the bound: a sample of the rounds says as much
+    rate, omega, signs = Rate(eta, eta * radius - room, radius), row_weights(weight, len(y)), np.ones(1)
+    few_X, few_y, few = sample(X, y, omega, LARGE)  # the bound grows only with ln n: a sample is enough
     rows = Rows.signed(few_X, few_y)
     phi = entropic_potential(eta, n, n - len(rows.occurring), doubled=doubled)
     u = _search(rows, few, rate, phi, phi(rows.columns @ few))
     if np.abs(u).sum() <= 0.999:
-        # The best doubled u keeps some mass in pairs that cancel, which a signed u cannot: take only its signs.
+        # The best doubled u has weight in pairs that cancel, which a signed u cannot have. Keep only its signs.
         signs = np.where(u < 0, -1.0, 1.0)
         X, n, doubled = csr_matrix(X @ diags(signs)), 2 * n, False
         few_X, few_y, few = sample(X, y, omega, LARGE)
@@ -168,12 +168,12 @@ def agnostic_winnow(
 
 
 def _search(rows: Rows, omega: Array, rate: Rate, phi: Potential, start: tuple[float, Array]) -> Array:
-    """Return the u of least bound, not normalised; `start` is phi with its gradient where ``a = omega``."""
+    """Return the u of least bound, not normalised. `start` is phi and its gradient at ``a = omega``."""
     room = rate.eta * rate.radius - rate.growth
     a, best, best_u, best_gamma = omega, math.inf, np.zeros(0), rate.radius
     lines: list[tuple[float, float]] = []
 
-    def consider(v: Array, value: float, u: Array) -> None:
+    def evaluate(v: Array, value: float, u: Array) -> None:
         nonlocal best, best_u, best_gamma
         mass = float(a.sum())
         lines.append((mass, mass * rate.growth - value))
@@ -182,26 +182,26 @@ def _search(rows: Rows, omega: Array, rate: Rate, phi: Potential, start: tuple[f
         if bound < best:
             best, best_u, best_gamma = bound, u / rate.eta, gamma
 
-    consider(rows.columns @ a, *start)
+    evaluate(rows.columns @ a, *start)
     floor, _ = _envelope(lines, 1 / room)
     least = -math.log(room)
-    search = Balance(max(least, -math.log(rate.eta * best_gamma - rate.growth)), least)
+    search = BoundSearch(max(least, -math.log(rate.eta * best_gamma - rate.growth)), least)
     while not search.done:
-        gap = care(best, floor)
+        gap = trial_gap(best, floor)
         a = ascend(rows, phi, a, gamma=rate.growth + math.exp(-search.x), upper=omega, chunks=CHUNKS, gap=gap)
         v = rows.columns @ a
-        consider(v, *phi(v))
+        evaluate(v, *phi(v))
         floor, t = _envelope(lines, 1 / room)
         search.move(lines[-1][1] / (1 + lines[-1][0]), best, floor, math.log(t))
     return rows.spread(best_u)
 
 
 def _best_margin(scores: Array, omega: Array, entropy: float, rate: Rate) -> tuple[float, float]:
-    """Return the least ``(RE + eta H) / C`` over gamma <= L, and gamma: it is one of the scores, or L."""
+    """Return the least ``(RE + eta H) / C`` over gamma <= L, and its gamma, which is one of the scores or L."""
     eta, growth, radius = rate
     order = np.argsort(scores)
     gamma, omega = scores[order], omega[order]
-    # Between two scores the bound is a ratio of linear functions of gamma, hence monotone.
+    # Between two scores the bound is a ratio of linear functions of gamma, so it is monotone.
     omega, gamma = np.append(omega[gamma < radius], 0.0), np.append(gamma[gamma < radius], radius)
     hinge = np.cumsum(omega) * gamma - np.cumsum(omega * gamma)
     gain = eta * gamma - growth

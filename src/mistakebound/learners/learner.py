@@ -37,15 +37,14 @@ KEEP_BYTES = 16 * 2**20
 
 
 class Learner:
-    """Base class of the linear learners. A subclass names its rule, and takes the rule's parameters.
+    """Base class of the linear learners. A subclass has the id of its rule and the rule's parameters.
 
-    Some methods are functions of ``rounds``, ``streams`` and ``sklearn``, which take the learner first.
-    The first input decides whether features have names or positions.
-    ``predict_one`` never changes what is learned; ``learn_one`` predicts, then learns; ``run`` does that for a stream.
+    The first input decides whether features have names or positions. Prediction never changes the weights; learning
+    predicts first. Some methods are defined as functions in the modules ``rounds``, ``streams`` and ``sklearn``.
     """
 
     rule_id: ClassVar[str]
-    """Id of its rule in ``rules.registry``."""
+    """Id of the rule in ``rules.registry``."""
     default_labels: ClassVar[tuple[int, int]] = (-1, 1)
     classes: Sequence[Any] | None
     keep_bytes: int
@@ -55,17 +54,17 @@ class Learner:
 
     # State, not parameters. Class attributes, because scikit-learn requires that __init__ sets parameters only.
     _play: LinearPlay | None = None
-    """The learned state; None before the first input."""
+    """The state; None before the first input."""
     _engine_type: type[LearnerEngine] = LearnerEngine
     _early_labels: Labels | None = None
-    """The labels as far as they are known before the first input."""
+    """The labels, as far as they are known, before the first input."""
     _last_stream: tuple[Stream, Reading | None] | None = None
-    """The last stream passed to ``run``, and the reading options known before it: a second pass needs both."""
+    """The last stream that was learned, and the reading options known before it: a second pass needs both."""
 
     # ------------------------------------------------------------------ the rule
 
     def _make_rule(self, n: int | None) -> Rule:
-        """Return the rule with its parameters; n is the number of features, None when features have names."""
+        """Return the rule with its parameters; n is the number of features, None if features have names."""
         kind = rule_class(self.rule_id)
         parameters = self._own_parameters(kind.ranges, n)
         for name, allowed in kind.ranges.items():
@@ -85,14 +84,14 @@ class Learner:
         raise NotImplementedError
 
     def _reduction(self) -> Reduction:
-        """Return how targets are turned into disjunctions, for the learners that can."""
+        """Return how the target is turned into a disjunction; most learners do not do that."""
         return Reduction()
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Return the bound that needs no comparator found in hindsight and is known during a stream; None if none is.
+        """Return a bound that is known during a stream, because it needs no comparator; None if there is none.
 
-        It is a function of a ledger and of the number of positives missed so far. ``relevant`` is the number of
-        features of which the label is an OR, if the caller knows it; OptionError if no theorem of this learner uses it.
+        The bound is a function of a ledger and of the number of missed positives so far. ``relevant`` is the number of
+        features in the OR that gives the label, if it is known; OptionError if no theorem of this learner uses it.
         """
         if relevant is not None:
             reason = " is only valid for winnow without a bias: no other theorem is about an OR of so many features"
@@ -102,16 +101,16 @@ class Learner:
     # ------------------------------------------------------------------ one example
 
     def predict_one(self, x: Any) -> Any:
-        """Predicted label of one example."""
+        """Return the predicted label of one example, without learning."""
         positive = rounds.score_one(self, x)[1]
         return self._labels.decode(positive)
 
     def score_one(self, x: Any) -> float:
-        """w·x of one example on normalised weights; compared with the rule's threshold it gives the prediction."""
+        """Return w·x of one example, with normalised weights. The prediction compares it with the rule's threshold."""
         return rounds.score_one(self, x)[0]
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Predict x, compare with y, count the mistake if it is one, and learn."""
+        """Predict the label of x, count a mistake if it is not y, and learn."""
         play = self._play
         try:
             # Fast path for a learner with named features. On any error, the general path below raises it.
@@ -125,9 +124,9 @@ class Learner:
     def tell(self, asked: Asked, y: Any) -> None:
         """Learn from the outcome of a prediction that ``ask`` made.
 
-        A mistake is counted, and learned from, if the prediction that was made then was wrong; with an update margin
-        it is also learned from if the score of then was inside the margin. If nothing was learned meanwhile, this is
-        ``learn_one``.
+        It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
+        inside the update margin. If nothing else was learned since ``ask``, this equals ``learn_one``.
+        TicketError if ``asked`` is not from this learner, or was passed before.
 
         Examples
         --------
@@ -147,15 +146,27 @@ class Learner:
     run = rounds.run
     run_parts = rounds.run_parts
     score_parts = rounds.score_parts
-    scored_parts = rounds.scored_parts
+    score_reader = rounds.score_reader
     open_stream = streams.open_stream
 
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Ledger, InputError | None]:
-        """Predict, then learn, rows of a part. Returns their ledger, and what is wrong with the row after them.
+        """Predict, then learn, rows of a part of a stream.
 
-        ``y`` are the labels of its rows, if they are not those of the file.
+        Parameters
+        ----------
+        part : Part
+            The part.
+        first, last : int
+            The first row, and the row after the last; by default, all rows.
+        y : array, optional
+            The labels of the rows of the part, if they are not in the file.
+
+        Returns
+        -------
+        ledger, error
+            The ledger of the rows that were learned, and what is wrong with the row after them, or None.
         """
         return self._start_with_chunk(part.chunk).run_part(part, first, last, y)
 
@@ -167,8 +178,8 @@ class Learner:
         """Return how the learner's files were read, once something was learned from them."""
         return None if self._play is None else self._play.reading
 
-    def known_for(self, stream: Stream) -> Reading | None:
-        """Return how to read a stream: like the learner's files; the last of them is read again as it was read then."""
+    def reading_for(self, stream: Stream) -> Reading | None:
+        """Return how to read a stream: like the learner's files; the last of these, as in its first pass."""
         known, last = self.known_reading(), self._last_stream
         return known if known is None or last is None or last[0] is not stream else last[1]
 
@@ -181,7 +192,7 @@ class Learner:
 
     @property
     def has_learned(self) -> bool:
-        """Whether it has learned from anything."""
+        """Whether at least one round was learned."""
         return self._play is not None and self._play.has_learned
 
     @property
@@ -216,22 +227,23 @@ class Learner:
     ) -> Certificate:
         """Compare the mistakes with the bound of a theorem, and check its premises.
 
-        With X and y the premises are checked on the whole stream, in a second pass over it; otherwise on the rounds
-        with a mistake only. Without theorem and comparator, those that give the smallest bound are searched for.
+        With X and y, a second pass over the stream checks the premises on all rounds. Otherwise they are checked on the
+        rounds with a mistake only. By default, the theorem and the comparator with the smallest bound are searched.
+        See docs/theory.md, "Certificates".
 
         Parameters
         ----------
         theorem : str, optional
             An id that ``mistakebound bound`` lists, such as ``"novikoff"``.
         comparator : array, dict or sequence of variables, optional
-            The witness u, or the variables of a disjunction; found in hindsight if not given.
+            The vector u, or the variables of a disjunction; by default, found in hindsight.
         margin : float, optional
             The γ at which an agnostic theorem measures hinge losses.
         X, y : optional
-            The stream that this learner learned from, in the same order; X may be a Source. After several passes each
-            example counts once per pass. ValueError if a replay gives other predictions, mistakes or weights; a
-            change that alters none of these is not noticed (``run --certificate`` compares files byte by byte). A
-            stream of more than some 350 million non-zeros is *incomplete*.
+            The stream that this learner learned from, in the same order; X may be a Source. Each example counts once
+            per pass. ValueError if a replay gives other predictions, mistakes or weights. Other differences are not
+            detected; for a byte-by-byte comparison, use a portable certificate. The status is *incomplete* for a
+            stream of more than some 350 million non-zeros.
 
         Examples
         --------
@@ -252,10 +264,10 @@ class Learner:
         return certify(whole_stream(self, X, y), theorem=theorem, comparator=comparator, margin=margin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file (by custom ``.mb``), which ``mistakebound.load`` reads.
+        """Write the learner to a file, usually ``*.mb``, which ``mistakebound.load`` reads.
 
-        The file holds the whole state, kept mistakes included: a loaded learner continues exactly where this one
-        stopped. An existing file is replaced only when the new one is complete.
+        The file has the whole state, with the kept examples: a loaded learner continues exactly where this one stopped.
+        An existing file is replaced only when the new one is complete.
 
         Examples
         --------
@@ -267,8 +279,8 @@ class Learner:
         >>> mb.load(path).predict_one({"lunch": 1})
         'ham'
         """
-        from mistakebound.learners.linear import KINDS  # noqa: PLC0415 - that module is made of this one
-        from mistakebound.models.model_file import save  # noqa: PLC0415 - import needs no json and no hashes
+        from mistakebound.learners.linear import KINDS  # noqa: PLC0415 - it imports this module
+        from mistakebound.models.model_file import save  # noqa: PLC0415 - it needs json and hashes
 
         save(self, path, KINDS)
 
@@ -291,7 +303,7 @@ class Learner:
         return set_params(self, params)
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
+        """Return an HTML table for notebooks."""
         ledger = self.ledger_
         rows = {**changed_params(self), "mistakes": ledger.mistakes, "rounds": ledger.rounds}
         return html_table(type(self).__name__, rows)
@@ -301,15 +313,15 @@ class Learner:
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __sklearn_tags__(self) -> Any:
-        """Binary classifier for dense and sparse input."""
+        """Return scikit-learn's tags: a binary classifier for dense and sparse input."""
         return sklearn.tags(poor_score=self._poor_score, binary_inputs=self._binary_inputs)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether at least one round was learned from."""
+        """Whether at least one round was learned."""
         return self.has_learned
 
     def __copy__(self) -> Self:
-        """A copy learns on its own, so it cannot share the weights."""
+        """Return a deep copy, because both learners go on learning."""
         return deepcopy(self)
 
     # ------------------------------------------------------------------ starting

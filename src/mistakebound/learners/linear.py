@@ -22,24 +22,25 @@ __all__ = [
     "Perceptron",
     "Winnow",
 ]
-"""What ``import mistakebound`` has of this module."""
+"""The names that ``import mistakebound`` exports."""
 
 
 class Perceptron(Learner):
-    """Perceptron: predict the sign of z·x, add y·x to z on a mistake.
+    """Perceptron: predict the sign of z·x, and add y·x to z on a mistake.
 
-    At most ``(R‖u‖/γ)²`` mistakes if some u separates the stream with margin γ and ‖x‖₂ ≤ R (Novikoff 1962).
+    It makes at most ``(R‖u‖/γ)²`` mistakes if some u separates the stream with margin γ, and ‖x‖₂ ≤ R: see
+    docs/theory.md, "Novikoff's theorem".
 
     Parameters
     ----------
     update_margin : float
         If positive, also learn when ``y·score ≤ update_margin``.
     bias : float
-        Value of a constant feature added to every example, of size 1e-30 to 1e30; 0 for none.
+        Value of a constant feature of every example: 0 for none, or 1e-30 to 1e30 in absolute value.
     classes : (negative, positive), optional
-        The two labels. Without it the positive one is the greater.
+        The two labels. By default, the greater of the two labels that occur is the positive one.
     keep_bytes : int
-        Memory for mistaken examples, which certificates need.
+        Memory for the examples of mistakes and updates, which certificates need.
 
     Examples
     --------
@@ -71,12 +72,13 @@ class Perceptron(Learner):
 class PNormPerceptron(Learner):
     """The p-norm Perceptron: weights sign(z)|z|^{p−1}. p = 2 is the Perceptron; p ≈ 2 ln n behaves like Winnow.
 
-    At most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1.
+    It makes at most ``(p−1)(X‖u‖_q/γ)²`` mistakes if y(u·x) ≥ γ, ‖x‖_p ≤ X and 1/p + 1/q = 1: see docs/theory.md,
+    "The p-norm Perceptron".
 
     Parameters
     ----------
     p : float or "best"
-        p ≥ 2. ``"best"`` is max(2, 2 ln n), for sparse targets among n features of a known number.
+        p ≥ 2. ``"best"`` is max(2, 2 ln n) for n features, which suits targets with few relevant features.
     update_margin, bias, classes, keep_bytes
         As for ``Perceptron``; the update margin is measured on the normalised link.
 
@@ -112,15 +114,15 @@ class PNormPerceptron(Learner):
 
 
 class Arow(Learner):
-    """AROW with a diagonal covariance: weights that move less, the more often their features were learned.
+    """AROW with a diagonal covariance: the more often a feature was learned, the less its weight changes.
 
-    It learns whenever ``y·score < 1``, also without a mistake. No mistake bound is implemented for it, so that
-    ``certify`` raises ValueError; use it beside a learner that has one.
+    It learns whenever ``y·score < 1``, even without a mistake. It has no mistake bound, so ``certify`` raises
+    ValueError: see docs/theory.md, "AROW".
 
     Parameters
     ----------
     r : float
-        r > 0: the larger, the smaller the steps.
+        r > 0. The larger r is, the smaller are the steps.
     bias, classes, keep_bytes
         As for ``Perceptron``.
 
@@ -152,22 +154,22 @@ class Arow(Learner):
 
 
 KINDS: dict[str, type[Learner]] = {each.learner: globals()[each.learner] for each in DECLARATIONS.values()}
-"""The public learners by name. A file may name these: no other class is ever looked up."""
+"""The public learners by name. A model file can have only these."""
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
-    """Read a learner that was saved, exactly as it was. A file is data: nothing in it is executed.
+    """Return the learner that a model file has. Nothing in the file is executed.
 
     Parameters
     ----------
     path : str or path
-        What ``learner.save`` wrote.
+        A file that ``learner.save`` wrote.
 
     Raises
     ------
     ModelError
-        If the file is not whole, was altered, contradicts itself, or comes from a newer version.
+        If the file is incomplete, was changed, contradicts itself, or is from a newer version.
     """
-    from mistakebound.models.model_file import load as read  # noqa: PLC0415
+    from mistakebound.models.model_file import load as read  # noqa: PLC0415 - it needs json and hashes
 
     return read(path, KINDS)

@@ -164,7 +164,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         if isinstance(X, Source):
             known = learner.known_reading()
             if known is not None:  # options that do not change the features would only disable the cache
-                known = learner.known_for(X) if known.has_columns or known.zero_based else None
+                known = learner.reading_for(X) if known.has_columns or known.zero_based else None
             replay_files(replica, partial(to_read_again(X, known).open, known), rounds)
         elif y is None and (stream := learner.stream_of(X)) is not None:  # a DataFrame with its own labels
             replay_files(replica, partial(replica.open_stream, stream), rounds)

@@ -1,4 +1,4 @@
-"""Read what is passed to a linear learner, whatever its kind, and predict or learn it."""
+"""Read inputs of any kind for a linear learner, and predict or learn them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def start_with(learner: Learner, x: Any) -> tuple[LinearPlay, Any]:
     """Start a learner with one example; return its play, and the example in the form that the play reads.
 
-    An empty list has features of the learner's kind; of a learner that has not started, named ones.
+    An empty list has features of the same kind as the learner's; before the first input, named features.
     """
     play = learner._play
     if is_named(x) or (is_empty(x) and (play is None or play.engine.named)):
@@ -64,9 +64,10 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
 
 
 def ask(learner: Learner, x: Any) -> Asked:
-    """Predict an example whose outcome comes later: pass what is returned to ``tell`` with the outcome, once.
+    """Predict an example whose outcome comes later. Pass the returned object to ``tell`` with the outcome, once.
 
-    Other rounds may be learned meanwhile. The theorem ``delayed`` bounds the mistakes of such a stream.
+    Other rounds may be learned meanwhile. For the bounds of such a stream see docs/theory.md, "Late outcomes: the
+    Perceptron".
 
     Examples
     --------
@@ -91,15 +92,15 @@ def ask(learner: Learner, x: Any) -> Asked:
 
 
 def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
-    """Predict, then learn, over a whole stream in its order. Returns the ledger of these rounds.
+    """Predict, then learn, each example of a stream in its order; return the ledger of these rounds.
 
     Parameters
     ----------
     X : array, scipy sparse matrix, DataFrame, iterable of dicts, sets or lists of names, or Source
-        One example per round. A learner that was trained on files with columns reads a DataFrame like those files;
-        otherwise its columns are feature names. A Source has its own labels; options that were not passed to it are
-        those of the files that the learner learned from before. Repeated features of an example are summed. Values
-        must be 0 or between 1e-30 and 1e30 in absolute value.
+        One example per round. A learner that learned from files with columns reads a DataFrame like these files; for
+        other learners, the columns of a DataFrame are feature names. A Source has its own labels; options that were
+        not passed to it are those of the files that the learner learned from before. The values of a repeated feature
+        are summed. Values must be 0 or between 1e-30 and 1e30 in absolute value.
     y : iterable
         One label per round. Not needed for a DataFrame with the label column of the learner's files.
     """
@@ -132,9 +133,9 @@ def run_stream(learner: Learner, stream: Stream | StreamReader, y: Any) -> Ledge
 
 
 def run_parts(learner: Learner, stream: Stream | StreamReader, y: AnyArray | None = None) -> Iterator[Ledger]:
-    """Like ``run``, but return the ledger of each part of the stream as soon as it is learned.
+    """Like ``run``, but yield the ledger of each part of the stream after it is learned.
 
-    ``y`` are the labels, if they are not those of the stream.
+    ``y`` are the labels, if they are not in the stream.
     """
     reader = learner.open_stream(stream, label_may_be_missing=y is not None)
     if y is not None:
@@ -200,10 +201,10 @@ def look_ahead(learner: Learner, y: AnyArray) -> None:
 def score_parts(learner: Learner, stream: Stream | StreamReader) -> Iterator[tuple[FloatArray, AnyArray]]:
     """Yield the scores and predicted labels of each part of files, without learning. Labels are not read."""
     reader = learner.open_stream(stream, labels_needed=False)
-    return ((scores, labels) for scores, labels, _ in scored_parts(learner, reader))
+    return ((scores, labels) for scores, labels, _ in score_reader(learner, reader))
 
 
-def scored_parts(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
+def score_reader(learner: Learner, reader: StreamReader) -> Iterator[tuple[FloatArray, AnyArray, int]]:
     """Yield the scores and predicted labels of each part, and how many of its examples have unknown names only."""
     rounds = 0
     for part in reader:

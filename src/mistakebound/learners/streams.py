@@ -49,7 +49,7 @@ def open_stream(
 
     if isinstance(stream, StreamReader):
         return stream
-    known = learner.known_for(stream)
+    known = learner.reading_for(stream)
     if labels_needed and stream.rows is None:
         learner._last_stream = (stream, known)
     return stream.open(known, labels_needed=labels_needed, label_may_be_missing=label_may_be_missing, warn=warn)

@@ -18,22 +18,23 @@ if TYPE_CHECKING:
 class Winnow(Learner):
     """Littlestone's Winnow for x in {0,1}ⁿ: predict 1 if the weights of the active variables sum to at least θ.
 
-    Fewer than ``2 + 3r⌈lg n⌉`` mistakes if the labels are an OR of r of the n variables (α = 2, θ = n), so the number
-    of irrelevant variables hardly matters.
+    With α = 2 and θ = n, it makes fewer than ``2 + 3r⌈lg n⌉`` mistakes if the label is an OR of r of the n variables:
+    see docs/theory.md, "Winnow on disjunctions".
 
     Parameters
     ----------
     alpha : float
-        A mistake multiplies the active weights by α (should have been 1) or by 1/α (should have been 0). α > 1.
+        α > 1. A mistake multiplies the active weights by α on a positive example, and by 1/α on a negative one.
     threshold : float, optional
-        θ > 0; by default the number of variables. Needed for named features, whose number is not known: c·σ with c > 2
-        and σ the most features active at once (``infinite-winnow``: nothing then depends on the vocabulary).
+        θ > 0; by default the number of variables. It must be passed for named features, because their number is not
+        known: c·σ with c > 2, if at most σ features are active at once. The bound then does not depend on the number
+        of names: see docs/theory.md, "Winnow with an unknown number of features".
     strict : bool
         Predict 1 only if the sum is greater than θ.
     target : {"disjunction", "conjunction"}
         A conjunction is learned as the negation of a disjunction of negated variables.
     complements : bool
-        Give the rule the negation of every variable too (n → 2n), for targets that contain negated variables.
+        Add the negation of every variable (n → 2n), for targets that contain negated variables.
     bias : {0, 1}
         1 adds a variable that is always active.
     classes, keep_bytes
@@ -77,25 +78,25 @@ class Winnow(Learner):
         theta = self.threshold
         if theta is None:
             if n is None:
-                message = "a Winnow with named features needs a threshold, because their number is not known: pass "
+                message = "Winnow with named features needs a threshold, because their number is not known: pass "
                 option = Option("threshold", "threshold=4*s", "4*s")
                 raise InputError(message, option, " if at most s features are active at once", kind="threshold")
             theta = float(max(n + number_of("bias", self.bias, ranges["bias"]), 1))
         return {"theta": number_of("threshold", theta, ranges["theta"]), "strict": bool(self.strict)}
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Littlestone's bound, if the label is an OR of ``relevant`` features.
+        """Return Littlestone's bound for a label that is an OR of ``relevant`` features.
 
-        It holds with n the number of features so far: the weights of features that never came neither rose nor fell.
+        It holds for n = the number of features so far, because the weights of other features have not changed.
         """
         if relevant is None or self.bias:
             return super().known_bound(relevant)
 
         def bound(ledger: Ledger, _: int) -> float | None:
-            from mistakebound.bounds import littlestone  # noqa: PLC0415 - most runs do without
+            from mistakebound.bounds import littlestone  # noqa: PLC0415 - most runs do not need it
 
             rule: Any = ledger.rule
-            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            seen = ledger.n - ledger.named  # with names, one slot stands for all unknown features
             return littlestone(seen, min(relevant, seen), rule.alpha, rule.theta, rule.strict) if seen else None
 
         return bound
@@ -105,9 +106,10 @@ class Winnow(Learner):
 
 
 class Elimination(Learner):
-    """Start with the OR of all variables; a mistake on a negative example removes every variable active in it.
+    """Predict the OR of all variables; a mistake on a negative example removes every variable that is active in it.
 
-    At most ``n − r`` mistakes if the labels are an OR of r of the n variables, none of them on a positive example.
+    It makes at most ``n − r`` mistakes, none of them on a positive example, if the label is an OR of r of the n
+    variables: see docs/theory.md, "Elimination".
 
     Parameters
     ----------
@@ -143,18 +145,18 @@ class Elimination(Learner):
         self.keep_bytes = keep_bytes
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """At most n mistakes on negative examples, and no others as long as no positive example was missed.
+        """Return the bound n, the number of features so far; there is no bound after a mistake on a positive example.
 
-        A mistake on a negative example strikes out at least one of the n features seen so far. This has no premise. A
-        missed positive shows that the label is not an OR of the features: then there is no bound.
+        Each mistake on a negative example removes at least one feature. A mistake on a positive example shows that the
+        label is not an OR of the features.
         """
         if relevant is not None:
             return super().known_bound(relevant)
 
         def bound(ledger: Ledger, missed: int) -> float | None:
-            from mistakebound.bounds import elimination  # noqa: PLC0415 - most runs do without
+            from mistakebound.bounds import elimination  # noqa: PLC0415 - most runs do not need it
 
-            seen = ledger.n - ledger.named  # with names, one slot stands for all that are not known yet
+            seen = ledger.n - ledger.named  # with names, one slot stands for all unknown features
             return elimination(seen) if seen and not missed else None
 
         return bound
@@ -164,16 +166,16 @@ class Elimination(Learner):
 
 
 class NormalizedWinnow(Learner):
-    """Winnow with weights that form a distribution, proportional to e^{ηz}.
+    """Winnow whose weights are a probability distribution, proportional to e^{ηz}.
 
-    At most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ and
-    ‖x‖_∞ ≤ L.
+    It makes at most ``ln n / (ηγ − ln cosh(ηL))`` mistakes if some distribution u over the features has y(u·x) ≥ γ,
+    and ‖x‖_∞ ≤ L: see docs/theory.md, "Normalised Winnow at a fixed rate".
 
     Parameters
     ----------
     eta : float or "best"
-        Learning rate η > 0. ``"best"`` takes the one that the theorem prefers for ``margin`` and ``radius``. η = ∞ is
-        allowed: halving that eliminates only when the master errs.
+        Learning rate η > 0. ``"best"`` is the rate with the smallest bound for ``margin`` and ``radius``. η = ∞ is
+        allowed: then the features with the largest z share all the weight.
     margin, radius : float
         γ and L for ``eta="best"``.
     update_margin, bias, classes, keep_bytes
@@ -214,9 +216,10 @@ class NormalizedWinnow(Learner):
 
 
 class BalancedWinnow(Learner):
-    """Normalised Winnow on (x, −x), so that weights may have either sign: sinh(ηz).
+    """Normalised Winnow on (x, −x): weights sinh(ηz) of either sign.
 
-    The bounds are those of ``NormalizedWinnow`` with ln 2n for ln n, against any u with ‖u‖₁ = 1.
+    The bounds are those of ``NormalizedWinnow`` with ln 2n in place of ln n, for any u with ‖u‖₁ = 1: see
+    docs/theory.md, "Balanced Winnow".
 
     Parameters
     ----------
@@ -260,7 +263,7 @@ class BalancedWinnow(Learner):
 def _best_rate(margin: float | None, radius: float) -> float:
     """Return the η with the smallest bound for this margin and radius."""
     if margin is None:
-        message = 'eta="best" needs the margin γ that you expect: pass margin=...'
+        message = 'eta="best" needs the expected margin γ: pass margin=...'
         raise ValueError(message)
     from mistakebound.bounds.winnow import winnow_rate  # noqa: PLC0415 - rarely needed
     from mistakebound.rules.base import Range  # noqa: PLC0415 - likewise
@@ -269,7 +272,8 @@ def _best_rate(margin: float | None, radius: float) -> float:
     return winnow_rate(number_of("margin", margin, number), number_of("radius", radius, number))
 
 
-def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001
+def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001 - the values of two parameters
+    """Return how a target is turned into a disjunction; ValueError for an unknown target."""
     if target not in ("disjunction", "conjunction"):
         message = f'target must be "disjunction" or "conjunction", got {target!r}'
         raise ValueError(message)

@@ -1,4 +1,4 @@
-"""Choose a rate online: a growing grid of rates, each with a forecaster of its own; the best so far is followed."""
+"""Choose a rate online from a growing grid: each rate has a forecaster, and the best one so far is followed."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 class Grid(Protocol):
-    """What is tried."""
+    """The values of a grid, and the forecaster of each value."""
 
     def first(self, served: Served, outcome: FloatArray) -> float:
-        """The value to begin with, by the first losses; not finite if they do not say."""
+        """Return the first value, from the losses of a round; not finite if they do not determine one."""
 
     def make(self, prior: FloatArray, value: float, other: float) -> Forecaster:
-        """A fresh forecaster at this point of the grid."""
+        """Return a new forecaster for this value; ``other`` is the value of a second parameter."""
 
 
 class Calibrated:
-    """Follow, of a grid of rates, the one with the least loss so far.
+    """Follow the member of a grid with the smallest loss so far; there is a member for each rate.
 
-    The grid begins with one value, when the first losses differ. When the best stands at an end of it, three more
-    values are added beyond, each twice the last, and are taken through the past; but not once it is better than its
-    neighbour by less than ``little`` of its loss, for then they are much the same. With ``only``, a value that is
-    given, it is the only one. There is no theorem for following the best; each member has its own. A member whose loss
-    is not finite is out. The past is kept for newcomers: rounds × experts numbers.
+    The grid begins with one value, when the first losses differ. If the best value is at an end of the grid, three
+    values are added beyond it, each larger (or smaller) by ``factor``, and their members run through the past rounds.
+    No value is added if the best is better than its neighbour by less than ``little`` of its loss. If ``only`` is set,
+    it is the only value. A member whose loss is not finite is never followed. All past rounds are kept for new members:
+    rounds × experts numbers. There is no theorem on following the best member, only on each member.
 
     See docs/theory.md, "Observed rates and rates from a grid".
     """
@@ -62,7 +62,7 @@ class Calibrated:
         self.best = (0, len(self.others) // 2)
 
     def join(self, prior: FloatArray) -> None:
-        """Let experts in, who have slept so far."""
+        """Add experts at the end; they have slept so far."""
         grown = len(prior) - len(self.prior)
         self.prior = prior
         for row in self.members:
@@ -71,50 +71,50 @@ class Calibrated:
         self.rows = [np.concatenate([row, np.full((grown, *row.shape[1:]), np.nan)]) for row in self.rows]
 
     def bound(self) -> None:
-        """None for the whole."""
+        """Return None: there is no theorem on the whole grid."""
         return
 
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
-        """The forecast of the best member; the prior's mean before there is one."""
+        """Return the forecast of the best member; before there is one, the mean by the prior."""
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
             return weighted_mean_forecast(x, awake, p / p.sum())
         return self.members[self.best[0]][self.best[1]].serve(_row(x, awake))
 
     def learn(self, served: Served, outcome: FloatArray) -> tuple[FloatArray, float]:
-        """Every member learns from what it would have said."""
+        """Let every member learn from its own forecast; return the regrets and the loss of the forecast made."""
         r, h = regrets(self.loss, served, outcome, gradient=self.gradient, any_unit=self.only is None)
         row = _row(served.x, served.awake)
         if self.only is not None and not self.values:
-            self._add(self.only, 0, row.ndim)
+            self._add_value(self.only, 0, row.ndim)
         if self.only is None:
             self.rows.append(row)
             self.outcomes.append(outcome)
         if self.values:
             rows, outcomes = row[None], outcome[None]
             for i, members in enumerate(self.members):
-                self.totals[i] += [self._play(member, rows, outcomes) for member in members]
+                self.totals[i] += [self._loss_of(member, rows, outcomes) for member in members]
             best = np.unravel_index(int(np.argmin(self.totals)), self.totals.shape)
             self.best = (int(best[0]), int(best[1]))
             self._grow()
             return r, h
         value = self.grid.first(served, outcome)
         if np.isfinite(value) and value > 0:
-            self._add(value, 0, row.ndim)
+            self._add_value(value, 0, row.ndim)
             self._grow()
         return r, h
 
-    def _play(self, member: Engine | CompiledEngine, rows: FloatArray, outcomes: FloatArray) -> float:
-        """Its loss in these rounds; infinite if it could not go on."""
+    def _loss_of(self, member: Engine | CompiledEngine, rows: FloatArray, outcomes: FloatArray) -> float:
+        """Let a member learn these rounds; return its loss, or infinity if a round raises an error."""
         _, losses, error = member.run(rows, outcomes)
         return float(sum(losses)) if error is None else np.inf
 
-    def _add(self, value: float, place: int, dimensions: int) -> None:
-        """A row of members, taken through the past."""
-        made = [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
-        members = [compiled_if_possible(each, self.prior) if dimensions == 1 else each for each in made]
+    def _add_value(self, value: float, place: int, dimensions: int) -> None:
+        """Add the members of a value, and let them learn the past rounds."""
+        engines = [Engine(self.grid.make(self.prior, value, other), self.loss, self.prior) for other in self.others]
+        members = [compiled_if_possible(each, self.prior) if dimensions == 1 else each for each in engines]
         rows, outcomes = np.array(self.rows), np.array(self.outcomes)
-        total = [self._play(member, rows, outcomes) if len(rows) else 0.0 for member in members]
+        total = [self._loss_of(member, rows, outcomes) if len(rows) else 0.0 for member in members]
         self.values.insert(place, value)
         self.members.insert(place, members)
         self.totals = np.insert(self.totals, place, total, axis=0)
@@ -130,13 +130,13 @@ class Calibrated:
                 return
         if high:
             for _ in range(self.step):
-                self._add(self.values[-1] * self.factor, len(self.values), dimensions)
+                self._add_value(self.values[-1] * self.factor, len(self.values), dimensions)
         if low:
             for _ in range(self.step):
-                self._add(self.values[0] / self.factor, 0, dimensions)
+                self._add_value(self.values[0] / self.factor, 0, dimensions)
             self.best = (i + self.step, j)
 
 
 def _row(x: FloatArray, awake: BoolArray) -> FloatArray:
-    """Forecasts as an engine takes them: NaN is asleep."""
+    """Return forecasts as engines take them, NaN for a sleeping expert."""
     return np.where(awake.reshape(-1, *[1] * (x.ndim - 1)), x, np.nan)

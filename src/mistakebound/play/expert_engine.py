@@ -36,14 +36,14 @@ COMPILED_LOSSES = frozenset({"square", "absolute", "percentage", "pinball", "log
 
 
 class CompiledEngine:
-    """One rule, one loss, one loop, in the core. Forecasts are numbers, one an expert."""
+    """The engine of one rule with one loss in the core. A forecast is a number."""
 
     def __init__(
         self, rule: str, parameters: Mapping[str, float], loss: Loss, prior: FloatArray, *, gradient: bool
     ) -> None:
         self.rule, self.loss = rule, loss
         kind, tau = (loss.id.partition(":")[0], loss.tau) if isinstance(loss, Pinball) else (loss.id, 0.5)
-        kind = "absolute" if kind == "given" else kind  # the core is told those losses apart: `run_losses`
+        kind = "absolute" if kind == "given" else kind  # given losses are passed to the core by `run_losses`
         self.core = CoreMixture(rule, dict(parameters), kind, tau, gradient, _row(prior))
 
     @property
@@ -53,15 +53,15 @@ class CompiledEngine:
 
     @property
     def sums(self) -> dict[str, FloatArray]:
-        """For each expert, over the rounds in which it was awake: see `SUMS`."""
+        """Sums for each expert over the rounds in which it was awake; see `SUMS`."""
         return self.core.sums()
 
     def join(self, prior: FloatArray) -> None:
-        """Let experts in at the end; ``prior`` is that of all."""
+        """Add experts at the end; ``prior`` has the weights of all experts."""
         self.core.join(_row(prior))
 
     def serve(self, x: FloatArray) -> Served:
-        """Mix forecasts; NaN is asleep."""
+        """Return the mix of forecasts; NaN is an expert that sleeps."""
         row = _row(x)
         forecast, p, fault = self.core.serve(row)
         if p is None or fault is not None:
@@ -84,7 +84,7 @@ class CompiledEngine:
         return loss
 
     def run(self, A: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, StreamError | None]:
-        """Round after round, until one is refused: forecasts, losses, and why."""
+        """Run rounds until one raises an error; return forecasts, losses and the error."""
         if self.loss.id == "given":
             losses, error = self.run_losses(A)
             return losses, losses, error
@@ -95,13 +95,13 @@ class CompiledEngine:
         return forecasts, losses, self._error(fault, rows[fault[0]], outcomes[fault[0]], fault[0])
 
     def run_losses(self, L: FloatArray) -> tuple[FloatArray, StreamError | None]:
-        """Play losses, rounds × experts, NaN asleep: the learner's are the means by weight."""
+        """Learn from losses, rounds × experts, NaN asleep; the learner's loss is their weighted mean."""
         rows = _rows(L)
         losses, fault = self.core.run_losses(rows)
         return losses, None if fault is None else loss_error(rows[fault[0]], fault[0], fault[2])
 
     def weights(self) -> FloatArray:
-        """Weights if everybody is awake."""
+        """Return the weights if all experts are awake."""
         return self.core.weights()
 
     def _loss_of(self, forecast: float, y: float) -> float:
@@ -128,13 +128,13 @@ class CompiledEngine:
 
 
 class LossEngine(Engine):
-    """The specification, which also plays losses that are given."""
+    """The reference engine, with a method that learns from losses without forecasts."""
 
     def run_losses(self, L: FloatArray) -> tuple[FloatArray, StreamError | None]:
-        """Play losses, rounds × experts, NaN asleep: the learner's are the means by weight."""
+        """Learn from losses, rounds × experts, NaN asleep; the learner's loss is their weighted mean."""
         rows, losses = _rows(L), np.zeros(len(L))
         if not isinstance(self.forecaster, Mixture):
-            message = f"{type(self.forecaster).__name__} cannot learn from losses alone"
+            message = f"{type(self.forecaster).__name__} cannot learn from losses without forecasts"
             raise TypeError(message)
         for number, row in enumerate(rows):
             awake = ~np.isnan(row)
@@ -160,7 +160,9 @@ def engine_for(
     gradient: bool,  # noqa: FBT001 - in the order of the core
     prior: FloatArray,
 ) -> CompiledEngine | LossEngine:
-    """The core's engine for a rule of the registry if it has one, otherwise the specification. Forecasts are numbers.
+    """Return an engine for a rule of the registry: the core's if it has one, otherwise the reference.
+
+    A forecast is a number.
 
     Examples
     --------
@@ -178,14 +180,17 @@ def engine_for(
 
 
 def compiled_if_possible(specified: Engine, prior: FloatArray) -> Engine | CompiledEngine:
-    """The core's engine for numbers, at its beginning; or the given one, if the core has none like it."""
+    """Return a new engine of the core with the rule of ``specified``; or ``specified``, if the core does not have it.
+
+    A forecast must be a number. ``specified`` must not have learned yet.
+    """
     mixture, loss = specified.forecaster, specified.loss
     if not isinstance(mixture, Mixture) or loss.id.partition(":")[0] not in COMPILED_LOSSES:
         return specified
     variant = BY_RULE.get(type(mixture.rule))
     if variant is None or not variant.compiled:
         return specified
-    if getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may be below float64
+    if getattr(mixture.rule, "alpha", 1) == 0:  # without a share, weights may underflow
         return specified
     parameters = {each: float(getattr(mixture.rule, each)) for each in variant.needs}
     return CompiledEngine(variant.name, parameters, loss, prior, gradient=mixture.gradient)
@@ -194,7 +199,7 @@ def compiled_if_possible(specified: Engine, prior: FloatArray) -> Engine | Compi
 def run_keeping_weights(
     engine: Engine | CompiledEngine, A: FloatArray, y: FloatArray
 ) -> tuple[list[Any], list[float], Exception | None, list[FloatArray]]:
-    """What ``engine.run`` returns, and the weights that each round was mixed with; one round at a time."""
+    """Run rounds one at a time; return what ``engine.run`` returns, and the weights of each round."""
     forecasts: list[Any] = []
     losses: list[float] = []
     weights: list[FloatArray] = []
@@ -202,7 +207,7 @@ def run_keeping_weights(
         try:
             before = engine.serve(A[number]).p.copy()
         except StreamError:
-            before = np.zeros(0)  # playing the round says what is wrong with it
+            before = np.zeros(0)  # engine.run below returns this error
         forecast, loss, fault = engine.run(A[number : number + 1], y[number : number + 1])
         if fault is not None and not isinstance(fault, StreamError):
             return forecasts, losses, fault, weights
@@ -215,13 +220,13 @@ def run_keeping_weights(
 
 
 def loss_error(row: FloatArray, number: int, kind: str = "") -> StreamError:
-    """Why a row of losses was refused."""
+    """Return the error for a row of losses that cannot be learned."""
     if np.isnan(row).all():
         return StreamError("every expert is asleep", round=number)
     k = int(np.nanargmax(np.abs(row)))
     if kind == "too small":
         return too_small(k).at_round(number)
-    limit = f" is {row[k]}; it must be at most {LARGEST:g} in size, or NaN for an expert who sleeps"
+    limit = f" must be at most {LARGEST:g} in absolute value, or NaN if the expert sleeps, got {row[k]}"
     return StreamError("the loss of ", Expert(k), limit, kind="too large", round=number, value=row[k])
 
 

@@ -1,4 +1,4 @@
-"""What happened to a learner that follows experts: `ExpertLedger` counts votes, `AggregationLedger` mixes forecasts."""
+"""Ledgers of learners over experts: `ExpertLedger` for votes, `AggregationLedger` for mixed forecasts."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 MOST_EXPERTS = 2**31
-"""In a file."""
+"""Most experts that a file may have."""
 
 
 @dataclass(frozen=True)
 class ExpertLedger:
-    """What happened to a learner that follows experts, over all of its rounds or over those of one ``run``.
+    """The record of a learner that follows votes, for all of its rounds or for those of one ``run``.
 
-    ``expert_mistakes`` counts each expert's own mistakes; ``expected_mistakes`` is Σ F_t, the share of weight on wrong
-    answers, which is what the theorem on the randomized rule speaks of.
+    ``expert_mistakes`` counts the mistakes of each expert. ``expected_mistakes`` is Σ F_t, where F_t is the share of
+    the weight that is wrong in round t; the theorem on the randomized rule bounds this sum.
 
     Examples
     --------
@@ -43,64 +43,63 @@ class ExpertLedger:
     expert_mistakes: IntArray
     expected_mistakes: float
     expert_losses: FloatArray
-    """Its mistakes, and while it slept what the learner expected to lose: what the theorems speak of."""
+    """Mistakes of each expert, plus the learner's expected losses while the expert slept, as in the theorems."""
     expert_rounds: IntArray
-    """Rounds in which it was awake."""
+    """Number of rounds in which each expert was awake."""
     prior: FloatArray
     names: tuple[str, ...]
     from_start: bool = True
-    """Whether the learner began with these rounds."""
+    """Whether these rounds include the learner's first round."""
     late: int = 0
-    """Outcomes since the learner began that came after later rounds were learned."""
+    """Number of outcomes, since the learner's first round, that came after later rounds were learned."""
     weights: FloatArray | None = None
-    """Rounds × experts, if ``run`` was asked for them: what each of its rounds was voted with, 0 for sleepers."""
+    """Weights of each round, rounds × experts, 0 for sleeping experts; None unless ``run`` kept them."""
 
     def __repr__(self) -> str:
-        """What a person asks first; the arrays may be long."""
-        told = (
+        summary = (
             f"<ExpertLedger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule}; experts: {len(self.names)}"
         )
         if not self.rounds:
-            return told + ">"
+            return summary + ">"
         best = self.best_expert
         mistakes, awake = self.expert_mistakes[best], self.expert_rounds[best]
-        return f"{told}, the best {self.names[best]!r} with {mistakes} mistakes in {awake} rounds>"
+        return f"{summary}, the best {self.names[best]!r} with {mistakes} mistakes in {awake} rounds>"
 
     @property
     def mistakes(self) -> int:
-        """Wrong predictions of the master."""
+        """Number of wrong predictions of the learner."""
         return len(self.mistake_rounds)
 
     @property
     def best_expert(self) -> int:
-        """Index of the expert with the least losses."""
+        """Index of the expert with the smallest loss."""
         return int(np.argmin(self.expert_losses))
 
     @property
     def mistake_curve(self) -> IntArray:
-        """Mistakes made up to and including each round."""
+        """Number of mistakes up to and including each round."""
         return curve_of(self.mistake_rounds, self.rounds)
 
     @property
     def loss_curve(self) -> FloatArray:
-        """What was lost up to and including each round: a mistake is a loss of 1."""
+        """Loss up to and including each round; a mistake is a loss of 1."""
         return self.mistake_curve.astype(float)
 
     def to_json(self) -> str:
-        """Everything but ``weights`` as JSON text; ``ExpertLedger.from_json`` reads it back."""
+        """Return the ledger without ``weights`` as JSON text, which ``ExpertLedger.from_json`` reads."""
         from mistakebound.play.expert_ledger_schema import votes_to_json  # noqa: PLC0415 - not needed to learn
 
         return votes_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> ExpertLedger:
-        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid."""
+        """Return the ledger that ``to_json`` wrote; raise ModelError with the ``field`` that is not valid."""
         from mistakebound.play.expert_ledger_schema import read_votes  # noqa: PLC0415 - not needed to learn
 
         return cls(**read_votes(text))
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
+        """Return a table for notebooks."""
         rows = {"mistakes": self.mistakes, "rounds": self.rounds, "experts": len(self.names), "rule": self.rule}
         if self.rounds:
             best = self.best_expert
@@ -109,7 +108,7 @@ class ExpertLedger:
 
 
 class KeptAdvice:
-    """Advice and outcomes of all rounds, while they fit into so many bytes; of none, once they do not."""
+    """Advice and outcomes of all rounds, if they fit into ``most`` bytes; otherwise of none."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -117,12 +116,12 @@ class KeptAdvice:
         self.complete = True
         self.count = 0
         self.joins: dict[int, FloatArray] = {}
-        """The rounds before which experts joined, and the prior since then, to the last bit."""
+        """Rounds before which experts joined, and the prior from then on, with its exact bits."""
         self._width = 0
         self._parts: list[tuple[FloatArray, FloatArray]] = []
 
     def add(self, advice: FloatArray, outcomes: FloatArray, prior: Callable[[], FloatArray]) -> None:
-        """Keep some rounds more; the prior is asked for if somebody has joined."""
+        """Keep more rounds; ``prior`` is called if experts have joined."""
         if len(outcomes) and advice.shape[1] > self._width:
             self._width = advice.shape[1]
             self.joins[self.count] = prior()
@@ -135,7 +134,7 @@ class KeptAdvice:
             self._parts.append((advice.copy(), outcomes.copy()))
 
     def rounds(self) -> tuple[FloatArray, FloatArray]:
-        """All rounds, as wide as the last one: who was not there yet slept."""
+        """Return advice and outcomes of all rounds; experts are asleep, NaN, before they joined."""
         if not self._parts:
             return np.zeros((0, 0)), np.zeros(0)
         n = max(advice.shape[1] for advice, _ in self._parts)
@@ -147,47 +146,51 @@ class KeptAdvice:
         return self._parts[0]
 
     def export(self) -> tuple[dict[str, Any], dict[str, FloatArray]]:
-        """What is kept, for a file: numbers for JSON, and arrays by name."""
+        """Return the content for a file: numbers for JSON, and arrays by name."""
         advice, outcomes = self.rounds()
         joins = {"joins": list(self.joins), "widths": [len(prior) for prior in self.joins.values()]}
         priors = np.concatenate([np.zeros(0), *self.joins.values()])
         numbers = {"count": self.count, "bytes": self.bytes, "complete": self.complete, **joins}
         return numbers, {"advice": advice, "outcomes": outcomes, "priors": priors}
 
-    def restore(self, said: Any, arrays: Mapping[str, AnyArray], shape: tuple[int, ...]) -> None:
-        """Take in what ``export`` gave, of forecasts of this shape; ModelError if it does not fit."""
+    def restore(self, numbers: Any, arrays: Mapping[str, AnyArray], shape: tuple[int, ...]) -> None:
+        """Set the content that ``export`` returned, for forecasts of this shape; raise ModelError if not valid."""
         from mistakebound._support import schema  # noqa: PLC0415 - only files need it
         from mistakebound._support.schema import need  # noqa: PLC0415
 
         names = ("count", "bytes", "complete", "joins", "widths")
-        count, size, complete, joins, widths = schema.fields(said, *names, path="kept")
+        count, size, complete, joins, widths = schema.fields(numbers, *names, path="kept")
         self.count, self.bytes = schema.whole(count, "kept.count"), schema.whole(size, "kept.bytes")
         self.complete = schema.flag(complete, "kept.complete")
-        need(self.complete == (self.bytes <= self.most), "kept.complete contradicts kept.bytes", "kept.complete")
+        fits = self.bytes <= self.most
+        need(self.complete == fits, f"kept.complete must be {fits} for {self.bytes} kept.bytes", "kept.complete")
         schema.rising(joins, "kept.joins", self.count - 1)
-        need(not joins or joins[0] == 0, "kept.joins should begin with 0", "kept.joins")
-        need(bool(joins) == (self.count > 0), "kept.joins contradicts kept.count", "kept.joins")
+        need(not joins or joins[0] == 0, "kept.joins must begin with 0", "kept.joins")
+        need(bool(joins) == (self.count > 0), "kept.joins must be empty if and only if kept.count is 0", "kept.joins")
         schema.rising(widths, "kept.widths", MOST_EXPERTS, len(joins))
         priors, advice, outcomes = (arrays[name] for name in ("priors", "advice", "outcomes"))
         sound = priors.size == sum(widths) and np.isfinite(priors).all() and (priors > 0).all()
-        need(sound, "kept.priors should have a positive number for each expert of each of kept.widths", "kept.priors")
+        need(sound, f"kept.priors must have {sum(widths)} positive numbers, the sum of kept.widths", "kept.priors")
         self._width = widths[-1] if widths else 0
         self.joins = dict(zip(joins, np.split(priors.copy(), np.cumsum(widths)[:-1]), strict=True)) if joins else {}
         rounds, classes = self.count if self.complete else 0, int(np.prod(shape))
         fits = advice.size == rounds * self._width * classes and outcomes.size == rounds * classes
-        need(fits, "kept.advice and kept.outcomes do not have the rounds of kept.count", "kept.advice")
-        need(not np.isinf(advice).any() and np.isfinite(outcomes).all(), "kept.advice is infinite", "kept.advice")
+        need(fits, f"kept.advice and kept.outcomes must have {rounds} rounds, as kept.count", "kept.advice")
+        finite = not np.isinf(advice).any() and np.isfinite(outcomes).all()
+        need(finite, "kept.advice and kept.outcomes must be finite", "kept.advice")
         if rounds:
-            own = advice.reshape(rounds, self._width, *shape).copy(), outcomes.reshape(rounds, *shape).copy()
-            self._parts = [own]
+            self._parts = [
+                (advice.reshape(rounds, self._width, *shape).copy(), outcomes.reshape(rounds, *shape).copy())
+            ]
 
 
 @dataclass(frozen=True)
 class AggregationLedger:
-    """What happened: forecasts, losses, and for each expert its own, over the rounds in which it was awake.
+    """The record of a learner that mixes forecasts, for all of its rounds or for those of one ``run``.
 
-    ``regrets`` are the learner's losses less the expert's over those rounds. With the gradient trick the rule learns
-    from ``linear_regrets``, of losses made linear at its forecasts; they are at least the regrets.
+    ``expert_losses`` has each expert's loss over the rounds in which it was awake, since the learner's first round.
+    ``regrets`` has the learner's losses less the expert's over those rounds. With the gradient trick the rule learns
+    from ``linear_regrets``, on losses made linear at its forecasts; they are at least the regrets.
 
     Examples
     --------
@@ -214,89 +217,88 @@ class AggregationLedger:
     kept: KeptAdvice
     make: Callable[[FloatArray], Engine] = field(compare=False)
     weights: FloatArray | None = field(default=None, compare=False)
-    """Rounds × experts, if they were asked for (``keep_weights``): what each round was mixed with, 0 for sleepers."""
+    """Weights of each round, rounds × experts, 0 for sleeping experts; None unless ``run`` kept them."""
 
     def __repr__(self) -> str:
-        """What a person asks first; the arrays may be long."""
-        told = f"<AggregationLedger: {self.rule}; {count(self.rounds, 'round')}, {count(len(self.names), 'expert')}"
+        summary = f"<AggregationLedger: {self.rule}; {count(self.rounds, 'round')}, {count(len(self.names), 'expert')}"
         awake = self.expert_rounds > 0
         if not awake.any():
-            return told + ">"
+            return summary + ">"
         best = self.names.index(self.best_expert)
         most = int(np.argmax(np.where(awake, self.regrets, -np.inf)))
         lost = f"{self.expert_losses[best]:.6g} in {count(int(self.expert_rounds[best]), 'round')}"
         since = "" if self.from_start else " since the learner began"
         return (
-            f"{told}; {self.loss.name} {self.total_loss:.6g}{since and ' here'}; "
+            f"{summary}; {self.loss.name} {self.total_loss:.6g}{since and ' here'}; "
             f"best expert{since}: {self.names[best]!r} with {lost}; "
             f"largest regret{since}: {self.regrets[most]:.6g} to {self.names[most]!r}>"
         )
 
     @property
     def rounds(self) -> int:
-        """Rounds of the call that this ledger is of."""
+        """Number of rounds of this ledger."""
         return len(self.losses)
 
     @property
     def total_loss(self) -> float:
-        """Of the learner."""
+        """Total loss of the learner."""
         return float(np.sum(self.losses))
 
     @property
     def mean_loss(self) -> float:
-        """Of the learner, a round."""
+        """Mean loss of the learner per round."""
         return float(np.mean(self.losses)) if self.rounds else float("nan")
 
     @property
     def expert_losses(self) -> FloatArray:
-        """Total loss of each expert, over its rounds, since the learner's first round."""
+        """Total loss of each expert, over the rounds in which it was awake, since the learner's first round."""
         return self.sums.get("losses", np.zeros(0))
 
     @property
     def expert_rounds(self) -> FloatArray:
-        """Rounds in which each expert was awake."""
+        """Number of rounds in which each expert was awake, since the learner's first round."""
         return self.sums.get("rounds", np.zeros(0))
 
     @property
     def regrets(self) -> FloatArray:
-        """The learner's losses less each expert's, over the expert's rounds."""
+        """The learner's loss less each expert's, over the rounds in which the expert was awake."""
         return self.sums.get("own_losses", np.zeros(0)) - self.expert_losses
 
     @property
     def linear_regrets(self) -> FloatArray:
-        """What the rule learned from."""
+        """The regrets that the rule learned from; with the gradient trick, on losses made linear."""
         return self.sums.get("regrets", np.zeros(0))
 
     @property
     def best_expert(self) -> str:
-        """The one with the least loss a round."""
+        """Name of the expert with the smallest mean loss."""
         with np.errstate(invalid="ignore", divide="ignore"):
             means = self.expert_losses / self.expert_rounds
         return self.names[int(np.nanargmin(means))]
 
     @property
     def loss_curve(self) -> FloatArray:
-        """What the learner lost up to and including each round."""
+        """The learner's loss up to and including each round."""
         return np.cumsum(self.losses)
 
     def to_json(self) -> str:
-        """Everything but ``weights`` as JSON text; ``AggregationLedger.from_json`` reads it back."""
+        """Return the ledger without ``weights`` as JSON text, which ``AggregationLedger.from_json`` reads."""
         from mistakebound.play.expert_ledger_schema import mixture_to_json  # noqa: PLC0415 - not needed to learn
 
         return mixture_to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> AggregationLedger:
-        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid.
+        """Return the ledger that ``to_json`` wrote; raise ModelError with the ``field`` that is not valid.
 
-        It shows what happened, but does not hold the rule: certify the learner, or the model file of it.
+        The ledger does not contain the rule, so it cannot be certified: certify the learner or its model file.
         """
         from mistakebound.play.expert_ledger_schema import no_engine, read_mixture  # noqa: PLC0415
 
         return cls(**read_mixture(text, KeptAdvice), make=no_engine)
 
     def _repr_html_(self) -> str:
-        """A table for notebooks."""
+        """Return a table for notebooks."""
         rows = {self.loss.name: f"{self.total_loss:.6g}", "rounds": self.rounds, "experts": len(self.names)}
         rows["rule"] = self.rule
         if (self.expert_rounds > 0).any():
@@ -304,26 +306,26 @@ class AggregationLedger:
         return html_table("AggregationLedger", rows)
 
     def replay(self) -> tuple[Engine, list[float], FloatArray]:
-        """The rule by its specification, over the advice that was kept.
+        """Run the rule's specification on the advice that was kept, about 0.1 to 0.2 ms per round.
 
-        Returns the engine, the losses, and the regrets that were learned from: rounds × experts, 0 asleep, NaN before
-        an expert came. Some 0.1 to 0.2 ms a round.
+        Returns the engine, the losses, and the regrets that were learned from: rounds × experts, 0 while an expert is
+        asleep, NaN before it joins.
         """
         A, y = self.kept.rounds()
         engine = self.make(self.kept.joins[0])
         losses, r = engine.replay(A, y, self.predictions, self.kept.joins)
-        if len(self.prior) > engine.n:  # who was asked, but whose outcome has not come
+        if len(self.prior) > engine.n:  # experts that joined in a round whose outcome is not known yet
             engine.join(self.prior)
         return engine, losses, r
 
 
 def count(number: int, what: str) -> str:
-    """``1 round``, ``2 rounds``."""
+    """Return a number with its noun: ``1 round``, ``2 rounds``."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def stacked_weights(weights: Sequence[FloatArray], n: int) -> FloatArray:
-    """Rounds × experts; who had not come yet had no weight.
+    """Return weights as rounds × experts; they are 0 before an expert joins.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
     rounds = unknown = 0
     reader = learner.open_stream(source, labels_needed=False, warn=False)
     with predictions_file(to) as out:
-        for numbers, labels, unknown_here in learner.scored_parts(reader):
+        for numbers, labels, unknown_here in learner.score_reader(reader):
             rounds += len(numbers)
             unknown += unknown_here
             pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)

@@ -247,7 +247,7 @@ class Position:
         ``limit`` returns how many examples the next step may learn.
         """
         first_pass, start, skip = self.at
-        known = learner.known_for(self.source)
+        known = learner.reading_for(self.source)
         for number in range(first_pass, self.passes):
             before = self.report if number == first_pass else None
             if self.report is not None:

@@ -197,7 +197,7 @@ def run(
     >>> result
     <RunResult: 1 mistake in 20 rounds; Perceptron(); 10 bad lines skipped; certificate: holds>
     >>> str(result.skipped[0]).removeprefix(str(folder))
-    "/a.svm:3:3: a feature is index:value, got 'x'"
+    "/a.svm:3:3: a feature must be index:value, got 'x'"
     >>> again = mb.runs.run(source, mb.Perceptron(), checkpoint=folder / "a.mb", resume=True)
     >>> again.rounds, again.mistakes
     (20, 1)

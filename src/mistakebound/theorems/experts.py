@@ -76,7 +76,7 @@ class WeightedMajority:
         if ledger.late:
             yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
-            yield Premise("something has happened", False)
+            yield Premise("at least one round was learned", False)
         elif best.prior is None:
             yield Premise("m is the best expert's number of mistakes", True, str(best))
         else:
@@ -119,7 +119,7 @@ class Halving(WeightedMajority):
         if ledger.late:
             yield Premise("no outcome came late", False, f"{ledger.late} did")
         if best is None:
-            yield Premise("something has happened", False)
+            yield Premise("at least one round was learned", False)
         else:
             yield Premise("one expert never errs", best.m == 0, str(best))
 

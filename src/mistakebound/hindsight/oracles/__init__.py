@@ -1,6 +1,6 @@
-"""What would have been best in hindsight: an expert, a convex or linear combination, a sequence of experts.
+"""The best choice in hindsight: an expert, a convex or linear combination, or a sequence of experts.
 
-Each comes with its gap: a proof, by a lower bound computed beside it, of how far from the best it can be at most.
+Each result has a gap, computed from a lower bound: the true optimum is at most this much better.
 """
 
 from mistakebound.hindsight.oracles.base import CheckedForecasts, Oracle, checked_forecasts, expert_losses

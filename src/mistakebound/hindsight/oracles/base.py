@@ -1,4 +1,4 @@
-"""The input of the oracles (advice and outcomes, checked once), and their result."""
+"""The input of the oracles, forecasts and outcomes that are checked once, and their result."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Oracle:
-    """The best of a class in hindsight.
+    """The best choice in hindsight: an expert, a combination or a sequence.
 
     Attributes
     ----------
     name : str
-        What was best, and, where experts slept, what that means.
+        A description; if experts slept, with the rounds or the scaling that it refers to.
     total, mean : float
-        Its loss over `rounds`.
+        Its total and its mean loss over `rounds`.
     rounds : int
-        The rounds that count.
+        Number of rounds that count.
     weights : array or None
-        One per expert; for a single expert 1 at its place.
+        A weight for each expert; for a single expert 1 at its place.
     sequence : array or None
-        The expert of each round, if experts take turns.
+        The expert of each round, for a sequence.
     gap : float
-        Nothing in the class has a total below ``total − gap``, up to rounding. Computed from a lower bound that is
-        found beside the solution, whoever found that.
+        Every choice of the same kind has a total of at least ``total − gap``, up to rounding. The gap is computed from
+        a lower bound; it does not rely on the solver.
     totals : array or None
-        Of a single expert: each expert's loss. Of turns: the least loss with at most 0, 1, 2, … switches.
+        For a single expert: the loss of each expert. For a sequence: the smallest loss with at most 0, 1, 2, …
+        switches.
     awake : array or None
-        Of a single expert: in how many rounds each was awake.
+        For a single expert: the number of rounds in which each expert was awake.
     names : tuple of str
-        What the experts are called, in the order of the weights; empty if they have no names.
+        Names of the experts, in the order of the weights; empty if they have no names.
     """
 
     name: str
@@ -60,42 +61,42 @@ class Oracle:
 
 @dataclass(frozen=True, eq=False)
 class CheckedForecasts:
-    """Forecasts, outcomes and the loss, checked: who is awake gave numbers in the loss's domain."""
+    """Forecasts, outcomes and a loss; the forecasts of awake experts and the outcomes are in the domain of the loss."""
 
     forecasts: FloatArray
     outcomes: FloatArray
     loss: Loss
     awake: BoolArray
     losses: FloatArray
-    """Rounds × experts, NaN where the expert sleeps."""
+    """Rounds × experts, NaN while an expert sleeps."""
     names: tuple[str, ...] = ()
 
     @property
     def errors(self) -> FloatArray:
-        """Forecasts less outcomes, rounds (times classes) × experts."""
+        """Forecasts less outcomes: rounds (times classes) × experts."""
         return _rows(self.forecasts - self.outcomes[:, None])
 
     @property
     def rows(self) -> FloatArray:
-        """Forecasts, rounds (times classes) × experts."""
+        """Forecasts: rounds (times classes) × experts."""
         return _rows(self.forecasts)
 
     def total(self, weights: FloatArray) -> float:
-        """Return the loss of the fixed combination."""
-        return self.judge(np.einsum("tn...,n->t...", self.forecasts, weights))
+        """Return the total loss of the combination with these weights."""
+        return self.loss_of(np.einsum("tn...,n->t...", self.forecasts, weights))
 
-    def judge(self, combined: FloatArray) -> float:
-        """Return the loss of a forecast per round."""
+    def loss_of(self, combined: FloatArray) -> float:
+        """Return the total loss of these forecasts, one per round."""
         return float(_losses(self.loss, combined, self.outcomes, of_classes=self.outcomes.ndim == 2).sum())
 
     def slopes(self, combined: FloatArray) -> FloatArray:
-        """Return the derivatives by the forecasts, rounds times classes."""
+        """Return the derivatives of the loss with respect to these forecasts, rounds times classes."""
         if self.forecasts.ndim == 3:
             return self.loss.vector_gradient(combined, self.outcomes).ravel()
         return self.loss.gradient(combined, self.outcomes)
 
     def two_slopes(self) -> tuple[float, float, FloatArray] | None:
-        """Return the slopes below and above the outcome, and a factor for each outcome; None for other losses."""
+        """Return the slopes below and above the outcome, and a factor per outcome; None if the loss has others."""
         ones = np.ones(self.outcomes.size)
         if isinstance(self.loss, Pinball):
             return self.loss.tau, 1 - self.loss.tau, ones
@@ -104,22 +105,20 @@ class CheckedForecasts:
         return (1.0, 1.0, 1 / np.abs(self.outcomes.ravel())) if isinstance(self.loss, Percentage) else None
 
     def in_rounds(self, counted: BoolArray) -> CheckedForecasts:
-        """Return the same for some rounds only."""
-        of = counted
-        return CheckedForecasts(
-            self.forecasts[of], self.outcomes[of], self.loss, self.awake[of], self.losses[of], self.names
-        )
+        """Return these rounds only."""
+        forecasts, outcomes = self.forecasts[counted], self.outcomes[counted]
+        return CheckedForecasts(forecasts, outcomes, self.loss, self.awake[counted], self.losses[counted], self.names)
 
 
 def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> CheckedForecasts:
-    """Check forecasts and outcomes; a StreamError names the round and the expert.
+    """Check forecasts and outcomes; raise StreamError with the round and the expert of a bad value.
 
-    Every oracle accepts the result in place of the three, so that several oracles need one check only.
+    Every oracle accepts the result instead of ``A``, ``y`` and ``loss``; several oracles then share one check.
 
     Parameters
     ----------
     A, y, loss
-        As for `best_expert`; or the result of an earlier call alone, which is returned.
+        As for `best_expert`. If ``A`` is the result of an earlier call, it is returned.
 
     Examples
     --------
@@ -131,7 +130,7 @@ def checked_forecasts(A: Any, y: ArrayLike | None = None, loss: LossLike = "squa
     if isinstance(A, CheckedForecasts):
         return A
     if y is None:
-        message = "the outcomes are missing"
+        message = "y must be set: the outcomes"
         raise ValueError(message)
     table, names = _table(A)
     try:
@@ -146,18 +145,18 @@ def _checked(A: ArrayLike, y: ArrayLike, loss: Loss, names: tuple[str, ...]) -> 
     forecasts, outcomes = (np.asarray(x, np.float64 if numeric else None) for x in (A, y))
     if forecasts.ndim not in {2, 3} or outcomes.shape != forecasts.shape[:1] + forecasts.shape[2:]:
         message = (
-            f"forecasts of the shape {forecasts.shape} and outcomes of the shape {outcomes.shape} do not fit: they are "
-            "rounds × experts and rounds, or rounds × experts × classes and rounds × classes"
+            "forecasts and outcomes must have the shapes (rounds, experts) and (rounds,), "
+            f"or (rounds, experts, classes) and (rounds, classes), got {forecasts.shape} and {outcomes.shape}"
         )
         raise StreamError(message)
     if not forecasts.size:
-        message = f"there is nothing to compare: forecasts have the shape {forecasts.shape}"
+        message = f"there must be at least one round and one expert, got forecasts of the shape {forecasts.shape}"
         raise StreamError(message)
     absent = asleep(forecasts)
     losses = _losses(loss, forecasts, outcomes[:, None], of_classes=outcomes.ndim == 2)
     awake = _awake(absent)
     _refuse(np.isnan(losses) & awake, "the loss is not a number")
-    if not isinstance(loss, Log):  # whose infinite loss is meant
+    if not isinstance(loss, Log):  # the log loss may be infinite
         _refuse(np.isinf(losses), "the loss overflows; scale the values down")
     return CheckedForecasts(forecasts, outcomes, loss, awake, losses, names)
 
@@ -168,7 +167,7 @@ def _losses(loss: Loss, forecasts: FloatArray, outcomes: FloatArray, *, of_class
 
 
 def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
-    """Return every expert's loss in every round, NaN where the expert sleeps: what `best_switching` takes.
+    """Return every expert's loss in every round, NaN while it sleeps: the input of `best_switching`.
 
     Examples
     --------
@@ -179,26 +178,26 @@ def expert_losses(A: Any, y: ArrayLike, loss: LossLike) -> FloatArray:
 
 
 def _table(A: Any) -> tuple[Any, tuple[str, ...]]:
-    """Forecasts as they are, and names: those of a DataFrame, of a dict of columns, or of rounds that are dicts."""
+    """Return the forecasts, and the names in a DataFrame, in a dict of columns, or in rounds that are dicts."""
     if hasattr(A, "columns"):
         table = A.to_numpy()
-        if table.dtype == object:  # pandas' NA is no number
+        if table.dtype == object:  # it may contain pandas' NA
             table = np.where(asleep(table), np.nan, table)
         return table, tuple(str(name) for name in A.columns)
     if isinstance(A, Mapping):
         columns = [np.asarray(column) for column in A.values()]
         if len({column.shape for column in columns}) != 1:
-            message = "every expert needs as many forecasts as the others: NaN where it sleeps"
+            message = "every expert must have the same number of forecasts; use NaN where an expert sleeps"
             raise StreamError(message)
         return np.stack(columns, axis=1), tuple(str(name) for name in A)
     if not isinstance(A, (list, tuple)) or not A or not all(isinstance(row, Mapping) for row in A):
         return A, ()
     names = tuple(dict.fromkeys(name for row in A for name in row))
-    some = next((said for row in A for said in row.values()), np.nan)
+    some = next((forecast for row in A for forecast in row.values()), np.nan)
     nothing = np.full(np.shape(some), np.nan).tolist()
     cells = [[row.get(name, nothing) for name in names] for row in A]
-    # As objects: among labels, a sleeper must not become the label "nan".
-    words = any(isinstance(said, str) for row in cells for said in row)
+    # An array of objects, because in an array of text NaN would become the label "nan".
+    words = any(isinstance(forecast, str) for row in cells for forecast in row)
     return np.array(cells, object) if words else cells, tuple(str(name) for name in names)
 
 
@@ -207,10 +206,10 @@ def _rows(x: FloatArray) -> FloatArray:
 
 
 def _awake(absent: BoolArray) -> BoolArray:
-    """Return who is awake: who gave a forecast, for every class or for none."""
+    """Return whether each expert is awake; raise StreamError if it forecasts some classes, but not all."""
     if absent.ndim == 3:
         partly = np.asarray(absent.any(axis=2) & ~absent.all(axis=2))
-        _refuse(partly, "a forecast for some of the classes is missing")
+        _refuse(partly, "there must be a forecast for all classes or for none")
         absent = np.asarray(absent.all(axis=2))
     return ~absent
 

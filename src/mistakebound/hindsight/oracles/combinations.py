@@ -35,12 +35,14 @@ ROUNDING = 1e-14
 def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
     """Return the best weights ``w ≥ 0, Σ w = 1``, fixed for all rounds.
 
-    Square loss: an active-set method; absolute, pinball and percentage loss: a linear programme; log loss: Newton's
-    method; a loss of one's own: sequential quadratic programming. The gap is computed afterwards, from the solution.
+    The square loss uses an active-set method; absolute, pinball and percentage loss a linear programme; the log loss
+    Newton's method; a custom loss sequential quadratic programming. The gap is computed from the solution.
 
-    Where experts sleep, a round's weights are those of who is awake, scaled to sum to 1 (as in R's opera). The loss is
-    then no convex function of w: a local optimum is returned, the best from several starts, and its gap is to what a
-    combination of the awake could have lost at least if it were chosen anew in each round. That may be far away.
+    If experts sleep, the weights of the awake experts are scaled in each round to sum to 1, as in R's opera. The loss
+    is then not convex in w. The best of several local optima is returned. Its gap is measured from the smallest loss
+    with weights that are chosen anew in each round, so it may be large.
+
+    See docs/theory.md, "The best combination and the best sequence".
 
     See docs/theory.md, "The best combination and the best sequence".
 
@@ -57,7 +59,7 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     """
     given = checked_forecasts(A, y, loss)
     if not given.loss.convex:
-        message = f"the {given.loss.name} is not convex: the best combination cannot be found; ask for the best expert"
+        message = f"the loss must be convex, got the {given.loss.name}: only the best expert can be found"
         raise ValueError(message)
     if not given.awake.all():
         errors = np.where(np.isnan(given.forecasts), 0.0, given.forecasts - given.outcomes[:, None])
@@ -76,48 +78,48 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
     if isinstance(given.loss, Square):
         w = nearest_to_zero(E)
-        r = E @ w  # not A w − y, where great outcomes would drown small errors
+        r = E @ w  # not A w − y, which would lose the bits of small errors beside large outcomes
         total, pull = float(r @ r), 2 * (E.T @ r)
     else:
         w = _descend(given, E)
         combined = _combined(given, w)
-        total, pull = given.judge(combined), E.T @ given.slopes(combined)
-    # Convexity: any w' has at least total + pull @ (w' − w), and pull @ w' is at least the least of pull.
+        total, pull = given.loss_of(combined), E.T @ given.slopes(combined)
+    # By convexity, the loss of any w' is at least total + pull @ (w' − w), and pull @ w' ≥ min(pull).
     return Oracle(name, total, total / rounds, rounds, w, gap=max(float(w @ pull - pull.min()), 0.0), names=given.names)
 
 
 def _combined(given: CheckedForecasts, w: FloatArray) -> FloatArray:
-    """Return the combination's forecasts; rounding must not take them beyond those of the experts."""
+    """Return the forecasts of the combination, clipped to the range of the experts' because of rounding."""
     A = given.forecasts
     return np.asarray(np.clip(np.einsum("tn...,n->t...", A, w), A.min(axis=1), A.max(axis=1)))
 
 
 def _given_to_outcomes(given: CheckedForecasts) -> FloatArray:
-    """Return the probabilities that the experts gave to what came true, a row per outcome that is 1."""
+    """Return the probabilities that the experts gave to the outcomes, a row for each outcome that is 1."""
     if given.forecasts.ndim == 3:
         return np.asarray(given.rows[given.outcomes.ravel() == 1])
     return np.where(given.outcomes[:, None] == 1, given.forecasts, 1 - given.forecasts)
 
 
 def _best_by_log_loss(P: FloatArray) -> tuple[FloatArray, float, float]:
-    """Return weights, log loss and gap; however improbable the outcomes were, nothing underflows."""
+    """Return weights, log loss and gap. Rows are scaled, so very small probabilities do not underflow."""
     top = P.max(axis=1, keepdims=True, initial=0.0)
-    if not top.all():  # in some round all experts were sure of the contrary
+    if not top.all():  # in some round all experts gave the outcome probability 0
         return np.full(P.shape[1], 1 / P.shape[1]), np.inf, 0.0
     P = P / top
     w = maximum_likelihood(P)
     q = P @ w
     total = max(0.0, -float(np.sum(np.log(top[:, 0]) + np.log(q))))
-    return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # convexity, as below
+    return w, total, max(0.0, float((P.T @ (1 / q)).max()) - len(q))  # by convexity
 
 
 def _descend(given: CheckedForecasts, E: FloatArray) -> FloatArray:
-    """Return the best weights for a loss of which nothing is known but that it is convex."""
+    """Return the best weights for a custom loss that is convex."""
     n = E.shape[1]
 
     def objective(w: FloatArray) -> tuple[float, FloatArray]:
         combined = _combined(given, w)
-        return given.judge(combined), E.T @ given.slopes(combined)
+        return given.loss_of(combined), E.T @ given.slopes(combined)
 
     corners = given.losses.sum(axis=0)
     corner = (np.arange(n) == np.argmin(corners)).astype(float)
@@ -126,10 +128,11 @@ def _descend(given: CheckedForecasts, E: FloatArray) -> FloatArray:
 
 
 def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
-    """Return the best weights, of any sign and sum, fixed for all rounds; of several the shortest for square loss.
+    """Return the best weights, of any sign and sum, fixed for all rounds.
 
-    Square loss: least squares; absolute, pinball and percentage loss: a linear programme. Where experts sleep, only
-    the rounds in which all are awake count: ``rounds`` tells how many. Another loss raises ValueError.
+    The square loss uses least squares, and the weights with the smallest norm if there are several solutions; absolute,
+    pinball and percentage loss use a linear programme. Other losses raise ValueError. If experts sleep, only the rounds
+    in which all are awake count; ``rounds`` is their number.
 
     Parameters
     ----------
@@ -146,7 +149,7 @@ def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     name = "best linear combination"
     full = np.asarray(given.awake.all(axis=1))
     if not full.any():
-        message = "in no round are all experts awake"
+        message = "there is no round in which all experts are awake"
         raise StreamError(message)
     if not full.all():
         given = given.in_rounds(full)
@@ -157,15 +160,15 @@ def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         below, above, factor = slopes
         rows, target = rows * factor[:, None], target * factor
     elif not isinstance(given.loss, Square):
-        message = f"{name} is known for square, absolute, pinball and percentage loss, not for {given.loss.name}"
+        message = f"the loss must be square, absolute, pinball or percentage loss, got {given.loss.name}"
         raise ValueError(message)
     Q, back = _basis(rows)
     z = Q.T @ target
     rest = target - Q @ z
     if slopes is None:
-        w = back(z + Q.T @ rest)  # once more: what rounding left
+        w = back(z + Q.T @ rest)  # one step of refinement, against rounding
         total = given.total(w)
-        gap = float(np.sum(np.square(Q.T @ (rows @ w - target))))  # what a step inside the span could still gain
+        gap = float(np.sum(np.square(Q.T @ (rows @ w - target))))  # the gain that is left within the span
     else:
         more, least = solvers.best_unconstrained(Q, rest, below, above)
         w = back(z + more)
@@ -175,17 +178,17 @@ def best_linear(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
 
 
 def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return an orthonormal basis Q of the columns' span, and what makes the shortest w of ``rows w = Q z`` from z."""
+    """Return an orthonormal basis Q of the columns' span, and a function from z to the shortest w with rows w = Q z."""
     largest = np.abs(rows).max(axis=0)
     largest[largest == 0] = 1.0
-    sizes = largest * np.linalg.norm(rows / largest, axis=0)  # squares of what is large would overflow
-    sizes[sizes == 0] = 1.0  # rank must not depend on the units that an expert forecasts in
+    sizes = largest * np.linalg.norm(rows / largest, axis=0)  # without overflow of squares
+    sizes[sizes == 0] = 1.0  # columns are scaled, because the rank must not depend on an expert's unit
     U, s, Vt = np.linalg.svd(rows / sizes, full_matrices=False)
     rank = int(np.sum(s > s[0] * max(rows.shape) * np.finfo(np.float64).eps))
 
     def back(z: FloatArray) -> FloatArray:
         w = Vt[:rank].T @ (z / s[:rank]) / sizes
-        if rank < rows.shape[1]:  # the shortest lies in the span of the rounds, of which there may be far fewer
+        if rank < rows.shape[1]:  # the shortest solution lies in the span of the rows
             span = np.linalg.qr(Vt[:rank].T * (sizes / sizes.max())[:, None])[0]
             w = span @ (span.T @ w)
         return np.asarray(w)
@@ -194,7 +197,7 @@ def _basis(rows: FloatArray) -> tuple[FloatArray, Callable[[FloatArray], FloatAr
 
 
 def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArray:
-    """Minimise ``|E w|²``: the point nearest to 0 in the hull of the columns (Wolfe 1976, an active-set method).
+    """Return the w on the simplex that minimises ``|E w|²``, by the active-set method of Wolfe (1976).
 
     Examples
     --------
@@ -217,7 +220,7 @@ def nearest_to_zero(E: FloatArray, start: FloatArray | None = None) -> FloatArra
     best = _square(R @ w)
     for _ in range(CYCLES_PER_EXPERT * n):
         r = R @ w
-        new = int(np.argmin((R.T @ r - _square(r)) / lengths))  # |r|² is the mean of R' r over those with weight
+        new = int(np.argmin((R.T @ r - _square(r)) / lengths))  # |r|² is the mean of R' r, weighted by w
         if w[new] > 0:
             break
         trial = _within(R, lengths, w, np.append(np.flatnonzero(w), new))
@@ -233,9 +236,9 @@ def _square(r: FloatArray) -> float:
 
 
 def _within(R: FloatArray, lengths: FloatArray, w: FloatArray, support: IntArray) -> FloatArray:
-    """Move from w to the best weights on the support, dropping from it those that would become negative."""
+    """Move from w to the best weights on the support; columns whose weight would become negative leave it."""
     w = w.copy()
-    tiny = ROUNDING * lengths.min() / lengths  # what a weight does is measured in forecasts
+    tiny = ROUNDING * lengths.min() / lengths  # relative to the effect of a weight on forecasts
     while True:
         v = np.zeros(len(w))
         v[support] = _affine(R[:, support], lengths[support])
@@ -251,7 +254,7 @@ def _within(R: FloatArray, lengths: FloatArray, w: FloatArray, support: IntArray
 
 
 def _affine(R: FloatArray, lengths: FloatArray) -> FloatArray:
-    """Minimise ``|R v|`` over ``Σ v = 1``, of either sign: least squares in what differs from the shortest."""
+    """Return the v with ``Σ v = 1``, of either sign, that minimises ``|R v|``: least squares relative to one column."""
     base = int(np.argmin(lengths))
     others = np.delete(np.arange(R.shape[1]), base)
     v = np.empty(R.shape[1])
@@ -262,10 +265,10 @@ def _affine(R: FloatArray, lengths: FloatArray) -> FloatArray:
 
 
 def maximum_likelihood(P: FloatArray) -> FloatArray:
-    """Minimise ``−Σ_t ln (P w)_t``, where P ≥ 0 and the greatest of each row is 1.
+    """Return the w on the simplex that minimises ``−Σ_t ln (P w)_t``, where P ≥ 0 and the maximum of each row is 1.
 
-    With ``s_t = (P w')_t / (P w)_t`` Newton's model of ``−ln s`` is ``(s − 2)²/2`` up to a constant: each step is a
-    problem for `nearest_to_zero`. The step is halved until the loss falls.
+    With ``s_t = (P w')_t / (P w)_t``, Newton's model of ``−ln s`` is ``(s − 2)²/2`` up to a constant, so each step is
+    solved by `nearest_to_zero`. A step is halved until the loss falls.
 
     Examples
     --------

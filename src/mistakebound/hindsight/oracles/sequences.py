@@ -1,4 +1,4 @@
-"""The best expert, and the best sequence of experts with few switches: by dynamic programming, exact."""
+"""The best expert, and the best sequence of experts with few switches, by exact dynamic programming."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 def best_expert(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -> Oracle:
-    """Return the expert with the least mean loss over the rounds in which it was awake; of equals the first.
+    """Return the expert with the smallest mean loss over the rounds in which it was awake; the first one if tied.
 
-    Who sleeps through hard rounds looks good: ``awake`` tells in how many each was awake, ``totals`` what it lost.
+    An expert that sleeps in difficult rounds has a small mean: see the rounds in ``awake`` and the losses in
+    ``totals``.
 
     Parameters
     ----------
     A : array, DataFrame, dict of columns, or sequence of dicts
-        Rounds × experts, or rounds × experts × classes; NaN where an expert sleeps. Names are kept. What
-        `checked_forecasts` returned will do in place of all three.
+        Forecasts: rounds × experts, or rounds × experts × classes; NaN while an expert sleeps. Names are kept. The
+        result of `checked_forecasts` may be passed instead of all three parameters.
     y : array
-        The outcomes: rounds, or rounds × classes.
+        Outcomes: rounds, or rounds × classes.
     loss : str, Loss or pair of functions
         As for `losses.loss_named`.
 
@@ -57,27 +58,27 @@ def best_expert(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
 
 
 def best_switching(losses: ArrayLike, switches: int) -> Oracle:
-    """Return the best sequence of experts that changes at most that often.
+    """Return the best sequence of experts with at most this number of switches.
 
-    With ``D_s(i)`` the least loss so far of a sequence that now follows i after at most s switches, a round does
-    ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Of the best it takes one with the fewest switches; of moments to
-    switch that are equally good, the earliest. Time rounds × experts × switches, memory rounds × switches.
+    Let ``D_s(i)`` be the smallest loss so far of a sequence that follows expert i now, after at most s switches. A
+    round updates ``D_s(i) ← min(D_s(i), min_j D_{s−1}(j)) + ℓ_i``. Among the best sequences, one with the fewest and
+    earliest switches is returned. Time is rounds × experts × switches, memory rounds × switches.
 
     See docs/theory.md, "The best combination and the best sequence".
 
     Parameters
     ----------
     losses : array
-        Rounds × experts (`expert_losses` makes it); NaN where the expert sleeps and cannot be followed. A loss may be
-        infinite.
+        Rounds × experts, such as the result of `expert_losses`; NaN while an expert sleeps and cannot be followed. A
+        loss may be infinite.
     switches : int
-        The most that are allowed, at least 0.
+        Largest number of switches, at least 0.
 
     Returns
     -------
     Oracle
-        ``totals[s]`` is the least loss with at most s switches: infinite if sleep makes that impossible. If all are,
-        there is no sequence.
+        ``totals[s]`` is the smallest loss with at most s switches; infinite if sleeping experts make that impossible.
+        ``sequence`` is None if all of them are infinite.
 
     Examples
     --------
@@ -87,13 +88,13 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
     """
     table = _table(losses)
     if isinstance(switches, bool) or not isinstance(switches, (int, np.integer)) or switches < 0:
-        message = f"switches must be a whole number, at least 0, got {switches!r}"
+        message = f"switches must be an integer of at least 0, got {switches!r}"
         raise ValueError(message)
     rounds = len(table)
     levels = min(int(switches), rounds - 1) + 1
     D = np.repeat(table[:1], levels, axis=0)
     since = np.zeros(D.shape, np.int64)
-    # What a switch into level s+1 at round t comes from: the expert before, and the round in which that began.
+    # For a switch to level s+1 at round t: the expert before the switch, and the first round of its turn.
     came_from, began = np.zeros((2, rounds, levels), np.int64)
     level = np.arange(levels)
     for t in range(1, rounds):
@@ -116,7 +117,7 @@ def best_switching(losses: ArrayLike, switches: int) -> Oracle:
 
 
 def _trace(came_from: IntArray, began: IntArray, end: tuple[int, int, int]) -> IntArray:
-    """Walk back from the last segment (level, expert, first round)."""
+    """Return the sequence, traced back from its last turn (level, expert, first round)."""
     level, expert, first = end
     sequence = np.empty(len(came_from), np.int64)
     sequence[first:] = expert
@@ -131,17 +132,17 @@ def _table(losses: ArrayLike) -> FloatArray:
     try:
         table = np.array(losses, np.float64)
     except (TypeError, ValueError) as error:
-        message = f"losses are not an array of numbers: {error}"
+        message = f"losses must be an array of numbers: {error}"
         raise StreamError(message) from None
     if table.ndim != 2 or not table.size:
-        message = f"losses have the shape {table.shape}; they must be rounds × experts"
+        message = f"losses must have the shape (rounds, experts), got {table.shape}"
         raise StreamError(message)
     if np.isneginf(table).any():
         at, expert = np.argwhere(np.isneginf(table))[0]
-        raise StreamError(Expert(int(expert)), ": the loss is -inf", round=int(at))
+        raise StreamError(Expert(int(expert)), ": the loss must not be -inf", round=int(at))
     asleep = np.isnan(table)
     if asleep.all(axis=1).any():
-        message = "every expert sleeps, and one must be followed"
+        message = "every expert is asleep, so none can be followed"
         raise StreamError(message, round=int(np.argmax(asleep.all(axis=1))))
     table[asleep] = np.inf
     return table

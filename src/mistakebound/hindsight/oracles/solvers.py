@@ -26,7 +26,7 @@ FAR = 40.0
 
 
 def smooth(function: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray) -> FloatArray:
-    """Minimise any smooth convex function, given as value and gradient (scipy's SLSQP)."""
+    """Return the point of the simplex that minimises a smooth convex function, which returns value and gradient."""
     from scipy.optimize import minimize  # noqa: PLC0415 - importing the package must not need scipy
 
     n = len(start)
@@ -50,9 +50,9 @@ def lost(e: FloatArray, below: float, above: float) -> float:
 
 
 def best_on_simplex(E: FloatArray, below: float, above: float) -> tuple[FloatArray, float]:
-    """Minimise `lost`, ``e = E w``, over the simplex; return w and a lower bound.
+    """Return the w on the simplex that minimises `lost` with ``e = E w``, and a lower bound of the minimum.
 
-    Whatever g: ``Σ loss ≥ g @ E w ≥ min_i (E' g)_i``. The dual makes the latter greatest.
+    For any g, ``Σ loss ≥ g @ E w ≥ min_i (E' g)_i``. The dual problem maximises the lower bound.
 
     Examples
     --------
@@ -65,8 +65,8 @@ def best_on_simplex(E: FloatArray, below: float, above: float) -> tuple[FloatArr
     least = sizes.min()
     if least == 0:
         return np.asarray(sizes == 0, np.float64) / np.sum(sizes == 0), 0.0
-    # Variables g and z: the greatest z with z ≤ (E' g)_i for every i. Experts who are much worse than the best must
-    # not drown it: each row is in units of its own.
+    # Variables g and z: maximise z subject to z ≤ (E' g)_i for every i. Rows are scaled: otherwise those of bad experts
+    # would dominate the tolerances.
     rows = np.hstack([-(E / sizes).T, (least / sizes)[:, None]])
     cost = np.append(np.zeros(m), -1.0)
     found = _solve(cost, [(-below, above)] * m + [(None, None)], A_ub=rows, b_ub=np.zeros(n))
@@ -76,9 +76,10 @@ def best_on_simplex(E: FloatArray, below: float, above: float) -> tuple[FloatArr
 
 
 def best_unconstrained(Q: FloatArray, y: FloatArray, below: float, above: float) -> tuple[FloatArray, float]:
-    """Minimise `lost`, ``e = Q z − y``, Q with orthonormal columns; return z and a lower bound.
+    """Return the z that minimises `lost` with ``e = Q z − y``, and a lower bound; the columns of Q are orthonormal.
 
-    If ``Q' g = 0`` then ``Σ loss ≥ g @ (Q z − y) = −g @ y``. A g that obeys only nearly is projected and shrunk.
+    If ``Q' g = 0``, then ``Σ loss ≥ g @ (Q z − y) = −g @ y``. A solution g that is only approximate is projected onto
+    these constraints and scaled.
     """
     size = float(np.abs(y).max(initial=0.0))
     if size == 0 or not Q.size:
@@ -93,7 +94,7 @@ def best_unconstrained(Q: FloatArray, y: FloatArray, below: float, above: float)
 
 
 def _solve(cost: FloatArray, bounds: list[tuple[float | None, float | None]], **constraints: FloatArray) -> Any:
-    """Solve by simplex, as exactly as may be; by what else there is where that fails for numerical reasons."""
+    """Solve a linear programme by the simplex method; if it fails, by an interior-point method or less exactly."""
     from scipy.optimize import linprog  # noqa: PLC0415 - importing the package must not need scipy
 
     for method, tolerance in (("highs-ds", 1e-10), ("highs-ipm", 1e-10), ("highs-ds", 1e-8), ("highs-ipm", 1e-7)):
@@ -101,7 +102,7 @@ def _solve(cost: FloatArray, bounds: list[tuple[float | None, float | None]], **
         found = linprog(cost, bounds=bounds, method=method, options=options, **constraints)
         if found.status == 0:
             return found
-    message = f"the linear programme was not solved: {found.message}"
+    message = f"the linear programme could not be solved: {found.message}"
     raise RuntimeError(message)
 
 
@@ -114,7 +115,7 @@ def renormalised(given: CheckedForecasts, start: FloatArray) -> Oracle:
 
     idle = ~given.awake.any(axis=1)
     if idle.any():
-        message = "every expert sleeps: no combination has a forecast"
+        message = "every expert is asleep, so no combination has a forecast"
         raise StreamError(message, round=int(np.argmax(idle)))
     awake, asleep = given.awake, np.isnan(given.forecasts)
     A, rounds = np.where(asleep, 0.0, given.forecasts), len(given.outcomes)
@@ -131,7 +132,7 @@ def renormalised(given: CheckedForecasts, start: FloatArray) -> Oracle:
         combined = np.clip(np.einsum("tn...,tn->t...", A, p), low, high)
         away = (A - combined[:, None]).reshape(*awake.shape, -1)
         pull = np.einsum("tnc,tc->tn", away, given.slopes(combined).reshape(rounds, -1))
-        return given.judge(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
+        return given.loss_of(combined) / scale, np.einsum("tn,tn->n", p, pull) / scale
 
     losses = np.where(awake, given.losses, 0.0).sum(axis=0) / np.maximum(awake.sum(axis=0), 1)
     losses[~awake.any(axis=0)] = np.inf
@@ -146,8 +147,8 @@ def renormalised(given: CheckedForecasts, start: FloatArray) -> Oracle:
     ]
     theta = min(found, key=lambda theta: objective(theta)[0])
     total, least = objective(theta)[0] * scale, -np.inf
-    if not isinstance(given.loss, Custom):  # whose least need not be at the outcome
-        least = given.judge(np.clip(given.outcomes, low, high))
+    if not isinstance(given.loss, Custom):  # the minimum of a custom loss need not be at the outcome
+        least = given.loss_of(np.clip(given.outcomes, low, high))
     w = np.exp(theta - theta.max())
-    name = "best convex combination, renormalised over who is awake (a local optimum)"
+    name = "best convex combination, renormalised over the awake experts (a local optimum)"
     return Oracle(name, total, total / rounds, rounds, w / w.sum(), gap=total - least, names=given.names)
