@@ -120,7 +120,7 @@ def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
     assert "300 rounds" in call("compare", stream, "--skip-bad", 1)
     third = tmp_path / "third.svm"
     third.write_text("1 1:1\n2 1:1\n3 1:1\n")
-    assert "third.svm:3: 3 is a third label beside 1 and 2; for a file, set --positive" in call(
+    assert "third.svm:3: label 3 is a third label, after 1 and 2; for a file, --positive" in call(
         "compare", third, fails=1
     )
     assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3

@@ -25,11 +25,11 @@ from mistakebound.data import blocks as texts
 @pytest.mark.parametrize(
     ("text", "options", "reason"),
     [
-        ('{"label":"b"}\n', [], ":1: it is not known whether the label 'b'"),
-        ('{"label":1}\n{"label":2}\n{"label":3}\n', [], ":3: 3 is a third label"),
-        ("1 | a\n2 |\n3 |\n", [], ":3: 3 is a third label"),
-        ("y,a\nb,0\n", ["--label", "y"], ":2: it is not known whether the label 'b'"),
-        ("1\n2\n3\n", ["--format", "svmlight"], ":3: 3 is a third label"),
+        ('{"label":"b"}\n', [], ":1: label 'b' is the only label"),
+        ('{"label":1}\n{"label":2}\n{"label":3}\n', [], ":3: label 3 is a third"),
+        ("1 | a\n2 |\n3 |\n", [], ":3: label 3 is a third"),
+        ("y,a\nb,0\n", ["--label", "y"], ":2: label 'b' is the only label"),
+        ("1\n2\n3\n", ["--format", "svmlight"], ":3: label 3 is a third"),
     ],
 )
 def test_a_label_is_refused_of_a_row_without_features(
@@ -46,7 +46,7 @@ def test_the_rounds_before_a_bad_label_are_saved(tmp_path: Path) -> None:
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     with path.open("a") as file:
         file.write("5\n")
-    assert "a.svm:301: 5 is a third label" in call("run", path, "--save", saved, fails=1)
+    assert "a.svm:301: label 5 is a third" in call("run", path, "--save", saved, fails=1)
     assert mb.load(saved).ledger_.rounds == 300
 
 

@@ -52,7 +52,7 @@ def test_a_text_key_that_never_comes_is_noted(tmp_path: Path) -> None:
 
 def test_a_table_without_a_label_lists_its_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
-    wanted = "t.csv:2: there is no label; set the label column (--label NAME or NUMBER; there are: a, b)"
+    wanted = "t.csv:2: there is no label; set its column: --label NAME or NUMBER; the columns are: a, b"
     assert wanted in call("run", tmp_path / "t.csv", fails=1)
     assert "t.csv:2: this line has no label" not in call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1)
 

@@ -165,7 +165,7 @@ def test_what_is_not_finite_names_file_row_and_column(value: float, tmp_path: Pa
     assert ledger.rounds == 3
     assert "row 3" in str(ledger.reading.skipped[0])
     parquet.write_table(pa.table({"y": ["a", "b", "a", "c"], "x": [float("nan"), 1.0, 1.0, 1.0]}), path)
-    with pytest.raises(mb.StreamError, match=r"t.parquet: row 4: 'c' is a third label"):
+    with pytest.raises(mb.StreamError, match=r"t.parquet: row 4: label 'c' is a third"):
         mb.Perceptron().run(mb.Source(path, label="y", skip_bad=1))
 
 

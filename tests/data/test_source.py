@@ -666,7 +666,7 @@ def test_more_labels_than_a_byte_can_number(block: int, tmp_path: Path, monkeypa
         ledger = learner.run(mb.Source(path, positive=str(positive)))
         assert ledger.positive_predictions - ledger.false_positives + ledger.false_negatives == 2
         assert ledger.rounds == len(wanted)
-    with pytest.raises(mb.StreamError, match="a.svm:3: 1.0 is a third label"):
+    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third"):
         mb.Perceptron().run(mb.Source(path))
 
 

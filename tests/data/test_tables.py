@@ -10,6 +10,7 @@ import math
 import random
 import re
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from files import data
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import mistakebound as mb
 from mistakebound import _core
 
 MISSING = {"", "?", "NA", "nan", "NaN", "null"}
@@ -841,3 +843,24 @@ def test_no_mutated_object_undoes_the_rows_before_it():
         bad += bool(bads)
     assert good > 5_000
     assert bad > 10_000
+
+
+@pytest.mark.parametrize(
+    ("options", "column"),
+    [({"label": "clik"}, "click"), ({"label": "click", "table": {"ignore": ["dya"]}}, "day")],
+)
+def test_a_misspelt_column_names_the_similar_one_once(tmp_path: Path, options: Any, column: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("day,size,click\nmon,1,a\ntue,2,b\n")
+    with pytest.raises(ValueError, match="there is no column") as caught:
+        mb.Perceptron().run(mb.Source(path, **options))
+    assert f"did you mean '{column}'?" in str(caught.value)
+    assert str(caught.value).count("size") == 1  # the columns are listed once
+
+
+def test_a_table_without_a_label_lists_the_columns_by_number_and_by_line_1(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("subject,kind\nwin money,spam\ntea,ham\n")
+    with pytest.raises(mb.StreamError) as caught:
+        mb.Perceptron().run(mb.Source(path))
+    assert all(name in str(caught.value) for name in ("label=", "c1, c2", "subject, kind"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 JOINERS = "\u200c\u200d"
 """Invisible characters that join letters of some languages, and emoji. They are not escaped."""
@@ -34,6 +34,18 @@ def _is_harmless(character: str) -> bool:
     from unicodedata import category  # noqa: PLC0415 - seldom needed
 
     return category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+
+
+def did_you_mean(word: str, known: Sequence[str]) -> str:
+    """Return the end of a message about an unknown word: the most similar known word, or nothing.
+
+    >>> did_you_mean("clik", ["day", "click"]), did_you_mean("x", ["day", "click"])
+    ("; did you mean 'click'?", '')
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
+
+    near = get_close_matches(word, known, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def many(count: int, thing: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound._support.text import did_you_mean
 from mistakebound.data.remarks import BadLine
 from mistakebound.data.source import Source
 from mistakebound.data.tables import is_number
@@ -165,7 +166,8 @@ def named(column: str, names: Sequence[str]) -> str:
     if column.isdigit() and 1 <= int(column) <= len(names):
         return names[int(column) - 1]
     more = f", … ({len(names) - MOST_NAMES} more)" if len(names) > MOST_NAMES else ""
-    message = f"there is no column {column!r}; the columns are: {', '.join(names[:MOST_NAMES])}{more}"
+    listed = f"{', '.join(names[:MOST_NAMES])}{more}"
+    message = f"there is no column {column!r}; the columns are: {listed}{did_you_mean(column, names)}"
     raise StreamError(message, kind="unknown column", feature=column)
 
 

@@ -84,12 +84,24 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
     notes.format = found
     notes.columns = found.reader.columns
     if notes.columns and settings.labels_in_files:
-        there = f"; there are: {', '.join(notes.columns[:MOST_LISTED])})"
-        which = ("there is no label; set the label column (", LABEL, there)
-        notes.unlabelled = which if settings.how.label is None else (NO_LABEL,)
+        there = f"; the columns are: {', '.join(notes.columns[:MOST_LISTED])}{_names_in_line_1(start, found.layout)}"
+        set_column = ("there is no label; set its column: ", LABEL, there)
+        notes.unlabelled = set_column if settings.how.label is None else (NO_LABEL,)
     layout = {} if found.layout is None else found.layout._asdict()
     notes.options = settings.kept(found.kind, found.label_key, layout, notes.columns, notes.options)
     return found.reader
+
+
+def _names_in_line_1(start: bytes, layout: Layout | None) -> str:
+    """Return the cells of line 1 for a message, if the table has no header but line 1 could be one."""
+    if layout is None or layout.header:
+        return ""
+    from mistakebound.data.tables import first_cells, is_number  # noqa: PLC0415 - seldom needed
+
+    names = first_cells(start, layout.separator)
+    if any(is_number(name) for name in names):
+        return ""
+    return f" (or {', '.join(names[:MOST_LISTED])} if line 1 is a header)"
 
 
 def suffices(settings: Settings, seen: bytes) -> bool:

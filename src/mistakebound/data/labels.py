@@ -179,17 +179,17 @@ class Labels:
         if self.settled and label is None:
             raise StreamError(NO_LABEL, kind="no label")
         if self.settled:
-            message = f"{label!r} is a third label beside {self.negative!r} and {self.positive!r}; for a file, set "
-            remedy = " to predict one label against all others"
+            message = f"label {label!r} is a third label, after {self.negative!r} and {self.positive!r}; for a file, "
+            remedy = " predicts one label against all others"
             raise StreamError(message, Option("positive", "positive=LABEL"), remedy, kind="third label", value=label)
         if label is None:
-            message = "there is no label; for a table, set the label column: "
+            message = "there is no label; for a table, set its column: "
             raise StreamError(message, Option("label", "label=NAME or NUMBER"), kind="no label")
         if not isinstance(label, (bool, int, float)):
-            message = f"it is not known whether the label {label!r} is positive: "
+            message = f"label {label!r} is the only label so far, so it is not known which label is positive: "
             raise StreamError(message, BY_CLASSES, kind="lone label", value=label)
         if label != label:  # noqa: PLR0124
-            message = "the label is NaN, or infinite in a file"
+            message = "label is not finite; it must be a finite number or text"
             raise StreamError(message, kind="label", value=label)
         sign = POSITIVE if label > 0 else NEGATIVE
         if self.signs:  # the other label is known, and the greater one is positive

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Reader, sniff_table
+from mistakebound._support.text import did_you_mean
 from mistakebound.data.options import numbered_names
 from mistakebound.errors import MOST_LISTED, InputError, MissingColumnsError, Option
 
@@ -185,36 +186,40 @@ def column_name(column: str, columns: list[str]) -> str:
 
 def table_of(start: bytes, options: dict[str, Any]) -> tuple[Reader, Layout]:
     """Return a reader for the table that begins with ``start``, and its layout: from ``options``, or detected."""
-    found = Layout(*sniff_table(start))._replace(**{name: options[name] for name in Layout._fields if name in options})
+    set_by_user = {name: options[name] for name in Layout._fields if name in options}
+    found = detected = Layout(*sniff_table(start))._replace(**set_by_user)
     try:
         return Reader.table(start, **{**options, **found._asdict()}), found
     except ValueError as error:
         if "header" in options:
-            raise
+            hint = _column_hint(start, options, detected) if options["header"] else ()
+            raise InputError(str(error), *hint) from None
         try:  # if the first line has the columns that the options name, it is a header
             found = found._replace(header=True)
             return Reader.table(start, **{**options, **found._asdict()}), found
         except ValueError as other:
             first_line = start.lstrip().partition(b"\n")[0]
             named = options.get("label", "").encode()
-            if named and named in first_line:
-                raise other from None
-            raise InputError(str(error), *_or_named(start, options, found)) from None
+            fault = other if named and named in first_line else error
+            raise InputError(str(fault), *_column_hint(start, options, detected)) from None
 
 
-def _or_named(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
-    """Return a hint with the names in line 1, if line 1 could be a header and columns in the options are missing."""
+def _column_hint(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:
+    """Return a hint for a column of the options that the table lacks: a similar name in line 1, or all names there."""
     names = first_cells(start, layout.separator)
     numbers = [str(number) for number in range(1, len(names) + 1)]
-    known = {*numbers, *(f"c{number}" for number in numbers), ""}
+    known = {*numbers, *(names if layout.header else (f"c{number}" for number in numbers)), ""}
     pairs = [column for pair in options.get("interact", ()) for column in pair]
     passed = {options.get("label", ""), *pairs}.union(
         *(options.get(role, ()) for role in ("text", "categorical", "ignore"))
     )
     if passed <= known or any(is_number(name) for name in names):
         return ()
+    similar = next(filter(None, (did_you_mean(column, names) for column in sorted(passed - known))), "")
+    if layout.header:
+        return (similar,)
     shown = ", ".join(names[:MOST_LISTED]) + (", ..." if len(names) > MOST_LISTED else "")
-    return (f" (or {shown} if line 1 is a header: ", BY_HEADER, ")")
+    return (f" (or {shown} if line 1 is a header: ", BY_HEADER, f"){similar}")
 
 
 def is_number(word: str) -> bool:
