@@ -77,7 +77,7 @@ class Advice:
     past_forecasts : array
         The forecasts of these rounds.
     awake : array
-        Rounds × experts: who gave a forecast in these rounds.
+        Rounds × experts: whether the expert gave a forecast, in these rounds.
     """
 
     frame: Frame
