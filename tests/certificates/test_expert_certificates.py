@@ -49,7 +49,7 @@ def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
     for _ in range(9):
         master.learn_one({"a": 1}, 0)  # b sleeps, and loses what the learner loses: 1
     (premise,) = master.certify().premises
-    assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of us while it slept)"
+    assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of the learner while it slept)"
 
 
 @pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority, Halving])

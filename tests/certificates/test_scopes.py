@@ -205,13 +205,13 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
     for other_X, other_y in (swapped, flipped, fewer, wider, (X, [5] * 300), (X[:0], y[:0]), (named(X), y)):
         with pytest.raises(ValueError):
             learner.certify(X=other_X, y=other_y)
-    with pytest.raises(ValueError, match="X and y"):
+    with pytest.raises(ValueError, match=r"certify.*\by\b.*\bX\b"):
         learner.certify(X=X)
     path = tmp_path / "s.svm"
     path.write_text("1 1:1\n-1 2:1\n")
     with pytest.raises(ValueError):
         learner.certify(X=mb.Source(path))
-    with pytest.raises(ValueError, match="learned nothing"):
+    with pytest.raises(ValueError, match="not learned"):
         mb.Perceptron().certify(X=X, y=y)
     assert learner.ledger_.to_json() == before  # the learner itself is not touched
     assert learner.certify(X=X, y=y).status == "holds"
@@ -380,7 +380,7 @@ def test_values_that_were_never_learned_allow_a_certificate_of_the_mistaken_roun
     X[10] = 1e-40
     learner = mb.Perceptron(classes=(-1, 1))
     learner.run(X, y)
-    with pytest.raises(ValueError, match="can be learned in every round"):
+    with pytest.raises(ValueError, match="round 10.*1e-40"):
         learner.certify(X=X, y=y)
     assert learner.certify().scope == "mistaken rounds"
     path, certificate = tmp_path / "s.svm", tmp_path / "c.json"

@@ -294,3 +294,8 @@ def test_ctrl_c_is_130_wherever_it_falls(
     monkeypatch.setattr("mistakebound.runs.verification.Checker.check", interrupted)
     files = [] if command == "weights" else [stream]
     call(command, tmp_path / ("c.json" if command == "verify" else "m.mb"), *files, fails=130)
+
+
+def test_without_arguments_the_help_is_shown() -> None:
+    assert call() == call("--help")
+    assert call().count("\n") > 20  # lines, not escaped newlines

@@ -1,4 +1,4 @@
-"""Files as columns: the same of every format, zeros apart from what is missing, and places of what is wrong."""
+"""Files read as columns: every format gives the same columns, zeros differ from empty fields, errors have lines."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def file_of(kind: str, folder: Path) -> Path:
 @pytest.mark.parametrize("block", [40, 1 << 20])
 @pytest.mark.parametrize("kind", ["csv", "tsv", "gz", "json", "parquet", "parquet with nan"])
 def test_every_format(kind: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However it is cut into blocks; a zero is a zero, and what is missing is NaN."""
+    """Every format and block size gives the same columns; zeros are kept, and empty fields are NaN."""
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", block)
     frame = read_columns(file_of(kind, tmp_path))
     assert frame.rows == 4
@@ -130,8 +130,8 @@ def test_columns_are_named_or_numbered(tmp_path: Path) -> None:
         named("0", ["a"])
 
 
-def test_a_column_that_is_not_of_numbers(tmp_path: Path) -> None:
-    """The first line with a word in it is named; numbers among words are written anew."""
+def test_a_word_in_a_column_of_numbers(tmp_path: Path) -> None:
+    """The error names the first line with a word; numbers among words are formatted again."""
     path = tmp_path / "x.csv"
     path.write_text("p,rain\n0.5,1\n,0\nmaybe,0\n1_0,1\n")
     frame = read_columns(path)
@@ -142,7 +142,7 @@ def test_a_column_that_is_not_of_numbers(tmp_path: Path) -> None:
 
 
 def test_names_with_an_equals_sign(tmp_path: Path) -> None:
-    """Read where it is clear what is meant, else refused."""
+    """Names with = are read if they are not ambiguous; otherwise they raise an error."""
     path = tmp_path / "x"
     path.write_text("p=1,q\n0.5,a=b\n1,c\n")
     frame = read_columns(path)
@@ -162,7 +162,7 @@ def test_names_with_an_equals_sign(tmp_path: Path) -> None:
 def test_files_without_columns(text: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(text)
-    with pytest.raises(ValueError, match=f"this is {kind}, which has no columns"):
+    with pytest.raises(ValueError, match=f"{kind} has no columns"):
         read_columns(path)
 
 
@@ -174,7 +174,7 @@ def test_no_rows(tmp_path: Path) -> None:
 
 
 def test_zeros_are_kept_only_if_asked_for() -> None:
-    """And the names of a chunk are told once each."""
+    """`different_names` lists each name of a chunk once."""
     text = b"a,b\n0,1\n2,0\n"
     for zeros, expected in ((False, [(1, 1.0), (0, 2.0)]), (True, [(0, 0.0), (1, 1.0), (0, 2.0), (1, 0.0)])):
         chunk = _core.Reader.table(text, header=True, zeros=zeros).parse(text, True, 0, True)
@@ -203,7 +203,7 @@ def test_zeros_are_kept_only_if_asked_for() -> None:
         ([","], False),
     ],
 )
-def test_decimal_commas_are_seen(cells: list[str], refused: bool, tmp_path: Path) -> None:
+def test_decimal_commas_are_detected(cells: list[str], refused: bool, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a;b\n" + "".join(f"{cell};1\n" for cell in cells))
     frame = read_columns(path, table={"header": True, "separator": ";"})
@@ -216,7 +216,7 @@ def test_decimal_commas_are_seen(cells: list[str], refused: bool, tmp_path: Path
         frame.refuse_decimal_commas(["b", "a"], "")
 
 
-def test_rows_that_are_left_out_leave_places_and_columns_in_step(tmp_path: Path) -> None:
+def test_skipped_rows_are_removed_from_all_columns_and_lines(tmp_path: Path) -> None:
     one, two = tmp_path / "one.csv", tmp_path / "two.csv"
     one.write_text("a,b\n1,u\n2,v\n3,w\n")
     two.write_text("a,b\n4,x\n5,y\n")

@@ -64,7 +64,7 @@ def test_a_number_is_its_column_and_anything_else_a_category():
     ]
 
 
-def test_two_signs_are_no_number():
+def test_two_signs_are_not_a_number():
     assert features_of("a,b,c\n+-1,++1,+\n") == [{"a=+-1": 1, "b=++1": 1, "c=+": 1}]
 
 
@@ -94,7 +94,7 @@ def test_a_declared_category_is_one_whatever_it_looks_like():
     assert features_of("shape,size\n1,1\n0,0\n", categorical=["shape"]) == [{"shape=1": 1, "size": 1}, {"shape=0": 1}]
 
 
-def test_ignored_columns_give_nothing_and_are_not_looked_at():
+def test_ignored_columns_are_not_read():
     assert features_of(b"id,a\ninf,1\n\xff,2\n", ignore=["id"]) == [{"a": 1}, {"a": 2}]
 
 
@@ -135,7 +135,7 @@ def test_quotes_hold_separators_quotes_and_newlines():
     ]
 
 
-def test_blanks_around_a_field_are_no_part_of_it():
+def test_blanks_around_a_field_are_removed():
     """As in UCI's adult.data. Between quotes they are; a quote may come after them, and they after a quote."""
     text = 'a, b ,y\n 1,\tx y , <=50K\n1 ," x ", ">50K" \n , "two\nlines, ""so""" ,\t\n \t\n'
     wanted = [("<=50K", {"a": 1, "b=x y": 1}), (">50K", {"a": 1, "b= x ": 1}), ("", {'b=two\nlines, "so"': 1})]
@@ -153,13 +153,13 @@ def test_lines_end_in_lf_or_crlf_or_with_the_text():
         assert features_of(text) == [{"a": 1, "b=x": 1}, {"a": 2, "b=y": 1}]
 
 
-def test_rows_know_the_line_that_they_begin_on():
+def test_each_row_has_the_line_it_begins_on():
     rows, bads, _ = _core.parse_table(b'a,b\n1,"x\n\ny"\n\n2,z\n3\n')
     assert [line for _, _, line in rows] == [2, 6]
     assert [line for line, _, _ in bads] == [7]
 
 
-def test_blank_lines_are_no_rows():
+def test_blank_lines_are_skipped():
     assert features_of("\n\na,b\n\n1,2\n\r\n3,4\n\n") == [{"a": 1, "b": 2}, {"a": 3, "b": 4}]
     assert features_of("a b\n   \n1 2\n", separator=" ") == [{"a": 1, "b": 2}]
 
@@ -211,7 +211,7 @@ def test_in_tab_separated_text_a_quote_that_does_not_close_its_field_is_a_charac
         (b"1,2,\xed\xa0\x80", 5, "not UTF-8"),
     ],
 )
-def test_bad_records_say_what_and_where(record, column, what):
+def test_errors_of_bad_records_have_line_and_column(record, column, what):
     record = record.encode() if isinstance(record, str) else record
     rows, bads, _ = _core.parse_table(b"a,b,c\n7,8,9\n" + record)
     assert rows[0] == ("", {"a": 7, "b": 8, "c": 9}, 2)
@@ -238,7 +238,7 @@ def test_records_after_a_bad_one_are_read():
 
 @pytest.mark.parametrize("option", ["label", "ignore", "text_columns", "categorical", "interact"])
 @pytest.mark.parametrize("name", ["z", "0", "3", "-1", "1x"])
-def test_an_unknown_column_is_refused_with_those_there_are(option, name):
+def test_the_error_of_an_unknown_column_lists_the_columns(option, name):
     value = {"label": name, "interact": [("a", name)]}.get(option, [name])
     with pytest.raises(ValueError, match=f"no column '{name}'.*a, b"):
         _core.parse_table(b"a,b\n1,2\n", **{option: value})
@@ -259,7 +259,7 @@ def test_an_unknown_column_is_refused_with_those_there_are(option, name):
         (b"a,b\n1,2\n", {"separator": '"'}, "^separator must"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(text, options, what):
+def test_invalid_options_are_rejected(text, options, what):
     with pytest.raises(ValueError, match=what):
         _core.parse_table(text, **options)
 
@@ -393,7 +393,7 @@ nasty_fields = st.one_of(
     st.sampled_from([(",", "\n"), (";", "\r\n"), (" ", "\n")]),
     st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
 )
-def test_what_python_writes_is_read(table, dialect, quoting):
+def test_files_of_the_csv_module_are_read(table, dialect, quoting):
     separator, newline = dialect
     written = io.StringIO(newline="")
     quoting = csv.QUOTE_ALL if separator == " " else quoting  # Python does not quote an empty field between spaces
@@ -477,7 +477,7 @@ def test_raw_text_is_cut_as_python_cuts_it(text, newline):
         (b"a,b\n1,2\nragged\n3,4\n", ",", True),
     ],
 )
-def test_the_beginning_tells_the_separator_and_the_header(beginning, separator, header):
+def test_separator_and_header_are_detected(beginning, separator, header):
     assert _core.sniff_table(beginning) == (separator, header)
 
 
@@ -507,7 +507,7 @@ def beginning_of(name: str) -> bytes:
         ("ppattach/ppattach.zip", " ", False, 6),
     ],
 )
-def test_real_tables_are_known_by_their_beginning(name, separator, header, columns):
+def test_separator_and_header_of_real_tables(name, separator, header, columns):
     beginning = beginning_of(name)
     for size in (4096, 65536):
         assert _core.sniff_table(beginning[:size]) == (separator, header)
@@ -518,7 +518,7 @@ def test_real_tables_are_known_by_their_beginning(name, separator, header, colum
     assert len(rows) == whole_lines.count(b"\n") - header
 
 
-def test_messages_with_quotes_in_them_are_each_one_row():
+def test_a_text_with_quotes_is_one_row():
     with gzip.open(data("sms_spam/SMSSpamCollection.gz")) as file:
         text = file.read()
     rows = rows_of(text, separator="\t", header=False, label="1", text_columns=["2"])
@@ -651,7 +651,7 @@ def test_a_text_key_gives_words_each_once():
         (b'{"a":"\xf4\x90\x80\x80"}', 7, "not UTF-8"),
     ],
 )
-def test_bad_objects_say_what_and_where(text, column, what):
+def test_errors_of_bad_objects_have_line_and_column(text, column, what):
     assert json_bad(text, label="y", text_keys=["t"]) == (column, what)
 
 

@@ -39,7 +39,7 @@ def test_two_of_many_columns_have_one_name() -> None:
         parse_table(f"{','.join(NAMES)},column7\n".encode())
 
 
-def test_a_header_is_known_by_many_columns() -> None:
+def test_a_header_with_many_columns_is_detected() -> None:
     assert separator_of(wide_table("2"), ";", NAMES) == ","
 
 
@@ -70,7 +70,7 @@ def test_names_and_classes_of_many_columns() -> None:
 
 
 def test_the_best_linear_combination_of_far_more_experts_than_rounds() -> None:
-    """Its cost must not be cubic in the experts: weights lie in the span of the three rounds."""
+    """The cost must not be cubic in the number of experts."""
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(3, 20_000)) * 10.0 ** rng.integers(-3, 4, 20_000), rng.normal(size=3)
     best = best_linear(rows, y)

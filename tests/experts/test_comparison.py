@@ -1,4 +1,4 @@
-"""``experts.compare`` and ``forecasters.compare`` of tables: what the commands say, by one call from Python."""
+"""``experts.compare`` and ``forecasters.compare`` return for a table what the commands print."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def without_time(told: dict[str, Any]) -> dict[str, Any]:
         (["--ignore", "day"], {"ignore": ["day"]}),
     ],
 )
-def test_one_call_says_what_the_command_says(words: list[str], given: dict[str, Any], tmp_path: Path) -> None:
+def test_compare_in_python_equals_the_command(words: list[str], given: dict[str, Any], tmp_path: Path) -> None:
     table = columns()
     path = written(tmp_path / "load.csv", table)
     expected = without_time(json.loads(call("experts", path, "--outcome", "y", *words, "--json")))
@@ -85,7 +85,7 @@ def test_labels_and_classes_of_a_table_in_memory() -> None:
     assert found.measure == "Brier loss"
 
 
-def test_records_hold_what_happened() -> None:
+def test_the_attributes_of_a_comparison() -> None:
     table = columns(asleep=0.0)
     found = mb.experts.compare(table, "y", rules=["ml-poly", "adahedge"])
     A, y = np.column_stack([table["a"], table["b"]]), table["y"]

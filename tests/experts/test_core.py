@@ -1,4 +1,4 @@
-"""What the core of the experts is fed wrongly, and Weighted Majority: many rounds at once, one by one, in fractions."""
+"""Bad input of the compiled engine; and Weighted Majority in batches, one by one, and in exact fractions."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_arguments_are_checked() -> None:
             call()
 
 
-def test_states_that_cannot_be() -> None:
+def test_impossible_states_are_rejected() -> None:
     game = CompiledEngine("ml-prod", {}, loss_named("square"), uneven(5), gradient=True)
     game.run(*streams("square", n=5)["random"])
     state = game.core.state()
@@ -168,8 +168,8 @@ def test_states_that_cannot_be() -> None:
             majority.restore(state | change)
 
 
-def test_threads_take_turns() -> None:
-    """Many threads in one object: no round is lost."""
+def test_threads_share_one_engine() -> None:
+    """Four threads run rounds in one engine; no round is lost."""
     A, y = streams("square")["random"]
     core, _ = both("boa-adaptive", {}, "square", uneven(7), gradient=True)
     rows, outcomes = np.tile(A, (200, 1)), np.tile(y, 200)
@@ -182,7 +182,7 @@ def test_threads_take_turns() -> None:
 
 
 def majority_stream(n: int, rounds: int = 700) -> tuple[np.ndarray, np.ndarray]:
-    """Advice of experts that err now and then, and all at once for long."""
+    """Return advice of experts that are sometimes wrong, and all wrong in one long stretch."""
     rng = np.random.default_rng(n)
     y = (rng.random(rounds) < 0.5).astype(np.uint8)
     wrong = rng.random((rounds, n)) < rng.random(n) * 0.6

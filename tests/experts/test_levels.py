@@ -1,4 +1,4 @@
-"""Every level of the processor gives the bits of the plain level."""
+"""Every SIMD level returns the same bits as the plain level."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_plain_level_is_always_there() -> None:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize(("rule", "parameters"), CASES)
 def test_forecasts(rule: str, parameters: dict[str, float], level: str) -> None:
-    """All rules and losses, with sleepers and without, for counts of experts around the width of a vector."""
+    """All rules and losses, with and without sleeping experts, for numbers of experts near the width of a vector."""
     for loss, n in ((loss, n) for loss in LOSSES for n in COUNTS):
         A, y = streams(loss, n=n, rounds=40)["random"]
         for rows in (A, asleep(A, "some")) if n > 2 else (A,):
@@ -42,7 +42,7 @@ def test_forecasts(rule: str, parameters: dict[str, float], level: str) -> None:
 @pytest.mark.parametrize("eta", [1e-3, 0.02, 0.1, 2.0, 300.0])
 @pytest.mark.parametrize("n", COUNTS)
 def test_hedge_on_losses(n: int, eta: float, level: str) -> None:
-    """Exponents that are little, large and both in one vector; the levels take turns in one game."""
+    """Exponents that are small, large, or both in one vector; the level changes between rounds of one run."""
     rng = np.random.default_rng(n)
     for L in (
         rng.random((1100, n)),

@@ -1,4 +1,4 @@
-"""Weighted Majority and its kin at the edges: any table, any label, newcomers, threads."""
+"""Weighted Majority, Halving and the randomized rule: any table and label, new experts, threads, ties."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_tables_of_any_layout_and_kind(rule: Any) -> None:
         assert ledger.expert_mistakes.tolist() == plain.expert_mistakes.tolist()
 
 
-def test_what_is_masked_sleeps() -> None:
+def test_masked_values_are_sleeping_experts() -> None:
     A, y = advice()
     mask = np.random.default_rng(1).random(A.shape) < 0.2
     mask[:, 0] = False
@@ -53,7 +53,7 @@ def test_what_is_masked_sleeps() -> None:
     assert ledger.predictions.tolist() == plain.predictions.tolist()
 
 
-def test_labels_are_given_back_as_they_are() -> None:
+def test_predictions_have_the_type_of_the_labels() -> None:
     pairs = WeightedMajority()
     pairs.learn_one([(1, 2), (3,)], (1, 2))
     assert pairs.ledger_.predictions.tolist() == [(3,)]
@@ -66,7 +66,7 @@ def test_labels_are_given_back_as_they_are() -> None:
     assert same_size.run([[(1, 2), (3, 4)]] * 2, [(1, 2)] * 2).predictions.tolist() == [(3, 4), (1, 2)]
 
 
-def test_what_has_no_hash_changes_nothing() -> None:
+def test_unhashable_advice_changes_nothing() -> None:
     learner = WeightedMajority()
     for said, outcome in (([1, 0], [1]), ([[1], 0], 1)):
         with pytest.raises(mb.StreamError, match="round 0: .*unhashable"):
@@ -77,7 +77,7 @@ def test_what_has_no_hash_changes_nothing() -> None:
 
 @pytest.mark.parametrize("rule", [WeightedMajority, RandomizedWeightedMajority])
 def test_a_newcomer_has_the_weight_of_its_prior(rule: Any) -> None:
-    """As if it had been there from the start, asleep: then the theorem holds for it, too."""
+    """A new expert is treated as if it had slept since the first round, so the theorem holds for it, too."""
     prior = {"A": 0.001, "B": 0.001, "C": 1.0}
     late, early = rule(prior=prior), rule(prior=prior)
     late.learn_one({"A": 1, "B": 1}, 1)
@@ -92,7 +92,7 @@ def test_a_newcomer_has_the_weight_of_its_prior(rule: Any) -> None:
     assert late.certify().status == "holds"
 
 
-def test_what_is_served_is_what_is_counted() -> None:
+def test_the_counted_prediction_is_the_one_that_was_returned() -> None:
     A, y = advice(200)
     at_once, served = RandomizedWeightedMajority(seed=0), RandomizedWeightedMajority(seed=0)
     said = []
@@ -119,7 +119,7 @@ def test_a_run_has_its_own_ledger() -> None:
     assert parts.ledger_.rounds == 32
 
 
-def test_bytes_that_are_no_bools() -> None:
+def test_bytes_other_than_0_and_1_are_rejected() -> None:
     learner = WeightedMajority()
     odd = np.array([[1, 0], [1, 0], [2, 1]], np.uint8).view(bool)
     with pytest.raises(mb.StreamError, match="round 2: votes must be False or True") as error:
@@ -144,7 +144,7 @@ def test_threads_and_copies() -> None:
         assert (other.ledger_.rounds, shared.ledger_.rounds) == (4003, 4000)
 
 
-def test_a_later_run_alone_proves_nothing() -> None:
+def test_a_later_run_alone_has_no_certificate() -> None:
     from mistakebound.certificates.certify import certify
 
     learner = WeightedMajority()
@@ -203,14 +203,14 @@ def test_the_order_of_experts_does_not_matter_with_sleepers_and_many_outcomes(be
 
 
 def test_a_prior_may_tie() -> None:
-    """One expert of weight 2 against two of weight 1, whoever comes first."""
+    """One expert of weight 2 ties with two of weight 1, in any order."""
     for prior, said in (([2, 1, 1], [0, 1, 1]), ([1, 2, 1], [1, 0, 1]), ([1, 1, 2], [1, 1, 0])):
         for beta in (0.99, 0.9, 1 / 3, 0.5):
             assert WeightedMajority(beta, prior=prior).predict_one(said) == 1
 
 
 def test_many_experts_join_at_once() -> None:
-    """One call of the core, not one for each of them: that would take minutes."""
+    """Many new experts join in one call of the core; one call for each would take minutes."""
     n = 200_000
     learner = WeightedMajority(prior=[1 + k % 3 for k in range(n)])
     learner.learn_one(np.ones(n, np.int64), 1)

@@ -1,4 +1,4 @@
-"""What learners over experts say of themselves and of bad input: short, and by name."""
+"""The repr and the error messages of learners over experts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mistakebound import experts
 
 
 @every_learner
-def test_everything_is_shown_in_a_line(name: str) -> None:
+def test_repr_is_one_line(name: str) -> None:
     A, y = stream(300, 40)
     learner = LEARNERS[name](prior=np.ones(40))
     ledger = learner.run(A[:30], y[:30])
@@ -28,7 +28,7 @@ def test_everything_is_shown_in_a_line(name: str) -> None:
     assert "prior=array" in repr(learner)
 
 
-def test_parameters_are_shown_if_they_were_told() -> None:
+def test_repr_shows_parameters_that_were_passed() -> None:
     assert repr(experts.BOA(eta=0.1, keep_bytes=9)) == "<BOA(eta=0.1, keep_bytes=9): 0 rounds, 0 experts>"
     assert repr(experts.Hedge(loss="absolute")) == "<Hedge(loss='absolute'): 0 rounds, 0 experts>"
     assert repr(experts.WeightedMajority(eta=0.2)) == "<WeightedMajority(eta=0.2): 0 rounds, 0 experts>"
@@ -39,7 +39,7 @@ def test_parameters_are_shown_if_they_were_told() -> None:
     assert repr(experts.Halving()) == "<Halving(): 0 rounds, 0 experts>"
 
 
-def test_a_ledger_tells_what_happened() -> None:
+def test_repr_of_a_ledger_of_forecasts() -> None:
     learner = experts.Hedge(eta=1.0)
     # Cid never wakes: a regret of 0 to nobody is not the largest
     said = repr(learner.run({"Ann": [0.0, 1.0], "Bob": [9.0, 9.0], "Cid": [NAN, NAN]}, [0.0, 0.0]))
@@ -54,7 +54,7 @@ def test_a_ledger_tells_what_happened() -> None:
     assert "best expert since the learner began: 'Ann' with 1 in 3 rounds;" in again
 
 
-def test_a_ledger_of_votes_tells_what_happened() -> None:
+def test_repr_of_a_ledger_of_votes() -> None:
     votes: Any = experts.WeightedMajority()
     assert repr(votes.ledger_) == "<ExpertLedger: 0 mistakes in 0 rounds, weighted-majority; experts: 0>"
     votes.learn_one({"Ann": 1, "Bob": 0}, 0)
@@ -62,7 +62,7 @@ def test_a_ledger_of_votes_tells_what_happened() -> None:
 
 
 @pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.RandomizedWeightedMajority])
-def test_beta_and_eta_say_the_same(rule: Any) -> None:
+def test_beta_and_eta_cannot_both_be_set(rule: Any) -> None:
     for beta in (0.3, 0.5, 0.8):
         with pytest.raises(ValueError, match=rf"beta and eta.*{beta}.*0.2"):
             rule(beta=beta, eta=0.2)
@@ -112,7 +112,7 @@ def test_errors_name_the_column() -> None:
         experts.Squint(loss="log").learn_one({"Ann": 0.5, "Bob": 0.0}, 1)
 
 
-def test_a_loss_of_ones_own_is_a_pair() -> None:
+def test_a_custom_loss_must_be_a_pair_of_functions() -> None:
     with pytest.raises(ValueError, match=r"a pair \(loss, gradient\)"):
         experts.MLPoly(loss=lambda f, y: (f - y) ** 2)  # type: ignore[arg-type]
 
@@ -124,7 +124,7 @@ PROBABILITIES = "must be 0 or 1.* got 0.9; .*probability"
 
 @pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving, experts.RandomizedWeightedMajority])
 @pytest.mark.parametrize("outcomes", [[1, 1], [True, False], [1.0, 0.0], np.array([0, 1])])
-def test_probabilities_are_no_votes(rule: Any, outcomes: Any) -> None:
+def test_probabilities_are_rejected_as_votes(rule: Any, outcomes: Any) -> None:
     rows = [[0, 1], [0, 0.9]]
     for A in (rows, np.array(rows), np.array(rows, np.float32), np.array(rows, object)):
         master = rule()
@@ -158,7 +158,7 @@ def test_other_numbers_are_votes() -> None:
     assert master.ledger_.rounds == 2
 
 
-def test_a_prediction_brings_nobody_in() -> None:
+def test_a_prediction_does_not_add_experts() -> None:
     master = experts.WeightedMajority()
     assert master.predict_one({"Ann": "sun"}) == "sun"
     assert master.names_ == []
@@ -195,7 +195,7 @@ def test_unhashable_votes_change_nothing() -> None:
     assert master.names_ == []
 
 
-# ---------------------------------------------------------------------- what help() says
+# ---------------------------------------------------------------------- docstrings
 
 
 @pytest.mark.parametrize("name", [name for name in experts.__all__ if name not in ("Asked", "Comparison", "Halving")])
@@ -223,7 +223,7 @@ def test_every_parameter_is_described(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [experts.MLPoly, experts.WeightedMajority])
-def test_what_run_says_of_its_ledger_is_there(kind: Any) -> None:
+def test_the_ledger_has_what_the_docstring_of_run_names(kind: Any) -> None:
     told = kind.run.__doc__.partition("Returns\n")[2].partition("Examples\n")[0]
     ledger = kind().run([[1, 0]], [1], keep_weights=True)
     named = re.findall(r"``(\w+)``", told)

@@ -1,4 +1,4 @@
-"""Parameters count as they were in the first round: a later change has no effect on the play or the certificate."""
+"""Parameters are fixed by the first round: a later change has no effect on predictions or the certificate."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_mixture_is_certified_with_the_parameters_it_was_played_with(make: Any
     assert changed.certify() == as_it_was.certify()
 
 
-def test_losses_alone_keep_their_parameters_too() -> None:
+def test_a_play_of_losses_keeps_its_parameters() -> None:
     A, _ = forecasts()
     changed, as_it_was = experts.Hedge(eta=0.1), experts.Hedge(eta=0.1)
     for learner in (changed, as_it_was):

@@ -1,4 +1,4 @@
-"""The rules over experts of the core against their specification; and the core against itself, bit for bit."""
+"""The core agrees with the specification of the rules over experts, and with itself bit for bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SANITIZED = "MISTAKEBOUND_SANITIZED" in os.environ
 
 
 def check_alike(core: CompiledEngine, spec: LossEngine, *, least: float = 1e-280, close: float = 1e-9) -> None:
-    """Weights in logarithms (those above ``least``), and sums, nine digits of them."""
+    """Check that the logarithms of weights above ``least``, and the sums, agree to nine digits."""
     p, q = core.weights(), spec.weights()
     assert np.isfinite(p).all()
     assert p.sum() == pytest.approx(1)
@@ -79,7 +79,7 @@ def test_losses_that_are_given(rule_parameters: tuple[str, dict[str, float]]) ->
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
 @pytest.mark.parametrize("n", [1, 2, 4, 7, 13])
 def test_every_way_through_the_core_is_the_same(rule_parameters: tuple[str, dict[str, float]], n: int) -> None:
-    """Whole, in parts, one at a time, through pickle, and without vectors of the processor."""
+    """The same bits in one batch, in parts, one round at a time, through pickle, and without SIMD."""
     for loss in LOSSES:
         A, y = streams(loss, n=n)["random"]
         rows = asleep(A, "some") if n > 2 else A
@@ -109,7 +109,7 @@ def test_every_way_through_the_core_is_the_same(rule_parameters: tuple[str, dict
 @pytest.mark.parametrize("eta", [0.02, 0.7, 30.0, 400.0])
 @pytest.mark.parametrize("n", [1, 3, 4, 9, 29])
 def test_hedge_four_rounds_at_once_is_one_by_one(eta: float, n: int) -> None:
-    """Losses little and large, of both signs, with sleepers; weights are made anew in between."""
+    """Small and large losses of both signs, with sleeping experts; weights are recomputed in between."""
     rng = np.random.default_rng(8)
     for L in (
         rng.random((1300, n)),
@@ -174,8 +174,8 @@ def test_newcomers(rule_parameters: tuple[str, dict[str, float]]) -> None:
 
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
-def test_rounding_is_no_regret(rule_parameters: tuple[str, dict[str, float]]) -> None:
-    """At first all say the same but for the last bit, which must not set a rate."""
+def test_rounding_does_not_count_as_regret(rule_parameters: tuple[str, dict[str, float]]) -> None:
+    """At first all forecasts are equal except for the last bit, which must not determine a rate."""
     A, y = streams("square")["random"]
     A[:20] = (y[:20, None] + 0.1) * (1 + np.finfo(float).eps * (np.arange(7) % 2))
     prior = np.sqrt(np.arange(1, 8))
@@ -202,7 +202,7 @@ def test_outcomes_that_come_late(rule_parameters: tuple[str, dict[str, float]]) 
 
 
 def test_ml_poly_in_fractions() -> None:
-    """Everything rational, nothing rounded."""
+    """ML-Poly equals a computation in exact fractions."""
     rng = np.random.default_rng(2)
     for n in (2, 3, 5):
         L = rng.integers(-3, 6, (6, n))  # the fractions grow threefold in each round
@@ -234,7 +234,7 @@ def test_units_do_not_matter(rule: str) -> None:
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
 def test_long_streams(rule_parameters: tuple[str, dict[str, float]]) -> None:
-    """Ten million rounds of Hedge, a million of others: everything stays finite, and the best expert is known."""
+    """After ten million rounds of Hedge, a million of others, all is finite and the best expert has the most weight."""
     rng = np.random.default_rng(6)
     rule, parameters = rule_parameters
     n, rounds = 3, 2_000 if SANITIZED else 100_000

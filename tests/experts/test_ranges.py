@@ -1,4 +1,4 @@
-"""Losses of any size: core and specification agree, or both refuse the round, and no weight is ever NaN."""
+"""For losses of any size, core and specification agree or both reject the round, and no weight is NaN."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_core_and_specification_agree_at_every_scale(rule_parameters: Any, loss:
 @pytest.mark.parametrize("make", EXPERTS)
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e-100, 1e-80, 1e80, 1e100, 1e160])
 @pytest.mark.parametrize("loss", ["square", "absolute"])
-def test_a_learner_mixes_or_refuses(make: Any, scale: float, loss: str) -> None:
-    """What is refused names round and expert, and changes nothing."""
+def test_a_learner_mixes_or_raises(make: Any, scale: float, loss: str) -> None:
+    """A rejected round is named with its expert, and changes nothing."""
     A, y = rows()
     learner, untouched = make(loss=loss), make(loss=loss)
     for each in (learner, untouched):
@@ -105,15 +105,15 @@ def test_losses_alone(make: Any, scale: float) -> None:
 
 
 @pytest.mark.parametrize("make", EXPERTS)
-def test_zero_is_a_loss_of_its_own(make: Any) -> None:
+def test_losses_of_zero(make: Any) -> None:
     learner = make()
     learner.run(np.zeros((5, 3)), np.zeros(5))
     assert learner.weights_ == pytest.approx([1 / 3] * 3)
 
 
 @pytest.mark.parametrize("rule_parameters", CASES, ids=str)
-def test_tiny_probabilities_are_no_fault(rule_parameters: Any) -> None:
-    """For the log loss 1 is the unit: where all are sure and right, there is nothing to learn."""
+def test_tiny_probabilities_are_accepted(rule_parameters: Any) -> None:
+    """The log loss has a unit, so very small losses are accepted."""
     A = np.array([[1e-200, 1e-300, 3e-180], [0.2, 0.4, 0.6]] * 3)
     core, spec = both(*rule_parameters, "log", uneven(3), gradient=True)
     ours, theirs = core.run(A, np.zeros(6)), spec.run(A, np.zeros(6))
@@ -126,7 +126,7 @@ def test_the_limits_are_those_of_the_core() -> None:
     assert _core.loss_limits() == (reference.LARGEST, reference.LEAST, reference.LEAST_LOSS)
 
 
-def test_a_refused_round_leaves_the_core_as_it_was() -> None:
+def test_a_rejected_round_leaves_the_core_unchanged() -> None:
     A, y = rows()
     for scale in (1e-160, 1e160):
         core, good = (both("ml-poly", {}, "absolute", uneven(5), gradient=False)[0] for _ in range(2))

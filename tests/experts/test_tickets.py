@@ -1,4 +1,4 @@
-"""Late outcomes: each forecast is told once, to whom it was asked of; copies and pickles have their own."""
+"""Late outcomes: `tell` accepts each forecast of `ask` once, and only in the learner that made it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANN_AND_BOB = {"Ann": 0.1, "Bob": 0.4}
 
 
 @every_learner
-def test_a_forecast_is_told_once(name: str) -> None:
+def test_tell_accepts_a_forecast_only_once(name: str) -> None:
     learner = LEARNERS[name]()
     first, second = learner.ask(ANN_AND_BOB), learner.ask(ANN_AND_BOB)
     learner.tell(second, 0.2)
@@ -31,7 +31,7 @@ def test_a_forecast_is_told_once(name: str) -> None:
 
 
 @pytest.mark.parametrize("advice", [{"x": 0.1, "y": 0.4}, {"x": 0.1, "y": 0.4, "z": 0.3}, [0.1, 0.2]])
-def test_a_forecast_is_told_to_whom_it_was_asked_of(advice: Any) -> None:
+def test_tell_rejects_a_forecast_of_another_learner(advice: Any) -> None:
     learner, other = experts.MLPoly(), experts.MLPoly()
     learner.learn_one(ANN_AND_BOB, 0.2)
     for _ in range(2):  # before anything was asked of it, and after
@@ -44,7 +44,7 @@ def test_a_forecast_is_told_to_whom_it_was_asked_of(advice: Any) -> None:
         learner.tell(ANN_AND_BOB, 0.2)  # type: ignore[arg-type]
 
 
-def test_a_refused_outcome_can_be_told_again() -> None:
+def test_tell_can_be_repeated_after_a_bad_outcome() -> None:
     learner = experts.BOA()
     asked = learner.ask(ANN_AND_BOB)
     with pytest.raises(mb.StreamError, match="outcome is nan"):
@@ -54,7 +54,7 @@ def test_a_refused_outcome_can_be_told_again() -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))])
-def test_copies_have_forecasts_of_their_own(copied: Any) -> None:
+def test_a_copy_has_its_own_waiting_forecasts(copied: Any) -> None:
     learner = experts.Squint()
     asked = learner.ask(ANN_AND_BOB)
     twin, same = copied((learner, asked))
@@ -74,7 +74,7 @@ def test_copies_have_forecasts_of_their_own(copied: Any) -> None:
     learner.tell(ours, 0.2)
 
 
-def test_what_is_kept_grows_with_what_waits() -> None:
+def test_forecasts_with_an_outcome_are_forgotten() -> None:
     learner = experts.MLPoly()
     learner.ask([0.1, 0.4])
     sizes = []

@@ -168,7 +168,7 @@ def test_bad_input_names_the_round(advice: list[Any], outcome: Any, words: str) 
 
 
 class Lazy(Majority):
-    """Charges wrong experts only when the master errs."""
+    """Mutant: wrong experts are charged only if the learner is wrong."""
 
     def run(self, said: Any, outcome: Any) -> Any:
         before = self.losses()
@@ -181,42 +181,42 @@ class Lazy(Majority):
 
 
 class Harsher(Majority):
-    """β² for β."""
+    """Mutant: β² instead of β."""
 
     def power(self, behind: float) -> float:
         return super().power(behind) ** 2
 
 
 class Contrary(Majority):
-    """The lighter side."""
+    """Mutant: predicts the lighter side."""
 
     def lean(self, said: Any) -> float:
         return -super().lean(said)
 
 
 class LowTie(Majority):
-    """A tie goes to the smallest outcome."""
+    """Mutant: a tie goes to the smallest outcome."""
 
     def lean(self, said: Any) -> float:
         return super().lean(said) or -1e-300
 
 
 class Forgiving(Majority):
-    """Charges the right experts."""
+    """Mutant: the right experts are charged."""
 
     def learn(self, codes: Any, right: int, wrong: float) -> None:
         super().learn(codes, 1 - right, wrong)
 
 
 class Unweighted(Majority):
-    """A plain majority."""
+    """Mutant: an unweighted majority."""
 
     def power(self, behind: float) -> float:
         return 1.0
 
 
 class Sleepless(Majority):
-    """Asks nothing of a sleeper."""
+    """Mutant: sleeping experts are not charged."""
 
     def learn(self, codes: Any, right: int, wrong: float) -> None:
         super().learn(codes, right, 0.0)
@@ -227,7 +227,7 @@ def by_specification(engine: type[Majority]) -> Any:
 
 
 def check_asleep(make: Any) -> None:
-    """W⁺ ≤ W(1+β)/2 at every mistake, whoever sleeps; W⁺ = W(1 − (1−β)F) − what β^F < 1 − (1−β)F saves."""
+    """W⁺ ≤ W(1+β)/2 at every mistake, with any sleeping experts; W⁺ = W(1 − (1−β)F) − what β^F < 1 − (1−β)F saves."""
     stream = mb.streams.label_noise(mb.streams.panel(16, 1, 300, seed=5), 0.1, seed=6)
     asleep = np.random.default_rng(0).random(stream.X.shape) < 0.4
     master = make(0.5)

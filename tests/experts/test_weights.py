@@ -1,4 +1,4 @@
-"""Weights round by round: those that the forecasts were mixed with."""
+"""``keep_weights``: the weights with which each round was mixed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_forecasts_are_the_weighted_means(name: str) -> None:
     assert mixed == pytest.approx(of_classes.predictions)
 
 
-def test_weights_of_those_who_come_later() -> None:
+def test_weights_of_experts_that_join_later() -> None:
     learner = experts.MLPoly()
     rows = [{"Ann": 1.0}, {"Ann": 1.0, "Bob": 2.0}, {"Cid": 3.0, "Bob": 2.0}]
     ledger = learner.run(rows, [2.0, 2.0, 2.0], keep_weights=True)
@@ -57,7 +57,7 @@ def test_weights_of_those_who_come_later() -> None:
 
 
 @pytest.mark.parametrize("rows", [[[0.1, 0.2], [0.3, 0.4], [NAN, NAN]], [[0.1, 0.2], [0.3, 0.4], ["?", 0.1]]])
-def test_weights_before_a_refused_round(rows: Any) -> None:
+def test_weights_before_a_rejected_round(rows: Any) -> None:
     learner, plain = experts.BOA(), experts.BOA()
     with pytest.raises(mb.StreamError, match="^round 2: ") as caught:
         learner.run(rows, [0.1, 0.2, 0.3], keep_weights=True)

@@ -1,4 +1,4 @@
-"""Oracles against brute force, against the certificates of their own gaps, at every scale; and what they refuse."""
+"""Oracles compared with brute force and with their gaps, at every scale; and their errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAN = math.nan
 
 
 def stream(loss, rounds, experts, seed, classes=0):
-    """Experts with errors of their own and errors in common, in the domain of the loss."""
+    """Return forecasts with individual and common errors, in the domain of the loss."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, rounds) + 0.0 if loss == "log" else rng.normal(size=rounds) + 8
     shared = rng.normal(size=(rounds, 1))
@@ -43,7 +43,7 @@ def stream(loss, rounds, experts, seed, classes=0):
 
 
 def lattice(experts, parts):
-    """All weights that are multiples of 1/parts."""
+    """Return all weights on the simplex that are multiples of 1/parts."""
     cuts = itertools.combinations(range(parts + experts - 1), experts - 1)
     return np.array([np.diff([-1, *cut, parts + experts - 1]) - 1 for cut in cuts]) / parts
 
@@ -67,13 +67,13 @@ def test_the_best_expert_by_hand():
     assert "by mean loss over the rounds in which each was awake" in best.name
 
 
-def test_means_decide_and_not_totals():
+def test_the_best_expert_has_the_smallest_mean_not_total():
     best = oracles.best_expert([[2.0, NAN], [2.0, 4.0], [2.0, NAN]], [0, 0, 0], "absolute")
     assert best.weights.tolist() == [1, 0]  # 6 over 3 rounds beats 4 over one
     assert best.total == 6
 
 
-def test_who_never_woke_is_not_best():
+def test_an_expert_that_never_woke_is_not_best():
     assert oracles.best_expert([[NAN, 5.0]], [0]).weights.tolist() == [0, 1]
     with pytest.raises(StreamError, match="no expert was ever awake"):
         oracles.best_expert([[NAN, NAN]], [0])
@@ -106,7 +106,7 @@ def test_names_are_kept():
     assert oracles.best_expert([[1.0, 2.0]], [2.0]).names == ()
 
 
-def test_who_is_absent_by_name_sleeps():
+def test_an_absent_name_is_a_sleeping_expert():
     best = oracles.best_expert([{"Ann": 1.0}, {"Bob": 2.0, "Ann": 2.0}], [2.0, 2.0])
     assert best.awake.tolist() == [2, 1]
     assert best.name.startswith("best expert (Bob), by mean loss")
@@ -120,7 +120,7 @@ def test_who_is_absent_by_name_sleeps():
     assert sleepy.totals.tolist() == [2, 0]
 
 
-def test_missing_values_of_pandas_sleep():
+def test_missing_values_of_pandas_are_sleeping_experts():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"Ann": [1.0, None], "Bob": [3, 3]}).convert_dtypes()
     best = oracles.best_expert(frame, [2.0, 2.0])
@@ -130,7 +130,7 @@ def test_missing_values_of_pandas_sleep():
     assert oracles.best_expert(labels, ["sun", "sun"], "zero-one").awake.tolist() == [1, 2]
 
 
-def test_errors_say_the_name():
+def test_errors_contain_the_name_of_the_expert():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(StreamError, match="round 1: the forecast of expert 'Bob' is inf"):
         oracles.best_expert([{"Ann": 1, "Bob": 2}, {"Ann": 1, "Bob": float("inf")}], [1, 1])
@@ -168,7 +168,7 @@ def test_the_gap_is_closed(loss, shape):
         assert 0 <= best.gap <= 1e-9 * best.total + rounding
 
 
-def test_the_gap_of_a_loss_of_ones_own_is_small_and_true():
+def test_the_gap_of_a_custom_loss_is_small_and_true():
     A, y = stream("square", 80, 6, 0)
     best = oracles.best_convex(A, y, QUARTIC)
     assert 0 <= best.gap <= 1e-4 * best.total
@@ -179,8 +179,8 @@ def test_the_gap_of_a_loss_of_ones_own_is_small_and_true():
 
 
 @pytest.mark.parametrize("loss", CONVEX)
-def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
-    """The certificate does not trust the solver: give it bad weights and see the gap cover what was missed."""
+def test_the_gap_covers_the_error_of_a_bad_solver(loss, monkeypatch):
+    """With bad weights from the solver, the gap covers the difference to the optimum."""
     A, y = stream(loss, 40, 4, 1)
     exact = oracles.best_convex(A, y, loss)
     poor = np.array([0.0, 0.0, 0.3, 0.7])
@@ -195,7 +195,7 @@ def test_a_gap_tells_of_a_solver_that_stopped_early(loss, monkeypatch):
 
 
 def test_the_gap_by_hand(monkeypatch):
-    """All on the worse of two: 11² where 10² could be had, and the slope 2·11 promises 22 for a step of 1."""
+    """All weight on the worse of two experts: the loss is 11², and its slope 2·11 times a step of 1 is the gap."""
     monkeypatch.setattr(oracles.combinations, "nearest_to_zero", lambda E, start=None: np.array([0.0, 1.0]))
     assert oracles.best_convex([[10.0, 11.0]], [0.0]).gap == 22
 
@@ -207,7 +207,7 @@ def test_the_gap_by_hand(monkeypatch):
     data=st.data(),
 )
 def test_degenerate_advice_is_solved_too(A, loss, data):
-    """Few whole numbers: equal experts, dependent ones, perfect combinations, more experts than rounds."""
+    """Small integers: equal experts, dependent ones, perfect combinations, more experts than rounds."""
     A, y = A + 0.0, data.draw(hnp.arrays(np.float64, len(A), elements=st.integers(-3, 3)))
     best = oracles.best_convex(A, y, loss)
     size = np.abs(A - y[:, None]).max()
@@ -232,8 +232,8 @@ def test_units_do_not_matter(oracle, loss, scale):
 
 
 @pytest.mark.parametrize("loss", LINEAR)
-def test_bad_experts_do_not_drown_good_ones(loss):
-    """Errors from 1e-4 to 1e2, and every expert of some use."""
+def test_bad_experts_do_not_cost_precision(loss):
+    """Errors from 1e-4 to 1e2, where every expert has a weight."""
     rng = np.random.default_rng(14)
     y = rng.normal(size=40) + 1000
     A = y[:, None] + rng.normal(size=(40, 8)) * 10 ** np.linspace(-4, 2, 8)
@@ -242,7 +242,7 @@ def test_bad_experts_do_not_drown_good_ones(loss):
     assert best.total < 0.999 * oracles.best_expert(A, y, loss).total
 
 
-def test_a_great_offset_costs_no_precision():
+def test_a_large_offset_costs_no_precision():
     A, y = stream("square", 60, 5, 4)
     near, far = oracles.best_convex(A, y), oracles.best_convex(A + 2.0**20, y + 2.0**20)
     assert far.weights == pytest.approx(near.weights, abs=1e-8)
@@ -261,8 +261,8 @@ def test_log_loss_at_the_edge(extreme):
     assert (sure.total, sure.gap) == (0, 0)
 
 
-def test_mixtures_that_are_known():
-    """Expert 0 is right in 7 of 10 rounds and both are sure: the best weight is the share."""
+def test_log_loss_recovers_known_mixtures():
+    """Expert 0 is right in 7 of 10 rounds, and both give probabilities 0 and 1: the best weight is 0.7."""
     A = np.array([[1.0, 0.0]] * 7 + [[0.0, 1.0]] * 3)
     best = oracles.best_convex(A, np.ones(10), "log")
     assert best.weights == pytest.approx([0.7, 0.3], abs=1e-9)
@@ -303,7 +303,7 @@ def test_sleepers_are_renormalised(loss, classes):
 
 
 def test_sleep_that_changes_nothing_changes_nothing():
-    """An expert who sleeps through every round but is there: the others' best stays."""
+    """An expert that sleeps in every round does not change the best combination of the others."""
     A, y = stream("square", 40, 3, 6)
     best = oracles.best_convex(np.column_stack([A, np.full(40, NAN)]), y)
     awake = oracles.best_convex(A, y)
@@ -332,7 +332,7 @@ def test_linear_gaps_are_closed_and_nothing_near_is_better(loss, shape):
 
 
 @pytest.mark.parametrize("loss", ["square", "absolute", "pinball:0.3"])
-def test_experts_who_say_nothing(loss):
+def test_experts_whose_forecasts_are_zero(loss):
     best = oracles.best_linear(np.zeros((2, 3)), [1.0, -2.0], loss)
     assert best.weights.tolist() == [0, 0, 0]
     assert best.total == loss_named(loss).value(0, [1.0, -2.0]).sum()
@@ -357,7 +357,7 @@ def test_of_equally_good_weights_the_shortest():
 
 
 def test_an_experts_units_do_not_hide_it():
-    """One forecasts in 1e-12 of the others' units: least squares must not take it for nothing."""
+    """Forecasts that are 1e-12 times as large as those of others must not be treated as zero."""
     A, y = stream("square", 50, 3, 9)
     small = A * np.array([1.0, 1e-12, 1e12])
     one, other = oracles.best_linear(A, y), oracles.best_linear(small, y)
@@ -383,7 +383,7 @@ def test_linear_takes_the_rounds_in_which_all_are_awake():
 
 
 def brute(losses, switches):
-    """The least total over all sequences, for each number of switches."""
+    """Return the smallest total over all sequences, for each number of switches."""
     rounds, n = losses.shape
     least = np.full(switches + 1, math.inf)
     for sequence in itertools.product(range(n), repeat=rounds):
@@ -425,7 +425,7 @@ def test_of_equally_good_moments_the_earliest():
 
 
 @pytest.mark.parametrize("switches", [0, 1, 2, 5, 9, 39])
-def test_a_sequence_costs_what_it_is_said_to(switches):
+def test_the_loss_of_a_sequence_is_its_total(switches):
     losses = np.random.default_rng(15).random((40, 5))
     losses[np.random.default_rng(16).random((40, 5)) < 0.1] = NAN
     losses[:, 3] = np.nan_to_num(losses[:, 3], nan=1.0)
@@ -504,12 +504,12 @@ def test_bad_advice_is_refused(oracle, A, y, loss, message):
     assert message in str(caught.value)
 
 
-def test_a_round_without_anybody_is_named():
+def test_a_round_in_which_all_sleep_is_named():
     with pytest.raises(StreamError, match="round 1: every expert is asleep"):
         oracles.best_convex([[1.0, 2.0], [NAN, NAN]], [1, 2])
 
 
-def test_inputs_are_left_as_they_were():
+def test_inputs_are_not_changed():
     A, y = stream("square", 20, 3, 13)
     A[3, 1] = NAN
     before = A.copy(), y.copy()

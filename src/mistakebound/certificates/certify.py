@@ -250,9 +250,9 @@ class Check:
             useless = measured.loss >= USELESS * theorem.loss_of_zero(evidence, measured)
             reason = CIRCULAR if self.hindsight or useless else ""
         reason = reason or self._too_large(max(bound, float(counted)), evidence.rounds)
-        if not reason and (once := evidence.one_pass()) is not evidence:
-            of_one = theorem.bound(once, theorem.measure(once, measured.witness))
-            reason = self._too_large(of_one, once.rounds, " of one pass")
+        if not reason and (one_pass := evidence.one_pass()) is not evidence:
+            bound_of_one = theorem.bound(one_pass, theorem.measure(one_pass, measured.witness))
+            reason = self._too_large(bound_of_one, one_pass.rounds, " of one pass")
         return (VACUOUS if reason else HOLDS), reason
 
     def _too_large(self, bound: float, rounds: int, passes: str = "") -> str:

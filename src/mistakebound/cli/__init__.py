@@ -60,6 +60,10 @@ class Commands(click.Group):
         except click.ClickException as error:
             raise_rendered(error)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of the whole program; without arguments, show the help."""
+        return super().parse_args(ctx, args or ["--help"])
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the text; examples and tables keep their lines."""
         self.help = with_line_marks(self.help)

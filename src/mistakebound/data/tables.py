@@ -263,7 +263,7 @@ def line_of(names: Iterable[str], separator: str) -> str:
 
 def first_cells(start: bytes, separator: str) -> list[str]:
     """Return the cells of the first line that is not empty, whether or not they could be names of columns."""
-    import csv  # noqa: PLC0415 - seldom needed
+    import csv  # noqa: PLC0415 - rarely needed
 
     line = start.lstrip().partition(b"\n")[0].decode(errors="replace").rstrip("\r")
     return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]

@@ -76,13 +76,13 @@ class Aggregation:
         self.loss, self.gradient, self.prior, self.keep_bytes = loss, gradient, prior, keep_bytes
         self._lock = Lock()
         self._check()
+        Roster(prior)  # raises ValueError for a prior that is not valid
 
     def _check(self) -> None:
         """Raise ValueError for a parameter that is out of range: when it is passed, and before the first round."""
         for name, parameter in known_parameters(type(self)).items():
             setattr(self, name, parameter.checked(name, getattr(self, name)))
         self._loss = loss_named(self.loss)
-        Roster(self.prior)  # raises ValueError for a prior that is not valid
 
     # ------------------------------------------------------------------ the rule
 

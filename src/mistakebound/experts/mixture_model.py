@@ -37,9 +37,13 @@ def mixture_to_file(play: MixturePlay) -> tuple[dict[str, Any], dict[str, AnyArr
         "kept": kept,
         "engine": numbers,
     }
-    own = {"forecasts": np.array(play.forecasts), "losses": np.array(play.losses), "first_prior": play.first_prior}
-    own |= {f"kept.{name}": each for name, each in advice.items()}
-    return fields, own | {f"engine.{name}": np.asarray(each, np.float64) for name, each in arrays.items()}
+    play_arrays = {
+        "forecasts": np.array(play.forecasts),
+        "losses": np.array(play.losses),
+        "first_prior": play.first_prior,
+    }
+    play_arrays |= {f"kept.{name}": each for name, each in advice.items()}
+    return fields, play_arrays | {f"engine.{name}": np.asarray(each, np.float64) for name, each in arrays.items()}
 
 
 def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> MixturePlay:
@@ -51,12 +55,12 @@ def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> 
         built_with._loss = loss_named("given")  # noqa: SLF001
     play = MixturePlay(built_with)
     need(all(each.dtype == np.float64 for each in arrays.values()), "all tensors must have the dtype F64")
-    own = {name: arrays[name] for name in required(arrays, "forecasts", "losses", "first_prior")}
+    play_arrays = {name: arrays[name] for name in required(arrays, "forecasts", "losses", "first_prior")}
     if shape is not None:
         play.shape = tuple(schema.wholes(shape, "play.shape", 1, 2**31))
         need(len(play.shape) <= 1, "play.shape must have at most one number", "play.shape")
     classes = int(np.prod(play.shape or ()))
-    losses, forecasts = own["losses"], own["forecasts"]
+    losses, forecasts = play_arrays["losses"], play_arrays["forecasts"]
     need(np.isfinite(losses).all() and np.isfinite(forecasts).all(), "losses and forecasts must be finite", "losses")
     need(forecasts.size == losses.size * classes, "there must be a forecast for each loss", "forecasts")
     need(bool(losses.size) == (shape is not None), "play.shape must be null if there are no losses", "play.shape")
@@ -76,7 +80,7 @@ def restored_mixture(kind: Any, fields: Any, arrays: Mapping[str, AnyArray]) -> 
         f"the engine must have a number for each of the {n} experts",
         "engine",
     )
-    first = play.first_prior = own["first_prior"].copy()
+    first = play.first_prior = play_arrays["first_prior"].copy()
     positive = 0 < first.size <= n and np.isfinite(first).all() and (first > 0).all()
     need(positive, "first_prior must have a positive number for each of the first experts", "first_prior")
     if kind is Ridge:
@@ -97,6 +101,6 @@ def _check_ridge(state: Mapping[str, AnyArray], n: int, *, fixed: bool) -> None:
     matrix = state.get("inverse" if fixed else "member.inverse", np.zeros(0))
     need(
         matrix.size == members * n * n,
-        f"the engine must have {members * n * n} numbers for {n} experts, got {matrix.size}",
+        f"engine.inverse must have {members * n * n} numbers for {n} experts, got {matrix.size}",
         "engine.inverse",
     )

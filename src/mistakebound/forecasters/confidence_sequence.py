@@ -254,7 +254,10 @@ def _running(before: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def _costs(rates: FloatArray, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray) -> FloatArray:
-    """Return a of the notes for each round and each λ: by Hoeffding, or by Fan et al. where that promises less."""
+    """Return the term a for each round and each λ: Hoeffding's, or that of Fan et al. if it should be smaller.
+
+    See docs/theory.md, "Confidence sequences".
+    """
     width, c = (high - low)[:, None], (guess - low)[:, None]
     hoeffding = (rates * width) ** 2 / 8
     x = rates * c

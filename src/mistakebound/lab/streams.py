@@ -77,6 +77,8 @@ def disjunction(
     that frequencies do not reveal the target. In a sparse stream the default is limited to 30 such variables per
     round on average. With the same `density`, the sparse and the dense stream are equal.
 
+    See docs/theory.md, "Winnow on disjunctions".
+
     Examples
     --------
     >>> X, y = stream = disjunction(n=1000, r=3, rounds=50, seed=1)

@@ -24,6 +24,8 @@ class Kept:
     """The rounds with an update or a mistake. The proofs of the linear rules sum over these rounds only.
 
     ``indptr``, ``index`` and ``value`` are their examples in CSR form (without the constant feature).
+
+    See docs/theory.md, "Which rounds count".
     """
 
     rounds: IntArray

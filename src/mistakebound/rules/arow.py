@@ -41,7 +41,7 @@ class ArowRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:  # type: ignore[override]
+    def parameter(self) -> float:
         """Return r."""
         return self.r
 

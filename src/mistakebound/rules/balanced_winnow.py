@@ -31,7 +31,7 @@ class BalancedWinnowRule(Rule):
     ranges: ClassVar[dict[str, Range]] = {**Rule.ranges, "eta": RATE}
 
     @property
-    def parameter(self) -> float:  # type: ignore[override]
+    def parameter(self) -> float:
         """η."""
         return self.eta
 

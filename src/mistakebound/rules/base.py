@@ -83,18 +83,26 @@ class Rule:
     """The S floats of a feature before its first update. The first is z."""
     learns_from_positives: ClassVar[bool] = True
     """Whether a mistake on a positive example causes an update."""
-    # Constants here; properties in the rules that compute them from a parameter, which mypy reports as an override.
-    parameter: ClassVar[float] = 0.0
-    """The number that the link depends on, such as η, α or p."""
-    threshold: ClassVar[float] = 0.0
-    """The number that the score is compared with."""
-    tie_is_negative: ClassVar[bool] = False
-    """Whether a score exactly at the threshold predicts the negative label."""
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
         "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or from 1e-30 to 1e30 in absolute value"),
     }
     """The range of each numeric parameter."""
+
+    @property
+    def parameter(self) -> float:
+        """The number that the link depends on, such as η, α or p."""
+        return 0.0
+
+    @property
+    def threshold(self) -> float:
+        """The number that the score is compared with."""
+        return 0.0
+
+    @property
+    def tie_is_negative(self) -> bool:
+        """Whether a score exactly at the threshold predicts the negative label."""
+        return False
 
     def link(self, z: float, factor: float) -> float:
         """Return the weight of a feature with state z, up to a positive factor that all features share."""

@@ -30,7 +30,7 @@ class NormalizedWinnowRule(Rule):
     ranges: ClassVar[dict[str, Range]] = {**Rule.ranges, "eta": RATE}
 
     @property
-    def parameter(self) -> float:  # type: ignore[override]
+    def parameter(self) -> float:
         """η."""
         return self.eta
 

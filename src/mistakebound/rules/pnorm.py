@@ -32,7 +32,7 @@ class PNormRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:  # type: ignore[override]
+    def parameter(self) -> float:
         """Return p."""
         return self.p
 

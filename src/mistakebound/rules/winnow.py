@@ -36,12 +36,12 @@ class WinnowRule(Rule):
     }
 
     @property
-    def parameter(self) -> float:  # type: ignore[override]
+    def parameter(self) -> float:
         """α."""
         return self.alpha
 
     @property
-    def threshold(self) -> float:  # type: ignore[override]
+    def threshold(self) -> float:
         """θ."""
         return self.theta
 
@@ -50,7 +50,7 @@ class WinnowRule(Rule):
         return math.pow(self.alpha, z)
 
     @property
-    def tie_is_negative(self) -> bool:  # type: ignore[override]
+    def tie_is_negative(self) -> bool:
         """Whether a score equal to the threshold predicts the negative label: only if strict."""
         return self.strict
 

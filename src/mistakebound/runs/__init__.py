@@ -50,7 +50,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is used for the first time: each command needs one of them."""
+    """Import a name when it is first used, because each command needs only a few of them."""
     if name in _MODULES:
         return getattr(import_module(f"mistakebound.runs.{_MODULES[name]}"), name)
     message = f"module 'mistakebound.runs' has no attribute {name!r}"

@@ -237,10 +237,10 @@ def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -
     """Return the ``VARIANTS`` as learners. ``keep`` is whether they keep their mistaken examples for a certificate."""
     made = []
     for declared, parameters in VARIANTS:
-        own = {"threshold": threshold(part)} if "threshold" in declared.options else {}
+        derived = {"threshold": threshold(part)} if "threshold" in declared.options else {}
         kept = {} if keep else {"keep_bytes": 0}
         make: Any = KINDS[declared.learner]
-        made.append(make(classes=classes, **parameters, **own, **kept))
+        made.append(make(classes=classes, **parameters, **derived, **kept))
     return made
 
 

@@ -276,7 +276,7 @@ class Position:
                     self._arrive(part)
             yield part
         if skip and not self.source.follow:
-            message = f"the files have {skip} examples less than were learned before"
+            message = f"the files have {skip} fewer examples than were learned before"
             raise ValueError(message)
 
     def _arrive(self, part: Part) -> None:

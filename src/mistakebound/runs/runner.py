@@ -178,7 +178,8 @@ def run(
     certificate : path
         Certify, and write a portable certificate here. ``verify`` checks it against the files.
     relevant : int
-        For Winnow: the label is an OR of this many features. Then Littlestone's bound is known during the run.
+        For Winnow: the label is an OR of this many features. Then Littlestone's bound is known during the run: see
+        docs/theory.md, "Winnow on disjunctions".
     curve : bool
         Whether to record the curve of mistakes.
     progress : Progress

@@ -269,11 +269,11 @@ class Checker:
                 wrong = f"it is longer than {length}"
             elif found[0].hexdigest() != read["sha256"]:
                 wrong = f"the SHA-256 of its {length} differs"
-            own, other = Path(name).name or "stream", Path(read["file"]).name
+            given_name, stored_name = Path(name).name or "stream", Path(read["file"]).name
             words = wrong or f"{length}, SHA-256 {read['sha256'][:16]}..."
-            named = "" if own == other else f" ({other} in the certificate)"
+            named = "" if given_name == stored_name else f" ({stored_name} in the certificate)"
             digest = found[0].hexdigest() if found else None
-            self.add(Check(own, read["sha256"], digest, not wrong, words + named))
+            self.add(Check(given_name, read["sha256"], digest, not wrong, words + named))
         self.check_labels(self.document["labels"])
 
     def check_labels(self, expected: str | None) -> None:

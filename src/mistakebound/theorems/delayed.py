@@ -112,9 +112,9 @@ class DelayedWinnow(WinnowFixedRate):
         u = max_l1_margin(evidence.X, evidence.y, nonnegative=not self.doubled)
         return [] if u is None else [self.measure(evidence, Witness(u))]
 
-    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
+    def margin(self, evidence: Evidence, given: float | None, reached: float) -> tuple[float, float]:
         """Return γ and C. Without a given γ, it is the margin of u."""
-        gamma = own if given is None else given
+        gamma = reached if given is None else given
         return gamma, self.gain(evidence, gamma)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:

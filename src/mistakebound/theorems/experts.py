@@ -38,7 +38,11 @@ class BestExpert:
 
     def __str__(self) -> str:
         asleep = self.m - self.mistakes
-        slept = f" ({self.mistakes} mistakes, and {asleep:.6g} expected of us while it slept)" if asleep > 0 else ""
+        slept = (
+            f" ({self.mistakes} mistakes, and {asleep:.6g} expected of the learner while it slept)"
+            if asleep > 0
+            else ""
+        )
         share = "" if self.prior is None else f", π = {self.prior:.6g}, ln(1/π) = {-math.log(self.prior):.6g}"
         return f"expert {self.name}: m = {self.m:.6g}{slept}{share}"
 
@@ -54,7 +58,7 @@ def best_expert(ledger: ExpertLedger) -> BestExpert | None:
     return BestExpert(ledger.names[k], float(ledger.expert_losses[k]), int(ledger.expert_mistakes[k]), prior)
 
 
-NOT_ALL_ROUNDS = Premise("the learner began with these rounds", False, "those of all its rounds are in its ledger_")
+NOT_ALL_ROUNDS = Premise("the learner began with these rounds", False, "certify learner.ledger_, which has all rounds")
 
 
 class WeightedMajority:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class WinnowFixedRate(Theorem):
-    """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L (COS 511).
+    """M ≤ RE(u‖uniform)/C ≤ ln n/C, C = ηγ − ln cosh(ηL) > 0, if u ≥ 0, ‖u‖₁ = 1, y(u·x) ≥ γ, ‖x‖_∞ ≤ L.
 
     With an update margin b: C = ηγ − ln(cosh ηL + (b/L) sinh ηL). See docs/theory.md, "Normalised Winnow at a fixed
     rate".
@@ -54,9 +54,9 @@ class WinnowFixedRate(Theorem):
         loss = evidence.total(np.maximum(0.0, gamma - margins))
         return Measured(witness._replace(u=u), scores, evidence.errors(scores), norm, gamma, loss, gain)
 
-    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:  # noqa: ARG002
+    def margin(self, evidence: Evidence, given: float | None, reached: float) -> tuple[float, float]:  # noqa: ARG002
         """Return γ = min y(u·x), and C at this γ."""
-        return own, self.gain(evidence, own)
+        return reached, self.gain(evidence, reached)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
         """Check that u is a distribution that separates the labels, with a margin large enough for the rate."""
@@ -157,13 +157,13 @@ class WinnowAgnostic(WinnowFixedRate):
             )
         return [self.measure(evidence, Witness(u, margin=gamma))]
 
-    def margin(self, evidence: Evidence, given: float | None, own: float) -> tuple[float, float]:
+    def margin(self, evidence: Evidence, given: float | None, reached: float) -> tuple[float, float]:
         """Return γ, and C at this γ. Without a given γ, it is the margin of u if then C > 0, otherwise L."""
         if given is not None:
             return given, self.gain(evidence, given)
-        gain = self.gain(evidence, own)
-        if own <= evidence.largest_value and gain > 0:
-            return own, gain
+        gain = self.gain(evidence, reached)
+        if reached <= evidence.largest_value and gain > 0:
+            return reached, gain
         return evidence.largest_value, self.gain(evidence, evidence.largest_value)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:

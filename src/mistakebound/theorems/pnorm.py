@@ -53,8 +53,8 @@ class PNorm(Theorem):
         witness = self.scaled(evidence, witness)
         scores = evidence.X @ witness.u
         margins = evidence.y * scores
-        own = smallest(margins)
-        gamma = witness.margin if witness.margin is not None else own if 0 < own < np.inf else 1.0
+        reached = smallest(margins)
+        gamma = witness.margin if witness.margin is not None else reached if 0 < reached < np.inf else 1.0
         loss, norm = relative_hinge(evidence, margins, gamma), dual_norm(witness.u, evidence.parameter)
         return Measured(witness, scores, evidence.errors(scores), norm, gamma, loss)
 
@@ -66,9 +66,9 @@ class PNorm(Theorem):
     def bound(self, evidence: Evidence, measured: Measured) -> float:
         """Return the smaller of the separable bound at the margin of u and the agnostic bound at γ."""
         p, b = evidence.parameter, evidence.rule.update_margin
-        radius, own = evidence.radius(p), smallest(evidence.y * measured.scores)
+        radius, reached = evidence.radius(p), smallest(evidence.y * measured.scores)
         agnostic = bounds.pnorm(p, radius, measured.norm, measured.gamma, b, measured.loss)
-        return min(agnostic, bounds.pnorm(p, radius, measured.norm, own, b)) if own > 0 else agnostic
+        return min(agnostic, bounds.pnorm(p, radius, measured.norm, reached, b)) if reached > 0 else agnostic
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
         """Check ‖z⁺‖_p² ≤ ‖z‖_p² + (p−1)‖x‖_p² + 2b, and that u·z grows by y(u·x)."""

@@ -59,8 +59,8 @@ def _replayed_late(ledger: Ledger, engine: LearnerEngine) -> list[bool]:
 
 
 def _row(kept: Kept, t: int, n: int) -> Csr:
-    own = slice(kept.indptr[t], kept.indptr[t + 1])
-    return Csr(np.array([0, own.stop - own.start]), kept.index[own], kept.value[own], n)
+    row = slice(kept.indptr[t], kept.indptr[t + 1])
+    return Csr(np.array([0, row.stop - row.start]), kept.index[row], kept.value[row], n)
 
 
 def _example(kept: Kept, t: int) -> dict[str, float]:

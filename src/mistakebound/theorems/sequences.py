@@ -37,11 +37,11 @@ class SequenceCheck:
     """Sequences with 1 to this many switches were checked; this one has the regret nearest to its bound."""
 
     def __str__(self) -> str:
-        beside = f"regret {self.regret:.6g}, bound {self.bound:.6g}"
+        numbers = f"regret {self.regret:.6g}, bound {self.bound:.6g}"
         if not self.switches:
-            return f"no sequence with up to {self.most} switches did better than one expert: {beside}"
+            return f"no sequence with up to {self.most} switches did better than one expert: {numbers}"
         times = "1 switch" if self.switches == 1 else f"{self.switches} switches"
-        return f"best sequence with {times}: {beside}{f'; nearest of 1 to {self.most}' if self.most > 1 else ''}"
+        return f"best sequence with {times}: {numbers}{f'; nearest of 1 to {self.most}' if self.most > 1 else ''}"
 
 
 def against_sequences(

@@ -116,9 +116,9 @@ class LittlestoneSeparable(Theorem):
 
         alpha = as_winnow(evidence.rule).alpha
         lowest = 1 - 1 / alpha
-        own = 2 * (alpha - 1)  # Theorem 9 requires α = 1 + δ/2
+        of_theorem_9 = 2 * (alpha - 1)  # it requires α = 1 + δ/2
         deltas = {lowest + (1 - lowest) * share for share in (0.1, 0.25, 0.5, 0.75, 1.0)} | (
-            {own} if own <= 1 else set()
+            {of_theorem_9} if of_theorem_9 <= 1 else set()
         )
         found = []
         for delta in sorted(deltas):

@@ -77,7 +77,7 @@ class Advice:
     past_forecasts : array
         The forecasts of these rounds.
     awake : array
-        Rounds × experts: who gave a forecast in these rounds.
+        Rounds × experts: whether the expert gave a forecast, in these rounds.
     """
 
     frame: Frame
@@ -242,7 +242,7 @@ def expert_names(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str
     names = [frame.name(each) for each in experts]
     if outcome in names:
         message = f"column {outcome!r} is the outcome, so it cannot be an expert"
-        raise StreamError(message, kind="the outcome is no expert", feature=outcome)
+        raise StreamError(message, kind="outcome as expert", feature=outcome)
     return distinct(names)
 
 
