@@ -383,10 +383,10 @@ def test_labels_may_be_strings() -> None:
 def test_dicts_contain_only_the_active_variables() -> None:
     unit = Witness(Constant())
     UnitVectors(3, form="dict").play(unit)
-    assert [x for x, _, _ in unit.heard] == [{"x0": 1.0}, {"x1": 1.0}, {"x2": 1.0}]
+    assert [x for x, _, _ in unit.rounds] == [{"x0": 1.0}, {"x1": 1.0}, {"x2": 1.0}]
     blocks = Witness(Constant())
     played = audited(Disjunction(16, 2, form="dict"), blocks)
-    for row, (x, _, _) in zip(played.X, blocks.heard, strict=True):
+    for row, (x, _, _) in zip(played.X, blocks.rounds, strict=True):
         assert x == {f"x{i}": 1.0 for i in np.flatnonzero(row)}
 
 
