@@ -127,6 +127,11 @@ def test_docstrings_of_rules_and_theorems_cite_their_section(name: str, section:
     assert heading in cited(" ".join(docstring.split()))
 
 
+@pytest.mark.parametrize("learner", [declared.learner for declared in DECLARATIONS.values()])
+def test_docstrings_of_learners_cite_a_section(learner: str) -> None:
+    assert cited(" ".join(getattr(mb, learner).__doc__.split()))
+
+
 def test_a_mention_of_the_page_is_a_citation_of_a_section() -> None:
     bare = re.compile(r'docs/theory\.md(?!, "[^"]+")')
     package = [path for path in SOURCES if path.relative_to(ROOT).parts[0] in {"src", "core"}]

@@ -135,7 +135,9 @@ def test_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "file"
     for text, kind in (("1 | a\n", "vw"), ("1 1:1\n", "svmlight")):
         path.write_text("\ufeff" + text, encoding="utf-8")
-        assert f"it begins with a byte order mark, which {kind} has not: tail -c +4" in call("run", path, fails=1)
+        shown = call("run", path, fails=1)
+        assert "byte order mark" in shown
+        assert kind in shown
         good = tmp_path / "good"
         good.write_text(text)
         assert "byte order mark" in call("run", good, path, fails=1)
@@ -184,7 +186,7 @@ def test_binary_data_is_refused_from_a_file_and_a_pipe() -> None:
     for first in (12, len(text)):
         code, out = from_slow_pipe(text, first=first)
         assert code == 1
-        assert "Error: -: this is no text: byte 1206 is zero" in out
+        assert "Error: -: this is not text: byte 1206 is zero" in out
 
 
 # ---------------------------------------------------------------------- Ctrl-C, and nobody who listens

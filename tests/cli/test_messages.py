@@ -27,18 +27,16 @@ def lines(path: Path, objects: list[dict[str, Any]]) -> Path:
 
 def test_a_missing_label_key_is_reported_with_the_existing_keys(tmp_path: Path) -> None:
     file = lines(tmp_path / "m.jsonl", MAIL)
-    wanted = f"Error: {file}:1: there is no label in this line: it has no key 'knd'; there are: kind, subject, x, x.y"
+    wanted = f"Error: {file}:1: this line has no label: there is no key 'knd'; the keys are: kind, subject, x, x.y"
     assert wanted in call("run", file, "--label", "knd", fails=1)
     assert wanted in call("compare", file, "--label", "knd", fails=1)
-    assert "it has no key 'label'" in call("run", file, fails=1)
+    assert "there is no key 'label'" in call("run", file, fails=1)
     lines(file, [*MAIL[:3], {"subject": "?", "kind": None}])
-    assert f"{file}:4: there is no label in this line: its label is empty" in call(
-        "run", file, "--label", "kind", fails=1
-    )
-    with pytest.raises(mb.StreamError, match="it has no key 'knd'; there are: kind"):
+    assert f"{file}:4: this line has no label: the label is empty" in call("run", file, "--label", "kind", fails=1)
+    with pytest.raises(mb.StreamError, match="'knd'; .*kind"):
         mb.Perceptron().run(mb.Source(file, label="knd"))
     for _ in range(2):  # the second time from the cache, which has no lines
-        assert "there is no label in this line" in call("run", file, "--label", "kind", "--cache", fails=1)
+        assert "this line has no label" in call("run", file, "--label", "kind", "--cache", fails=1)
 
 
 def test_a_text_key_that_never_comes_is_noted(tmp_path: Path) -> None:
@@ -56,7 +54,7 @@ def test_a_table_without_a_label_lists_its_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
     wanted = "t.csv:2: there is no label; set its column: --label NAME or NUMBER; the columns are: a, b"
     assert wanted in call("run", tmp_path / "t.csv", fails=1)
-    assert "t.csv:2: there is no label in this line" not in call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1)
+    assert "t.csv:2: this line has no label" not in call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1)
 
 
 # ---------------------------------------------------------------------- nothing in a file
@@ -70,12 +68,12 @@ def test_a_file_without_examples_is_named(text: str, tmp_path: Path) -> None:
     empty.write_text(text)
     wanted = f"{empty}: there are no examples"
     options = ["--label", "kind", "--header"] if text.strip() else []
-    assert f"note: {wanted} in it" in call("run", empty, *options)
-    assert json.loads(call("run", empty, *options, "--json"))["remarks"] == [f"{wanted} in it"]
+    assert f"note: {wanted}" in call("run", empty, *options)
+    assert json.loads(call("run", empty, *options, "--json"))["remarks"] == [f"{wanted}"]
     assert f"Error: {wanted}" in call("compare", empty, *options, fails=1)
     if text.strip() or not text:
-        assert call("predict", model, empty) == call("explain", model, empty) == f"note: {wanted} in it\n"
-        assert f"note: {wanted} in it" in call("run", good, empty, "--label", "kind")
+        assert call("predict", model, empty) == call("explain", model, empty) == f"note: {wanted}\n"
+        assert f"note: {wanted}" in call("run", good, empty, "--label", "kind")
     assert "note" not in call("run", good, "--label", "kind")
 
 
@@ -142,7 +140,7 @@ def test_errors_about_unusual_files_suggest_an_option(tmp_path: Path) -> None:
     assert "iconv -f latin1 -t utf8" in call("run", file, "--label", "y", fails=1)
     for text in ('[{"a": 1, "label": 1}]', '\n [\n  {"a": 1}\n]'):
         file.write_text(text)
-        assert f"Error: {file}: this is a JSON array: JSON lines have one object a line" in call("run", file, fails=1)
+        assert f"Error: {file}: this is a JSON array" in call("run", file, fails=1)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes break otherwise there")

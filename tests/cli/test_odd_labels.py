@@ -1,4 +1,4 @@
-"""Labels that are almost numbers: what is written decides, and what has no size is no label."""
+"""Labels that look like numbers: the text decides, and NaN and infinity are not labels."""
 
 from __future__ import annotations
 
@@ -64,4 +64,4 @@ def test_labels_that_are_not_utf8_are_refused_where_they_stand(tmp_path: Path) -
     path, labels = tmp_path / "a.csv", tmp_path / "y"
     path.write_text("x\n" + "1\n" * 4)
     labels.write_bytes(b"a\nb\n\xe4\n\xf6\n")
-    assert f"{labels}:3: not UTF-8" in call("run", path, "--labels", labels, "--header", fails=1)
+    assert f"{labels}:3: the label is not UTF-8" in call("run", path, "--labels", labels, "--header", fails=1)

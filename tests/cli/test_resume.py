@@ -264,7 +264,9 @@ def test_a_broken_gz_file_is_reported(tmp_path: Path) -> None:
         for threads in (1, 2, 5):  # what was parsed ahead is not lost
             saved.unlink(missing_ok=True)  # otherwise an error would leave it as it is
             words = ["run", tmp_path / "a.gz", "--save", saved, "--certificate", tmp_path / "c.json"]
-            assert f"{tmp_path / 'a.gz'}: this packed file is broken" in call(*words, "--threads", threads, fails=1)
+            assert f"{tmp_path / 'a.gz'}: this compressed file is damaged" in call(
+                *words, "--threads", threads, fails=1
+            )
             rounds.append(mb.load(saved).ledger_.rounds)
             assert "✗" not in call("verify", tmp_path / "c.json", tmp_path / "a", "--model", saved)
         assert 0 < rounds[0] < 180_000

@@ -96,7 +96,7 @@ def test_a_source_with_bins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(each == found[0] for each in found)
     assert "b=96..128" in found[0][1]
     (tmp_path / "x.svm").write_text("1 1:5\n")
-    with pytest.raises(ValueError, match="for tables and JSON lines only"):
+    with pytest.raises(ValueError, match="only valid for tables and JSON lines"):
         mb.Perceptron().run(mb.Source(tmp_path / "x.svm", table={"bins": 2}))
 
 

@@ -128,7 +128,7 @@ def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) ->
         try:
             assert learned(stream, cache=cache, zero_based=True) == learned(stream, zero_based=True)  # made anew
         except ValueError as error:
-            assert "cache: the cache is damaged" in str(error)  # noqa: PT017 - or told
+            assert "cache: the cache is damaged" in str(error)  # noqa: PT017 - or it is read
     for cut in (1, 8, 40, 100):
         cache.write_bytes(made[:-cut])
         with pytest.raises(ValueError, match="damaged"):
@@ -149,7 +149,7 @@ def test_nothing_is_left_of_a_run_that_broke_off(stream: Path, tmp_path: Path) -
 
 
 def test_what_cannot_be_cached_is_refused(stream: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="only files can be cached"):
+    with pytest.raises(ValueError, match="only regular files can be cached"):
         learned(tmp_path, cache=tmp_path / "c")
     with pytest.raises(ValueError, match="followed cannot be cached"):
         list(mb.Source(stream, follow=True, cache=tmp_path / "c").open())

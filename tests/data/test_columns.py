@@ -162,7 +162,7 @@ def test_names_with_an_equals_sign(tmp_path: Path) -> None:
 def test_files_without_columns(text: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(text)
-    with pytest.raises(ValueError, match=f"this is {kind}, which has no columns"):
+    with pytest.raises(ValueError, match=f"{kind} has no columns"):
         read_columns(path)
 
 

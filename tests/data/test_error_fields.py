@@ -1,4 +1,4 @@
-"""Errors carry fields; only the command line names its flags; nothing below it does."""
+"""Errors have fields, and only the command line names flags."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_a_value_that_a_rule_does_not_take(kind: str, tmp_path: Path) -> None:
-    """Feature and value, as well as file, line and round; of a prediction, too."""
+    """The error has the feature and value, and the file, line and round."""
     text, options, feature = VALUES[kind]
     path = tmp_path / "stream"
     path.write_text(text)
@@ -121,8 +121,8 @@ def test_options_are_named_as_they_are_passed(tmp_path: Path) -> None:
     bare.write_text("1:1 2:1\n")
     cases = (
         (table, "no label", "label", "label=NAME or NUMBER", "--label NAME or NUMBER"),
-        (index, "bad line", "zero_based", "pass zero_based=True", "say --zero-based"),
-        (bare, "bad line", "labels", "pass labels=FILE", "say --labels FILE"),
+        (index, "bad line", "zero_based", "zero_based=True", "--zero-based"),
+        (bare, "bad line", "labels", "labels=FILE", "--labels FILE"),
     )
     for path, kind, option, python, shell in cases:
         with pytest.raises(StreamError) as caught:
@@ -133,12 +133,12 @@ def test_options_are_named_as_they_are_passed(tmp_path: Path) -> None:
         assert shell in call("run", path, "--classes", "-1,1", fails=1)
 
 
-def test_skipped_lines_are_listed_in_words_of_the_shell(tmp_path: Path) -> None:
+def test_skipped_lines_name_options_as_flags_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "zero.svm"
     path.write_text("1 0:1\n1 1:1\n-1 2:1\n")
-    assert "say --zero-based" in call("run", path, "--skip-bad", 1)
+    assert "--zero-based" in call("run", path, "--skip-bad", 1)
     (line,) = mb.Perceptron().run(mb.Source(path, skip_bad=1)).reading.skipped
-    assert str(line).endswith("if they count from 0, pass zero_based=True")
+    assert str(line).endswith("set zero_based=True")
 
 
 def test_an_error_of_another_round_keeps_its_fields() -> None:
@@ -182,7 +182,7 @@ def test_errors_can_be_pickled(error: InputError) -> None:
 
 
 def test_experts_are_called_by_number_or_by_name() -> None:
-    """Nobody searches a message for their numbers: the error has them."""
+    """The error has the number of the expert as a field."""
     with pytest.raises(StreamError) as caught:
         mb.experts.AdaHedge(loss="square").run([[0.0, 1.0], [0.0, float("inf")]], [0, 1])
     error = caught.value
@@ -219,13 +219,13 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if "cli" not in path.rel
 
 
 def flags(text: str) -> list[str]:
-    """What looks like one; properties of CSS (``--ink: #000``, ``var(--ink)``) do not."""
+    """The flags in a text; properties of CSS (``--ink: #000``, ``var(--ink)``) are not flags."""
     return re.findall(r"(?<![\w(-])--[a-z][\w-]*(?![\w:-])", text)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_layer_below_the_command_line_names_a_flag(path: Path) -> None:
-    """Except a word that is a flag and nothing else: it is passed to a command, and nobody reads it."""
+    """Except a text that is only a flag: it is passed to a command, and is not a message."""
     found = [text for text in messages(path) if flags(text) and flags(text) != [text]]
     assert found == []
 

@@ -189,7 +189,7 @@ def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Follow
     following.end()
     assert following.rounds == 2
     assert [str(each) for each in following.reader.report.remarks] == [
-        f"{file}: the last line has no newline yet, and was not learned"
+        f"{file}: the last line has no newline yet, and was not read"
     ]
 
 
@@ -208,7 +208,7 @@ def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow
     with file.open("a") as out:
         out.write("a,5\nb,6\n")
     following.sees(6)
-    assert "cut short" in str(following.reader.report.remarks[1])
+    assert following.reader.report.remarks[1].kind == "cut short"
     file.rename(tmp_path / "older.csv")
     file.write_text("x,y\n7,a\n")
     following.thread.join(DEADLINE)
@@ -220,10 +220,10 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     packed.write_bytes(b"\x1f\x8b\x08")
     plain.write_text("1 1:1\n")
     for files, options, words in (
-        ([packed], {}, "packed"),
+        ([packed], {}, "compressed"),
         ([plain, "-"], {}, "pipe"),
-        ([tmp_path], {}, "only a file"),
-        ([plain], {"labels": plain}, "its own labels"),
+        ([tmp_path], {}, "only a regular file"),
+        ([plain], {"labels": plain}, "labels"),
     ):
         with pytest.raises(ValueError, match=words):
             mb.Perceptron().run(mb.Source(files, follow=True, **options))
@@ -240,7 +240,7 @@ def test_a_table_that_turns_out_to_be_another_one_is_told(tmp_path: Path, follow
     with file.open("a") as out:
         out.write("a,c\n")
     following.thread.join(DEADLINE)
-    assert "set separator and header" in str(following.error)
+    assert "set separator or header" in str(following.error)
     assert following.rounds == 1
 
 
@@ -344,7 +344,7 @@ def test_ctrl_c_ends_following_with_the_summary_and_the_model(number: int, tmp_p
         output, errors = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
     assert "in 3 rounds" in output
-    assert "was not learned" in errors
+    assert "was not read" in errors
     assert "\x1b" not in output + errors  # no terminal, no bar
     learner = mb.BalancedWinnow(update_margin=0.0003)
     file.write_text("1 1:1\n0 2:1\n1 1:1\n")

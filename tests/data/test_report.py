@@ -96,7 +96,7 @@ def test_remarks_have_a_kind(tmp_path: Path) -> None:
     empty.write_text("")
     remarks = mb.Perceptron().run(mb.Source([one, empty])).reading.remarks
     assert [(each.kind, each.file) for each in remarks] == [("weights ignored", ""), ("no examples", str(empty))]
-    assert str(remarks[1]) == f"{empty}: there are no examples in it"
+    assert str(remarks[1]) == f"{empty}: there are no examples"
 
 
 def test_reading_on_from_a_place_goes_on_with_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

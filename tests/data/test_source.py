@@ -468,7 +468,7 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
         if size == both:
             assert learner.run(mb.Source(path, threads=threads)).rounds == len(lines)
         else:
-            with pytest.raises(ValueError, match=r"packed: this packed file is broken"):
+            with pytest.raises(ValueError, match="packed: .*damaged"):
                 learner.run(mb.Source(path, threads=threads))
             assert learner.ledger_.rounds == held, size
 
@@ -476,16 +476,16 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
-        ({"texts": ["a"]}, "a table has no option 'texts'; there are: text, words"),
-        ({"text": "a"}, r"text must be a list of columns, such as \['subject'\]; got 'a'"),
+        ({"texts": ["a"]}, "'texts'.*text, words"),
+        ({"text": "a"}, "text must be a list of columns.*got 'a'"),
         ({"ignore": [1]}, "ignore must be a list of columns"),
         ({"interact": [("a", "b", "c")]}, "interact must be a list of pairs"),
         ({"interact": ["ab"]}, "interact must be a list of pairs"),
         ({"bins": True}, "bins must be a whole number"),
         ({"header": 1}, "header must be True or False"),
-        ({"separator": None}, "separator must be one character"),
-        ({"separator": ";;"}, "separator must be one character"),
-        ({"separator": "é"}, "separator must be one character"),
+        ({"separator": None}, "separator must be one ASCII character"),
+        ({"separator": ";;"}, "separator must be one ASCII character"),
+        ({"separator": "é"}, "separator must be one ASCII character"),
     ],
 )
 def test_what_is_told_of_a_table_is_checked_at_once(table: dict[str, Any], reason: str) -> None:
@@ -687,10 +687,10 @@ def test_files_that_are_no_streams(tmp_path: Path) -> None:
     path.write_text("hello, world\n")
     with pytest.raises(ValueError, match="no label.*label=NAME"):
         mb.Perceptron().run(mb.Source(path))
-    with pytest.raises(ValueError, match="unknown format wav"):
+    with pytest.raises(ValueError, match="format .*got wav"):
         mb.Perceptron().run(mb.Source(path, format="wav"))
     path.write_text("1 1:1\n")
-    with pytest.raises(ValueError, match="tables and JSON lines only"):
+    with pytest.raises(ValueError, match="only valid for tables and JSON lines"):
         mb.Perceptron().run(mb.Source(path, label="x"))
     with pytest.raises(FileNotFoundError):
         mb.Perceptron().run(mb.Source(tmp_path / "absent"))

@@ -129,7 +129,7 @@ def test_labels_one_at_a_time(y: list[Any], pair: tuple[Any, Any] | None) -> Non
             continue
         weights = dict(enumerate(learner.weights_)) if rows is X else learner.weights_
         for call in (lambda: learner.learn_one(rows[1], y[1]), lambda: learner.run(rows[1:2], y[1:])):
-            with pytest.raises(mb.StreamError, match=rf"^round \d: labels {y[0]} and {y[1]} .*classes="):
+            with pytest.raises(mb.StreamError, match=rf"^round \d: .*{y[0]}.*{y[1]}.*classes="):
                 call()
         assert learner.ledger_.rounds == 1
         assert (dict(enumerate(learner.weights_)) if rows is X else learner.weights_) == weights
@@ -141,7 +141,7 @@ def test_text_labels_need_classes_unless_both_occur() -> None:
     for rows in (X, NAMED):
         for call in (lambda a: a.learn_one(rows[0], "spam"), lambda a: a.run(rows, ["spam"] * 6)):
             learner = mb.Perceptron()
-            with pytest.raises(mb.StreamError, match="round 0: label 'spam' .*classes="):
+            with pytest.raises(mb.StreamError, match="round 0: .*'spam'.*classes="):
                 call(learner)
             assert learner.ledger_.rounds == 0
             learner.run(rows, labels_of("ham", "spam"))

@@ -48,7 +48,7 @@ def bench(rows: int, repeats: int, *, as_json: bool) -> None:
             }
         )
         if not as_json:
-            click.echo(in_words(found))
+            click.echo(as_text(found))
     if as_json:
         about = {"version": mb.__version__, "rows": rows, "repeats": repeats}
         click.echo(json_of(about | {"results": results, "not_installed": missing}))
@@ -56,7 +56,7 @@ def bench(rows: int, repeats: int, *, as_json: bool) -> None:
         click.echo(f"\nnot installed: {', '.join(missing)}; to compare: pip install {' '.join(missing)}")
 
 
-def in_words(found: Timing) -> str:
+def as_text(found: Timing) -> str:
     """Return one line of the table."""
     seconds = f"{found.theirs:.3f}" if found.theirs else "–"
     ratio = f"{found.ratio:.1f}x" if found.ratio else "–"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=Manual, short_help="Compute the bound of a theorem.", context_settings={"ignore_unknown_options": True}
 )
-@click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: named_like(word))
+@click.argument("theorem", required=False, shell_complete=lambda _ctx, _param, word: complete_theorem(word))
 @click.argument("values", nargs=-1, type=click.UNPROCESSED, metavar="[--NAME VALUE]...")
 def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     r"""Compute the bound of a theorem.
@@ -41,7 +41,7 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
     known = bounds()
     if theorem is None:
         for name, function in known.items():
-            click.echo("\n".join([name, *indented(parameters_in_words(function)), *indented(premises_of(function))]))
+            click.echo("\n".join([name, *indented(parameters_as_options(function)), *indented(premises_of(function))]))
         return
     theorem = ALIASES.get(theorem, theorem)
     if theorem not in known:
@@ -49,12 +49,12 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
         message = f"there is no theorem {theorem!r}; {hint}"
         raise click.UsageError(message)
-    takes = f"its parameters are {parameters_in_words(known[theorem])}"
+    takes = f"its parameters are {parameters_as_options(known[theorem])}"
     if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
         message = f"the parameters of {theorem} must be pairs --NAME VALUE; {takes}"
         raise click.UsageError(message)
     if not values:
-        click.echo(f"{explanation_of(known[theorem])}\n\nOptions: {parameters_in_words(known[theorem])}")
+        click.echo(f"{explanation_of(known[theorem])}\n\nOptions: {parameters_as_options(known[theorem])}")
         return
     given = {name[2:].replace("-", "_"): number(text) for name, text in zip(values[::2], values[1::2], strict=True)}
     parameters = inspect.signature(known[theorem]).parameters
@@ -82,7 +82,7 @@ def options(names: Iterable[str]) -> str:
     return " ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
-def parameters_in_words(function: Any) -> str:
+def parameters_as_options(function: Any) -> str:
     """Return the parameters of a formula as options; optional ones are in brackets."""
     needed = {name: each.default is each.empty for name, each in inspect.signature(function).parameters.items()}
     return " ".join(options([name]) if needed[name] else f"[{options([name])}]" for name in needed)
@@ -105,7 +105,7 @@ def premises_of(function: Any) -> str:
     return "" if found is None else " ".join(found[1].replace("`", "").split())
 
 
-def named_like(word: str) -> list[str]:
+def complete_theorem(word: str) -> list[str]:
     """Return the theorems whose ids start with the word, for the Tab key."""
     return [name for name in bounds() if name.startswith(word)]
 

@@ -11,7 +11,7 @@ from mistakebound._support.json_numbers import json_of
 from mistakebound._support.signals import exit_code
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.help import EXIT_CODES, Manual
-from mistakebound.cli.options import FILES, OutputFile, reading_options, source_of, two_labels
+from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, source_of
 from mistakebound.cli.output import as_flag, picture_maker, reason_of
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
 from mistakebound.runs import comparison
@@ -54,7 +54,7 @@ def compare(
     if source.positive is not None:
         classes = classes or f"not {source.positive},{source.positive}"
     draw = picture_maker("curves") if plot else None
-    labels = None if classes is None else two_labels(classes)
+    labels = None if classes is None else parse_classes(classes)
     found = comparison.compare(source, classes=labels, certify=certify)
     if not (found.ranked or found.refused or found.stopped):
         message = f"{', '.join(source.files)}: there are no examples"
@@ -62,9 +62,9 @@ def compare(
     if as_json:
         click.echo(json_of(as_object(found)))
     elif found.ranked:
-        click.echo(in_words(found))
+        click.echo(as_text(found))
     if plot and draw:
-        draw({name_of(each): each.curve.to_now() for each in found.ranked}).savefig(plot, dpi=150)
+        draw({run_options(each): each.curve.to_now() for each in found.ranked}).savefig(plot, dpi=150)
     if isinstance(found.stopped, KeyboardInterrupt):
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))
@@ -72,12 +72,12 @@ def compare(
         raise click.ClickException(stopped_by(found.stopped))
 
 
-def name_of(contender: Contender) -> str:
+def run_options(contender: Contender) -> str:
     """Return the learner as options of ``run``."""
     return options_of(contender.learner.ledger_.rule).removeprefix("--learner ")
 
 
-def in_words(found: Comparison) -> str:
+def as_text(found: Comparison) -> str:
     """Return the table, the learners that are not in it, and the command for the best one."""
     certified = any(each.certificate for each in found.ranked)
     status = f" {'status':>15}" if certified else ""
@@ -87,27 +87,31 @@ def in_words(found: Comparison) -> str:
         status = f" {each.certificate.status if each.certificate else '':>15}" if certified else ""
         lines.append(
             f"{curve.mistakes:>12,} {curve.mistakes / max(curve.rounds, 1):>8.4f} {curve.late_rate():>10.4f} "
-            f"{each.seconds:>8.3f} {in_digits(each.bound):>12}{status}  {name_of(each)}"
+            f"{each.seconds:>8.3f} {bound_as_text(each.bound):>12}{status}  {run_options(each)}"
         )
     if certified:
         lines += ["", "vacuous: the bound is true, but too large to say anything; does not apply: a premise fails"]
     if found.refused:
-        lines += ["", "cannot learn this stream:", *(f"  {name_of(each)}: {why(each)}" for each in found.refused)]
+        lines += [
+            "",
+            "cannot learn this stream:",
+            *(f"  {run_options(each)}: {reason_of_refusal(each)}" for each in found.refused),
+        ]
     best = found.ranked[0]
     label, mistakes = best.majority
     rounds = best.curve.rounds
     guess = f"always predicting {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
     lines += ["", f"{many(rounds, 'round')}, {size(found.bytes)} read once, {found.seconds:.2f} s; {guess}"]
-    lines += [f"fewest mistakes: mistakebound run ... --learner {name_of(best)}"]
+    lines += [f"fewest mistakes: mistakebound run ... --learner {run_options(best)}"]
     return "\n".join(lines)
 
 
-def why(contender: Contender) -> str:
+def reason_of_refusal(contender: Contender) -> str:
     """Return the reason why a learner cannot learn the stream."""
     return "" if contender.error is None else reason_of(contender.error)
 
 
-def in_digits(bound: float | None) -> str:
+def bound_as_text(bound: float | None) -> str:
     """Return a bound for the table, rounded up."""
     if bound is None:
         return "–"
@@ -127,7 +131,7 @@ def as_object(found: Comparison) -> dict[str, Any]:
         "majority_mistakes": mistakes,
         "learners": [
             {
-                "options": f"--learner {name_of(each)}",
+                "options": f"--learner {run_options(each)}",
                 "mistakes": each.curve.mistakes,
                 "rate": each.curve.mistakes / max(each.curve.rounds, 1),
                 "late_rate": each.curve.late_rate(),
@@ -137,7 +141,9 @@ def as_object(found: Comparison) -> dict[str, Any]:
             }
             for each in found.ranked
         ],
-        "not_counted": [{"options": f"--learner {name_of(each)}", "reason": why(each)} for each in found.refused],
+        "not_counted": [
+            {"options": f"--learner {run_options(each)}", "reason": reason_of_refusal(each)} for each in found.refused
+        ],
         "skipped": [line.text(as_flag) for line in found.skipped],
         "stopped": stopped_by(found.stopped),
     }

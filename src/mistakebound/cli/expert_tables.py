@@ -23,23 +23,23 @@ HEAVIEST = 5
 """How many of the heaviest experts are listed in a line."""
 
 
-def in_words(found: Comparison, top: int, *, certify: bool) -> str:
+def as_text(found: Comparison, top: int, *, certify: bool) -> str:
     """Return the comparison as text."""
     advice, best = found.advice, found.mixes[0]
     experts = many(len(advice.names), "expert")
-    lines = ["", *of_experts(found, top), "", *of_rules(found), "", *of_hindsight(found)]
+    lines = ["", *expert_table(found, top), "", *rule_table(found), "", *hindsight_table(found)]
     if certify:
         lines += ["", *(line for each in found.mixes for line in str(each.certificate).split("\n"))]
     coming = range(advice.rounds, len(advice.forecasts))
     if coming:
         lines += ["", f"forecasts of the rows without an outcome, by {best.rule}:"]
-        lines += [f"  {advice.frame.where(t)}: {prediction_in_words(best.predictions[t], advice)}" for t in coming]
+        lines += [f"  {advice.frame.where(t)}: {prediction_as_text(best.predictions[t], advice)}" for t in coming]
     lines += [f"({message_text(note, as_flag)})" for note in advice.notes]
     title = escaped(f"{many(advice.rounds, 'round')} of {advice.outcome}, {experts}, {found.measure}")
     return "\n".join([click.style(title, bold=True), *map(escaped, lines)])
 
 
-def of_experts(found: Comparison, top: int) -> list[str]:
+def expert_table(found: Comparison, top: int) -> list[str]:
     """Return the table of the best experts, and the list of the heaviest ones."""
     best, names = found.mixes[0], found.advice.names
     weights, regrets = best.weights, best.expert_regrets
@@ -63,7 +63,7 @@ def of_experts(found: Comparison, top: int) -> list[str]:
     return lines
 
 
-def of_rules(found: Comparison) -> list[str]:
+def rule_table(found: Comparison) -> list[str]:
     """Return the table of rules, with the plain average or majority, and the rules that could not be run."""
     rules = found.mixes
     means = [*(each.mean for each in rules), float(found.plain.mean())]
@@ -80,7 +80,7 @@ def of_rules(found: Comparison) -> list[str]:
     order = sorted(range(len(means)), key=means.__getitem__)
     rows = {head: [cells[k] for k in order] for head, cells in columns.items()}
     lines = table(rows, "rule", [names[k] for k in order])
-    lines += what_regrets_are(found)
+    lines += regret_notes(found)
     for each in rules:
         if each.drawn is not None:
             seed = each.learner.seed
@@ -90,7 +90,7 @@ def of_rules(found: Comparison) -> list[str]:
     return lines + [f"not run: {each.rule}: {message_of(each.error, as_flag)}" for each in found.refused]
 
 
-def what_regrets_are(found: Comparison) -> list[str]:
+def regret_notes(found: Comparison) -> list[str]:
     """Return notes: to whom the regrets are, and which of them the bound limits."""
     total = "mistakes minus those" if found.of_labels else "the total loss minus that"
     rivals = {each.rule: each.against for each in found.mixes}
@@ -113,7 +113,7 @@ def what_regrets_are(found: Comparison) -> list[str]:
     return [*lines, f"(bound: of a theorem, on the linear regret{rest})"]
 
 
-def of_hindsight(found: Comparison) -> list[str]:
+def hindsight_table(found: Comparison) -> list[str]:
     """Return the table of what would have been best, and the regret of the best rule to it."""
     best = found.mixes[0]
     known = [(each, each.oracle) for each in found.hindsight if each.oracle is not None]
@@ -170,7 +170,7 @@ def counted_decimals(found: Comparison) -> int | None:
     return 0 if all(each.drawn is None for each in found.mixes) else 2
 
 
-def prediction_in_words(value: Any, advice: Advice) -> str:
+def prediction_as_text(value: Any, advice: Advice) -> str:
     """Return a prediction as text."""
     if value is None:
         return "no forecast, because every expert is asleep"

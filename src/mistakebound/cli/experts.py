@@ -9,7 +9,7 @@ import click
 from mistakebound.aggregation.registry import ADAPTIVE, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.cli.help import Manual
 from mistakebound.cli.options import FILES, OutputFile, column_options, refuse_to_overwrite
-from mistakebound.cli.output import as_flag, picture_maker, show_skipped, waiting, written
+from mistakebound.cli.output import as_flag, output_file, picture_maker, show_skipped, step_progress
 
 if TYPE_CHECKING:
     from mistakebound.losses import Loss
@@ -28,12 +28,12 @@ class Rules(click.Choice):  # type: ignore[type-arg]  # Choice is not generic in
         return [convert(each.strip(), param, ctx) for each in value.split(",")] if isinstance(value, str) else value
 
 
-def in_one_row(_: click.Context, __: click.Parameter, value: tuple[list[str], ...]) -> tuple[str, ...]:
+def joined_lists(_: click.Context, __: click.Parameter, value: tuple[list[str], ...]) -> tuple[str, ...]:
     """Join the lists of an option that was set several times."""
     return tuple(each for some in value for each in some)
 
 
-def loss_of(_: click.Context, __: click.Parameter, value: str | None) -> Loss | None:
+def parse_loss(_: click.Context, __: click.Parameter, value: str | None) -> Loss | None:
     """Return a loss by its name. Raise BadParameter if it is not a loss of numbers."""
     if value is None:
         return None
@@ -48,12 +48,12 @@ def loss_of(_: click.Context, __: click.Parameter, value: str | None) -> Loss | 
         raise click.BadParameter(str(error)) from None
 
 
-def losses_like(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+def complete_loss(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Return the losses that start with the text, for the Tab key."""
     return [each.removesuffix("TAU") for each in LOSS_NAMES if each.startswith(incomplete)]
 
 
-def rate_of(_: click.Context, __: click.Parameter, value: str | None) -> float | str | None:
+def parse_rate(_: click.Context, __: click.Parameter, value: str | None) -> float | str | None:
     """Return a number, or "theorem"."""
     try:
         return value if value in (None, "theorem") else float(value)
@@ -62,12 +62,12 @@ def rate_of(_: click.Context, __: click.Parameter, value: str | None) -> float |
         raise click.BadParameter(message) from None
 
 
-def listed(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
+def split_at_commas(_: click.Context, __: click.Parameter, value: str | None) -> list[str]:
     """Split words at commas."""
     return [] if value is None else [each.strip() for each in value.split(",")]
 
 
-def rules_in_words(rules: tuple[str, ...]) -> str:
+def rules_with_remarks(rules: tuple[str, ...]) -> str:
     """Return the names of rules, some with a few words about them."""
     entries = [BY_ID[each] for each in rules]
     names = [f"{each.alias} = {each.id}" if each.alias else each.id for each in entries]
@@ -80,13 +80,17 @@ def rules_in_words(rules: tuple[str, ...]) -> str:
 @FILES
 @click.option("--outcome", required=True, metavar="COLUMN", help="Column of the outcome: a number or a word.")
 @click.option(
-    "--experts", "names", callback=listed, metavar="A,B,...", help="Columns of the experts. By default all that fit."
+    "--experts",
+    "names",
+    callback=split_at_commas,
+    metavar="A,B,...",
+    help="Columns of the experts. By default all that fit.",
 )
 @click.option("--ignore", multiple=True, metavar="A,B,...", help="Columns to leave out.")
 @click.option(
     "--classes",
     "class_names",
-    callback=listed,
+    callback=split_at_commas,
     metavar="H,D,A",
     help="The outcomes, if expert b gives their probabilities in columns b_H, b_D, b_A.",
 )
@@ -97,19 +101,19 @@ def rules_in_words(rules: tuple[str, ...]) -> str:
     "rules",
     multiple=True,
     type=Rules([*MIXING, *ALIASES, *FOLLOWING, "all"]),
-    callback=in_one_row,
+    callback=joined_lists,
     metavar="A,B,...",
     help="Rules to run, or 'all'.  [default: ml-poly; for labels weighted-majority]",
 )
 @click.option(
     "--loss",
-    callback=loss_of,
-    shell_complete=losses_like,
+    callback=parse_loss,
+    shell_complete=complete_loss,
     metavar="LOSS",
     help=f"{', '.join(LOSS_NAMES)}.  [default: square]",
 )
 @click.option("--no-gradient", is_flag=True, help="Compete with the best expert only, not with the best combination.")
-@click.option("--eta", "rate", callback=rate_of, metavar="X", help="Fixed learning rate; or 'theorem' for ewa.")
+@click.option("--eta", "rate", callback=parse_rate, metavar="X", help="Fixed learning rate; or 'theorem' for ewa.")
 @click.option(
     "--alpha", "share", type=float, metavar="X", help="Share of the weight that fixed-share spreads over all experts."
 )
@@ -193,7 +197,7 @@ def experts(
       mistakebound experts votes.csv --outcome truth --certify
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
-    from mistakebound.cli.expert_tables import in_words  # noqa: PLC0415
+    from mistakebound.cli.expert_tables import as_text  # noqa: PLC0415
     from mistakebound.data.columns import columns_with  # noqa: PLC0415
 
     if predictions or plot:
@@ -203,7 +207,7 @@ def experts(
     reading = {name: options.pop(name) for name in ("separator", "header")}
     frame = columns_with(files, outcome, **reading, skip_bad=options["skip_bad"])
     show_skipped(frame.skipped)
-    with waiting(MOST_AT_ONCE, wanted=not as_json) as progress:
+    with step_progress(MOST_AT_ONCE, wanted=not as_json) as progress:
         found = room.compare(
             frame,
             outcome,
@@ -217,9 +221,9 @@ def experts(
     if found.advice.frame is not frame:  # it also lacks rows without an outcome, or with all experts asleep
         show_skipped(found.advice.frame.skipped[len(frame.skipped) :])
     if predictions:
-        with written(predictions) as out:
+        with output_file(predictions) as out:
             found.write_predictions(out)
-    shown = found.to_json(as_flag) if as_json else in_words(found, top, certify=certify)
+    shown = found.to_json(as_flag) if as_json else as_text(found, top, certify=certify)
     click.echo(shown, err=predictions == "-")
     if plot:
         found.plot().savefig(plot, dpi=150)
@@ -242,6 +246,6 @@ def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
 
 experts.help = (
     (experts.help or "")
-    .replace("FORECAST_RULES", rules_in_words(MIXING))
-    .replace("LABEL_RULES", rules_in_words(FOLLOWING))
+    .replace("FORECAST_RULES", rules_with_remarks(MIXING))
+    .replace("LABEL_RULES", rules_with_remarks(FOLLOWING))
 )

@@ -87,12 +87,12 @@ def forecasters(
         files, names=chosen, alpha=failing, outcome=outcome, positive=positive_outcome, **options
     )
     show_skipped(report.skipped)
-    click.echo(report.to_json() if as_json else in_words(report))
+    click.echo(report.to_json() if as_json else as_text(report))
     if draw and plot:
         draw(report).savefig(plot, dpi=150)
 
 
-def in_words(report: Report) -> str:
+def as_text(report: Report) -> str:
     """Return the report as text, with notes on missing forecasts and columns."""
     from mistakebound._support.text import many  # noqa: PLC0415
 

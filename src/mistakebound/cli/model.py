@@ -133,7 +133,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
     shown_so_far = 0
     for each in islice(found, first if line is None else 1):
         separator = "\n" if shown_so_far else ""
-        click.echo(explanation_as_json(each, top) if as_json else separator + explanation_in_words(each, top))
+        click.echo(explanation_as_json(each, top) if as_json else separator + explanation_as_text(each, top))
         shown_so_far += 1
     show_remarks(reader.report.remarks)
     if line is not None and not shown_so_far:
@@ -141,7 +141,7 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
         raise click.ClickException(message)
 
 
-def explanation_in_words(found: Explanation, top: int) -> str:
+def explanation_as_text(found: Explanation, top: int) -> str:
     """Return an explanation as text, with the ``top`` largest contributions."""
     label = "" if found.label is None else f", the label is {escaped(found.label)}"
     sign = ">=" if found.score >= found.threshold else "<"

@@ -183,14 +183,14 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
+def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
     """Return a learner by its name, with the parameters that are not None.
 
     ``keep`` is whether the mistaken examples are kept for a certificate.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
     if "classes" in given:
-        given["classes"] = two_labels(given["classes"])
+        given["classes"] = parse_classes(given["classes"])
     declared = DECLARATIONS[learner]
     kind = KINDS[declared.learner]
     takes = inspect.signature(kind).parameters
@@ -205,7 +205,7 @@ def make(learner: str, parameters: dict[str, Any], *, keep: bool) -> Learner:
     return made
 
 
-def two_labels(text: str) -> tuple[Any, ...]:
+def parse_classes(text: str) -> tuple[Any, ...]:
     """Parse the two labels of ``--classes``."""
     labels = tuple(plain_label(label.strip().encode()) for label in text.split(","))
     if len(labels) != 2 or labels[0] == labels[1] or None in labels:

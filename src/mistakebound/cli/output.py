@@ -64,11 +64,11 @@ def reason_of(error: BaseException) -> str:
     if isinstance(error, InputError):
         return escaped(error.text(as_flag, with_round=False))
     if isinstance(error, ResumeError) and error.option is not None:
-        return escaped(f"cannot resume from {error.path}: {changed(error.option, error.before, error.now)}")
+        return escaped(f"cannot resume from {error.path}: {changed_option(error.option, error.before, error.now)}")
     return escaped(str(error))
 
 
-def changed(name: str, before: Any, now: Any) -> str:
+def changed_option(name: str, before: Any, now: Any) -> str:
     """Say which option differs between a run and the command that should resume it."""
     if name == "predictions":
         return f"its run was {'with' if before else 'without'} --predictions to a file; this one must be the same"
@@ -130,7 +130,7 @@ def show_skipped(lines: Iterable[BadLine]) -> None:
 
 
 @contextmanager
-def written(path: str | None) -> Iterator[Any]:
+def output_file(path: str | None) -> Iterator[Any]:
     """Open a file for writing; yield None if there is no path."""
     if path is None:
         yield None
@@ -160,7 +160,7 @@ def can_be_drawn() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def foot(*columns: Any) -> Any:
+def progress_line(*columns: Any) -> Any:
     """Return a progress line of rich on standard error, with these columns."""
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
@@ -176,7 +176,7 @@ def foot(*columns: Any) -> Any:
 
 
 @contextmanager
-def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
+def step_progress(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, int, int], None] | None]:
     """Return a callback that shows progress (step, its number, number of steps, numbers to process), or None.
 
     It is None if progress is not wanted or cannot be drawn. The callback draws nothing if steps × numbers are below
@@ -190,7 +190,7 @@ def waiting(least_cells: int, *, wanted: bool) -> Iterator[Callable[[str, int, i
 
         def progress(what: str, number: int, steps: int, cells: int) -> None:
             if not number and (steps - 1) * cells >= least_cells:
-                drawn.append(stack.enter_context(foot(*_steps())))
+                drawn.append(stack.enter_context(progress_line(*_steps())))
                 drawn[0].add_task("", total=steps)
             if drawn:
                 drawn[0].update(drawn[0].task_ids[0], completed=number, description=what, refresh=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mistakebound._support.text import escaped
-from mistakebound.cli.output import as_flag, can_be_drawn, foot, note
+from mistakebound.cli.output import as_flag, can_be_drawn, note, progress_line
 from mistakebound.runs.progress import Progress
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Bar:
             words += ", waiting for more"
         elif self.total and done > self._first[1]:
             each = (seconds - self._first[0]) / (done - self._first[1])
-            words += f", {left(each * max(self.total - done, 0))} left"
+            words += f", {duration(each * max(self.total - done, 0))} left"
         self._draw(done, words)
 
     def close(self) -> None:
@@ -130,13 +130,15 @@ class Bar:
 
         wide = Console(stderr=True).width >= WIDE
         known = [] if not self.total else [BarColumn(20), DownloadColumn()] if wide else [TaskProgressColumn()]
-        return foot(*known, TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True)))
+        return progress_line(
+            *known, TextColumn("{task.fields[words]}", markup=False, table_column=Column(no_wrap=True))
+        )
 
 
-def left(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a time as hours, minutes and seconds.
 
-    >>> left(7.2), left(125), left(7300)
+    >>> duration(7.2), duration(125), duration(7300)
     ('0:07', '2:05', '2:01:40')
     """
     minutes, rest = divmod(round(seconds), 60)

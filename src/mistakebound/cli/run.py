@@ -17,14 +17,14 @@ from mistakebound.cli.options import (
     PARAMETERS,
     OutputFile,
     learner_options,
-    make,
+    make_learner,
     reading_options,
     refuse_to_overwrite,
     source_of,
 )
 from mistakebound.cli.output import COLOUR
 from mistakebound.cli.progress import Table
-from mistakebound.cli.summary import certificate_in_words, facts, in_words
+from mistakebound.cli.summary import as_text, certificate_as_text, facts
 from mistakebound.learners.linear import load
 from mistakebound.runs import runner
 
@@ -158,7 +158,7 @@ def run(
     source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
-    model = loaded or make(learner, options, keep=certify or bool(certificate_to or save_to))
+    model = loaded or make_learner(learner, options, keep=certify or bool(certificate_to or save_to))
     result = runner.run(
         source,
         model,
@@ -189,9 +189,9 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
         for line in found["skipped"]:
             click.echo(f"skipped {escaped(line)}", err=True)
         if result.rounds or not result.stopped:  # without any round there is nothing to sum up
-            click.echo("\n" + in_words(found), color=COLOUR)
+            click.echo("\n" + as_text(found), color=COLOUR)
         if certificate:
-            click.echo(certificate_in_words(certificate), color=COLOUR)
+            click.echo(certificate_as_text(certificate), color=COLOUR)
     if isinstance(result.stopped, KeyboardInterrupt):
         sys.exit(exit_code(result.stopped))
     if result.stopped:

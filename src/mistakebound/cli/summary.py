@@ -105,7 +105,7 @@ def options_of(rule: Rule) -> str:
     return " ".join(sorted(words, key=lambda word: word.startswith(("--update-margin", "--bias"))))
 
 
-def in_words(found: dict[str, Any]) -> str:
+def as_text(found: dict[str, Any]) -> str:
     """Return the summary as text."""
     rounds, seconds = found["rounds"], found["seconds"]
     negative, positive = (escaped(label) for label in found["classes"])
@@ -131,7 +131,7 @@ def in_words(found: dict[str, Any]) -> str:
 COLOURS = {"holds": "green", "violated": "red"}
 
 
-def certificate_in_words(certificate: Certificate) -> str:
+def certificate_as_text(certificate: Certificate) -> str:
     """Return a certificate as text: its result, and its details."""
     verdict = click.style(certificate.status, bold=True, fg=COLOURS.get(certificate.status, "yellow"))
     details = (f"    {line}" for line in certificate.details())

@@ -1,4 +1,4 @@
-"""Read Parquet and Arrow files through pyarrow: each batch of rows becomes a piece of a table for the core."""
+"""Read Parquet and Arrow files with pyarrow: each batch of rows becomes a block of a text table for the core."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 CELLS = 1 << 18
-"""About so many values are turned into text at a time: enough to be quick, little enough to stay small."""
+"""Values that are converted to text at a time, about: a compromise between speed and memory."""
 MISSING = ("", "?", "NA", "null")
-"""As in tables, but for nan: a NaN is a value here, and a bad one (unless columns are asked for as they are)."""
+"""Missing values, as in tables, except nan: here NaN is a bad value (unless all columns are read as they are)."""
 
 
 class Columns:
-    """A file of columns, to be read as the same data in a table of text would be.
+    """A file of columns, read like a text table with the same data.
 
-    Numbers are exact; true is 1 and false is 0 (but as a label or a category they are "true" and "false"); strings,
-    dictionaries, dates and times are categories, whatever they look like; a null is no value; the fields of a struct
-    are columns of their own, called ``struct.field``; a list of strings can be a text.
+    Numbers are exact. True is 1 and false is 0; in a label or category column they are "true" and "false". Strings,
+    dictionaries, dates and times are categories, even if they look like numbers. A null is a missing value. The fields
+    of a struct become columns named ``struct.field``. A list of strings can be read as text.
     """
 
     def __init__(self, file: str, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
         self.file = file
-        with named(file):
+        with all_errors_of_file(file):
             self._open(raw, start, declared)
 
     def _open(self, raw: Any, start: bytes, declared: Callable[[list[str]], dict[str, Any]]) -> None:
@@ -37,10 +37,10 @@ class Columns:
         names = [field.name for field in flat(self.schema.empty_table()).schema]
         roles = declared(names)
         if "header" in roles or "separator" in roles:
-            message = "a header and a separator are told of tables of text only"
+            message = "header and separator are only valid for text tables"
             raise ValueError(message)
         self._declared = {
-            role: {place(name, names) for name in ([roles[role]] if role == "label" else roles.get(role, ()))}
+            role: {column_number(name, names) for name in ([roles[role]] if role == "label" else roles.get(role, ()))}
             for role in ("label", "ignore", "text", "categorical")
         }
         categories = list(roles.get("categorical", ()))
@@ -48,7 +48,7 @@ class Columns:
         for number, field in enumerate(flat(self.schema.empty_table()).schema):
             change, is_category = self._as_text(number, field)
             self._change.append(change)
-            if is_category and not any(number in places for places in self._declared.values()):
+            if is_category and not any(number in numbers for numbers in self._declared.values()):
                 categories.append(field.name)
         missing = (*MISSING, "nan") if roles.get("zeros") else MISSING
         self.reader = Reader.table(
@@ -57,25 +57,25 @@ class Columns:
         )
 
     def blocks(self) -> Iterator[tuple[bytes, bool]]:
-        """Each batch as the records of a table, every field in quotes."""
+        """Yield each batch as records of a table, with every field in quotes."""
         step = max(1, CELLS // max(1, len(self._change)))
         while True:
-            with named(self.file):
+            with all_errors_of_file(self.file):
                 batch = next(self._batches, None)
             if batch is None:
                 return
             for begin in range(0, batch.num_rows, step):
-                with named(self.file):
+                with all_errors_of_file(self.file):
                     written = self._written(batch.slice(begin, step))
                 yield written, True
 
     def _written(self, batch: Any) -> bytes:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415 - here and below, optional
         from pyarrow import csv  # noqa: PLC0415
 
         table = flat(pa.Table.from_batches([batch]))
         columns = [change(column) for change, column in zip(self._change, table.columns, strict=True)]
-        if len(columns) == 1:  # a null alone would be an empty line, and so no row
+        if len(columns) == 1:  # a single null would be an empty line, which is not a row
             columns = [columns[0].cast(pa.large_string()).fill_null("")]
         written = pa.BufferOutputStream()
         options = csv.WriteOptions(include_header=False, quoting_style="all_valid")
@@ -84,7 +84,7 @@ class Columns:
         return text
 
     def _as_text(self, number: int, field: Any) -> tuple[Callable[[Any], Any], bool]:
-        """How the column is brought into a form that is written as it is meant, and whether it is a category."""
+        """Return a function that converts a column for writing, and whether the column is a category."""
         import pyarrow as pa  # noqa: PLC0415
 
         kind, types = field.type, pa.types
@@ -93,29 +93,29 @@ class Columns:
         if number in self._declared["text"] and is_strings(kind):
             return joined, False
         if not is_plain(kind):
-            message = f"column {field.name!r} holds {kind}, which is neither number nor category: "
+            message = f"column {field.name!r} has the type {kind}, which is neither a number nor a category; "
             role = "text" if is_strings(kind) else "ignore"
             option = Option(role, f'table={{"{role}": ["{field.name}"]}}', [field.name])
-            remedy = ("name it with ", option, ", and its strings are words")
-            raise InputError(message, *(remedy if is_strings(kind) else ("leave it out with ", option)), kind="column")
+            remedy = "pass ", option, " to read its strings as words" if is_strings(kind) else " to ignore it"
+            raise InputError(message, *remedy, kind="column", feature=field.name)
         is_number = (
             types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
         )
-        is_word = not is_number or number in self._declared["label"] | self._declared["categorical"]
+        is_text = not is_number or number in self._declared["label"] | self._declared["categorical"]
         if types.is_dictionary(kind):
             kind = kind.value_type
         if types.is_floating(kind):
             kind = pa.float64()
         elif types.is_boolean(kind):
-            kind = pa.string() if is_word else pa.uint8()
+            kind = pa.string() if is_text else pa.uint8()
         elif not is_number:
             kind = pa.large_string()
         return (lambda column: column.cast(kind)), not is_number
 
 
 @contextmanager
-def named(file: str) -> Iterator[None]:
-    """Whatever is wrong, say it of this file, in one line."""
+def all_errors_of_file(file: str) -> Iterator[None]:
+    """Raise every error as an InputError of this file, with a message of one line."""
     try:
         yield
     except ImportError:
@@ -123,26 +123,28 @@ def named(file: str) -> Iterator[None]:
     except InputError as error:
         error.file = error.file or file
         raise
-    except Exception as error:  # noqa: BLE001 - pyarrow raises ten kinds, for whatever bytes may say
+    except Exception as error:  # noqa: BLE001 - pyarrow raises many kinds of errors for damaged files
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(message, file=file) from None
 
 
 def opened(raw: Any, start: bytes) -> tuple[Any, int | None, Iterator[Any]]:
-    """Schema, number of rows if the file tells it ahead, and the batches, one at a time."""
+    """Return the schema, the number of rows if the file has it in advance, and the batches, one at a time."""
     try:
         from pyarrow import ipc, parquet  # noqa: PLC0415 - optional
     except ImportError:
         message = "reading Parquet and Arrow files needs the package pyarrow: pip install 'mistakebound[arrow]'"
         raise ModuleNotFoundError(message) from None
     if start.startswith(OLD_FEATHER):
-        message = "Feather of version 1 is not read: write it as version 2, or as Parquet"
+        message = "Feather files of version 1 cannot be read; write version 2 or Parquet"
         raise ValueError(message)
     if start.startswith(ARROW_STREAM):
         stream = ipc.open_stream(raw)
         return stream.schema, None, iter(stream)
     if not raw.seekable():
-        message = "Parquet and Arrow files begin with their end: they are not read from a pipe (Arrow streams are)"
+        message = (
+            "Parquet and Arrow files cannot be read from a pipe, because reading starts at their end; Arrow streams can"
+        )
         raise ValueError(message)
     if start.startswith(PARQUET):
         file = parquet.ParquetFile(raw)
@@ -153,7 +155,7 @@ def opened(raw: Any, start: bytes) -> tuple[Any, int | None, Iterator[Any]]:
 
 
 def flat(table: Any) -> Any:
-    """The table with the fields of structs as columns of their own."""
+    """Return the table with the fields of structs as separate columns."""
     from pyarrow import types  # noqa: PLC0415
 
     while any(types.is_struct(field.type) for field in table.schema):
@@ -161,15 +163,15 @@ def flat(table: Any) -> Any:
     return table
 
 
-def place(name: str, names: list[str]) -> int:
-    """Which column is meant, as tables have it: by name, or else by number from 1; −1 for none: the core will say."""
+def column_number(name: str, names: list[str]) -> int:
+    """Return the 0-based number of a column from its name or 1-based number; −1 if there is none (the core raises)."""
     if name in names:
         return names.index(name)
     return int(name) - 1 if name.isdigit() and 1 <= int(name) <= len(names) else -1
 
 
 def is_plain(kind: Any) -> bool:
-    """Whether a type is one value: a number, or something that a word can stand for."""
+    """Return whether a type is a single value: a number, or a value that can be written as a word."""
     from pyarrow import types  # noqa: PLC0415
 
     if types.is_dictionary(kind):
@@ -180,7 +182,7 @@ def is_plain(kind: Any) -> bool:
 
 
 def is_strings(kind: Any) -> bool:
-    """Whether a type is lists of strings."""
+    """Return whether a type is a list of strings."""
     from pyarrow import types  # noqa: PLC0415
 
     is_list = types.is_list(kind) or types.is_large_list(kind)
@@ -188,14 +190,14 @@ def is_strings(kind: Any) -> bool:
 
 
 def joined(column: Any) -> Any:
-    """Each list of strings as one string; a null among them is none."""
+    """Return each list of strings as one string; nulls in a list are left out."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import compute  # noqa: PLC0415
 
     texts = compute.binary_join(column, " ")
     if texts.null_count == column.null_count:
         return texts
-    words = [
+    texts = [
         None if each is None else " ".join(word for word in each if word is not None) for each in column.to_pylist()
     ]
-    return pa.chunked_array([pa.array(words, pa.large_string())])
+    return pa.chunked_array([pa.array(texts, pa.large_string())])

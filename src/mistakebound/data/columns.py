@@ -224,7 +224,7 @@ def read_columns(
 
 
 def row_lines(part: Part) -> IntArray:
-    """Return `Part.line` of every row at once."""
+    """Return the line of every row, as `Part.line` does for one row."""
     if not part.in_rows:
         return np.asarray(part.begin.line + part.chunk.row_lines[: part.rows])
     rows = np.arange(part.rows)

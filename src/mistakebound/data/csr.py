@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import StreamReader
 
-MORE = 1.02
-"""Room for so much more than what was read so far tells: rows are not all alike."""
+HEADROOM = 1.02
+"""Memory is allocated for this multiple of the expected size, because rows differ."""
 
 
-class Growing:
-    """An array that grows by what is copied to its end, with room for all that seems to come.
+class GrowingArray:
+    """An array that grows at its end, allocated for the expected size of all data.
 
-    What is never written to is never paged in, and what was copied from can be used again at once.
+    Memory that is never written costs nothing. The arrays that are added are copied.
     """
 
     def __init__(self, kind: type) -> None:
@@ -31,35 +31,41 @@ class Growing:
         self._all: AnyArray = np.empty(0, kind)
 
     def add(self, more: AnyArray, share: float) -> None:
-        """Add these, after which this share of all is there."""
-        need = self.size + len(more)
-        if need > len(self._all):
+        """Add an array; ``share`` is the share of all data that is read after it, 0 if it is not known."""
+        size = self.size + len(more)
+        if size > len(self._all):
             before = self._all
             try:
-                self._all = np.empty(max(need, int(MORE * need / share)) if share else 2 * need, self.kind)
-            except MemoryError:  # perhaps it was expected wrongly
-                self._all = np.empty(need, self.kind)
+                self._all = np.empty(max(size, int(HEADROOM * size / share)) if share else 2 * size, self.kind)
+            except MemoryError:  # the expected size may be wrong
+                self._all = np.empty(size, self.kind)
             self._all[: self.size] = before[: self.size]
-        self._all[self.size : need] = more
-        self.size = need
+        self._all[self.size : size] = more
+        self.size = size
 
     def array(self) -> AnyArray:
-        """All of it, and no more; nothing can be added any more."""
+        """Return the array in its final size. Nothing can be added after that."""
         whole, self._all = self._all, np.empty(0, self.kind)
         whole.resize(self.size, refcheck=False)
         return whole
 
 
 def matrix_of(reader: StreamReader, total: int | None) -> tuple[Any, AnyArray]:
-    """A scipy CSR matrix and the labels; ``total`` are the bytes of all files, if that is known."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415 - only who asks for it needs it
+    """Return a scipy CSR matrix and the labels; ``total`` is the size of all files in bytes, if it is known."""
+    from scipy.sparse import csr_matrix  # noqa: PLC0415 - only this function needs it
 
-    indptr, index, value, labels, width = Growing(np.int64), Growing(np.int32), Growing(np.float64), [], 0
+    indptr, index, value, labels, width = (
+        GrowingArray(np.int64),
+        GrowingArray(np.int32),
+        GrowingArray(np.float64),
+        [],
+        0,
+    )
     indptr.add(np.zeros(1, np.int64), 0)
     for part in reader:
         chunk = part.chunk
         if chunk.named:
-            message = "its features have names, and a matrix has none"
+            message = "the features have names; only files with numbered features can be read into a matrix"
             raise InputError(message, file=part.file)
         end, share = int(chunk.indptr[part.rows]), reader.report.done / total if total else 0.0
         indptr.add(chunk.indptr[1 : part.rows + 1] + index.size, share)
@@ -74,7 +80,7 @@ def matrix_of(reader: StreamReader, total: int | None) -> tuple[Any, AnyArray]:
 
 
 def labels_of(part: Part) -> AnyArray:
-    """Those of the good rows."""
+    """Return the labels of the good rows."""
     if part.other_labels:
         texts = every_label(part.labels, part.label_ids, part.other_labels)
         return label_array(map(plain_label, islice(texts, part.rows)))

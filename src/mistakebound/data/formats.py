@@ -1,4 +1,4 @@
-"""Detect the format of a file by its first bytes, and make the core's reader for that format."""
+"""Detect the format of a file from its first bytes, and make the core's reader for it."""
 
 from __future__ import annotations
 
@@ -24,43 +24,44 @@ GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"FEA1"
 PACKED = (GZIP, ZSTD)
-"""How files begin that are unpacked here."""
+"""First bytes of compressed files that can be read."""
 COLUMNAR = (PARQUET, ARROW_FILE, ARROW_STREAM, OLD_FEATHER)
-"""How files of columns begin."""
+"""First bytes of files of columns."""
 FOREIGN = {
-    b"PK\x03\x04": "a zip archive: unpack it first",
-    b"BZh": "packed by bzip2: unpack it first, or pipe it in: bzcat FILE | mistakebound run -",
-    b"\xfd7zXZ": "packed by xz: unpack it first, or pipe it in: xzcat FILE | mistakebound run -",
-    b"\xff\xfe": "UTF-16: save it as UTF-8",
-    b"\xfe\xff": "UTF-16: save it as UTF-8",
+    b"PK\x03\x04": "a zip archive; unpack it first",
+    b"BZh": "compressed by bzip2; decompress it first, or use a pipe: bzcat FILE | mistakebound run -",
+    b"\xfd7zXZ": "compressed by xz; decompress it first, or use a pipe: xzcat FILE | mistakebound run -",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
 }
-
+"""First bytes of files that cannot be read, with what they are and what to do."""
 
 ENOUGH = 1 << 16
-"""Bytes at the beginning of a text that decide how it is read."""
+"""Bytes at the beginning of a text that are used to detect its format."""
 LABEL = Option("label", "label=NAME or NUMBER")
 HEADER_READ = (
-    "this line looks like names of columns, but the model learned from tables without a header: it is read as an "
-    'example; if it is a header, pass table={"header": True} to Source'
+    "this line looks like a header, but the model learned from tables without a header, so it is read as an example; "
+    'if it is a header, pass table={"header": True} to Source'
 )
 
 
 class TextFormat(NamedTuple):
-    """How a text is read."""
+    """The format of a text, and its reader."""
 
     kind: str
-    """One of FORMATS, but not auto."""
+    """One of FORMATS, except auto."""
     reader: Reader
     layout: Layout | None = None
-    """Of a table."""
+    """The layout of a table; None for other formats."""
     label_key: str = ""
-    """Of JSON, where the label should be."""
+    """The key of the label in JSON lines."""
 
 
 def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settings, notes: Notes) -> Reader:
-    """The core's reader for a file that begins so: a file of columns has its own, and texts have that before them.
+    """Return the core's reader for a file that begins with ``start``.
 
-    Its columns, and what a model keeps of how it is read, are noted.
+    A file of columns has its own reader; all texts have the reader of the first one. The columns and the options that a
+    model stores are recorded in ``notes``.
     """
     known = notes.format
     try:
@@ -82,10 +83,10 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
         raise _of_file(file, error) from None
     notes.format = found
     notes.columns = found.reader.columns
-    if notes.columns and settings.own_labels:
+    if notes.columns and settings.labels_in_files:
         there = f"; the columns are: {', '.join(notes.columns[:MOST_LISTED])}{_names_in_line_1(start, found.layout)}"
-        nowhere = ("there is no label; set its column: ", LABEL, there)
-        notes.unlabelled = nowhere if settings.how.label is None else (NO_LABEL,)
+        set_column = ("there is no label; set its column: ", LABEL, there)
+        notes.unlabelled = set_column if settings.how.label is None else (NO_LABEL,)
     layout = {} if found.layout is None else found.layout._asdict()
     notes.options = settings.kept(found.kind, found.label_key, layout, notes.columns, notes.options)
     return found.reader
@@ -104,26 +105,26 @@ def _names_in_line_1(start: bytes, layout: Layout | None) -> str:
 
 
 def suffices(settings: Settings, seen: bytes) -> bool:
-    """Whether these first lines suffice to recognize a text."""
+    """Return whether these first lines suffice to detect the format."""
     lines = [line for line in seen.split(b"\n")[:-1] if line.strip() and not line.startswith(b"#")]
     is_table = kind_of(seen, settings) == "table"
     return len(lines) >= (2 if is_table and "header" not in settings.how.table else 1)
 
 
-def watched(
+def check_layout(
     file: str, seen: bytes, blocks: Iterable[tuple[Any, bool]], settings: Settings, notes: Notes
 ) -> Iterator[tuple[Any, bool]]:
-    """The blocks after the first lines of a file; InputError if they change what those lines have decided."""
+    """Yield the blocks after the first lines; raise InputError if they contradict the detected layout."""
     columns = notes.columns
     for block, last in blocks:
         if len(seen) < ENOUGH:
             seen += bytes(block)
             try:
                 if settings.given.format == "auto":
-                    refuse_what_is_no_text(seen[:ENOUGH])
+                    refuse_binary(seen[:ENOUGH])
                 if columns and _columns_of(seen, settings, notes) != columns:
-                    message = "the first lines looked like another table than these: set "
-                    options = Option("separator", "separator"), " and ", Option("header", "header")
+                    message = "the layout of the table changes after its first lines; set "
+                    options = Option("separator", "separator"), " or ", Option("header", "header")
                     raise InputError(message, *options, kind="other layout")
             except ValueError as error:
                 raise _of_file(file, error) from None
@@ -137,17 +138,17 @@ def _columns_of(start: bytes, settings: Settings, notes: Notes, **more: Any) -> 
 
 
 def _of_file(file: str, error: ValueError) -> InputError:
-    """The error, with its file."""
+    """Return the error with its file."""
     found = error if isinstance(error, InputError) else InputError(str(error))
     found.file = found.file or file
     return found
 
 
 def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
-    """How a text that begins so is read; InputError if it is not a text, or if options do not fit its format."""
+    """Return the format of a text; raise InputError if it is not a text, or if options do not fit its format."""
     given, how = settings.given, settings.how
     if given.format == "auto":
-        refuse_what_is_no_text(start[:ENOUGH])
+        refuse_binary(start[:ENOUGH])
     refuse_byte_order_mark(start, settings)
     kind = kind_of(start, settings)
     if kind == "table":
@@ -159,56 +160,56 @@ def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
 
         return TextFormat(kind, *json_reader(first_lines(start), settings, notes))
     if settings.all_columns:
-        message = f"this is {kind}, which has no columns: tables, JSON lines, Parquet and Arrow have"
+        message = f"a table, JSON lines, Parquet or Arrow is needed; {kind} has no columns"
         raise InputError(message, kind="format")
     if given.label is not None or given.table:
-        message = f"this is {kind}: a column of labels and options of columns are for tables and JSON lines only"
+        message = f"label and options of columns are only valid for tables and JSON lines; this file is {kind}"
         raise InputError(message, kind="format")
     return TextFormat(kind, Reader(kind, how.zero_based, settings.label_optional))
 
 
 def kind_of(start: bytes, settings: Settings) -> str:
-    """Format of a text: as passed; otherwise table or JSON for a model of either; otherwise detected."""
+    """Return the format of a text: the option if passed, table or JSON for a model of these, otherwise detected."""
     known = settings.how.format
     if settings.given.format != "auto" or known not in ("table", "json"):
         return detect_format(start) if settings.given.format == "auto" else settings.given.format
-    from mistakebound.data.json_keys import is_object  # noqa: PLC0415 - most runs do without
+    from mistakebound.data.json_keys import is_object  # noqa: PLC0415 - few runs need it
 
     return "json" if is_object(start, whole=known == "table") else "table"
 
 
 def refuse_byte_order_mark(start: bytes, settings: Settings) -> None:
-    """Raise InputError for a byte order mark where the format has none."""
+    """Raise InputError for a byte order mark in a format that does not allow one."""
     if start.startswith(BYTE_ORDER_MARK) and (kind := kind_of(start, settings)) in LINE_FORMATS:
-        message = f"it begins with a byte order mark, which {kind} has not: tail -c +4 FILE | mistakebound ... -"
+        message = f"a byte order mark is not allowed in {kind}; remove the first 3 bytes: tail -c +4 FILE > NEW"
         raise InputError(message, kind="format")
 
 
 def first_lines(start: bytes) -> bytes:
-    """The lines that decide how a text is read: the same ones however it is cut into blocks."""
+    """Return the lines that decide how a text is read: the same lines for any size of blocks."""
     return start[: start.find(b"\n", ENOUGH) + 1 or None]
 
 
-def refuse_what_is_no_text(beginning: bytes) -> None:
-    """Raise InputError for a file that is not text, with what it is and what to do about it."""
+def refuse_binary(beginning: bytes) -> None:
+    """Raise InputError for a file that cannot be read as text, with what it is and what to do."""
     for start, what in FOREIGN.items():
         if beginning.startswith(start):
             message = f"this is {what}"
             raise InputError(message, kind="format")
     if beginning.lstrip().startswith(b"[") and beginning.lstrip()[1:].lstrip().startswith(b"{"):
-        message = "this is a JSON array: JSON lines have one object a line, without [ and commas: jq -c '.[]' FILE"
+        message = "this is a JSON array; JSON lines have one object per line: jq -c '.[]' FILE"
         raise InputError(message, kind="format")
     if b"\0" in beginning:
-        message = f"this is no text: byte {beginning.index(0) + 1} is zero. {KNOWN}"
+        message = f"this is not text: byte {beginning.index(0) + 1} is zero; {KNOWN}"
         raise InputError(message, kind="format")
 
 
 LINES = ", ".join(LINE_FORMATS.values())
-KNOWN = f"Known are {LINES}, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
+KNOWN = f"known formats are {LINES}, tables (CSV, TSV), JSON lines, Parquet and Arrow, plain, .gz or .zst"
 
 
 def detect_format(beginning: bytes) -> str:
-    r"""Return the format of a text by its first non-empty line; if that is not svmlight, also by the lines after it.
+    r"""Return the format of a text from its first non-empty line; if that is not svmlight, also from the next lines.
 
     >>> [detect_format(line) for line in (b"+1 3:0.5", b"3:0.5 4:1", b"1 |f a:2 b", b'{"a": 1}', b"a,b")]
     ['svmlight', 'svmlight', 'vw', 'json', 'table']
@@ -226,22 +227,22 @@ def detect_format(beginning: bytes) -> str:
     before, bar, _ = texts[0].partition(b"|")
     if bar and all(_is_number(word) or word.startswith(b"'") for word in before.split()[:2]):
         return "vw"
-    return "svmlight" if _is_svmlight_with_a_slip(texts) else "table"
+    return "svmlight" if _is_svmlight_with_an_error(texts) else "table"
 
 
 FIRST_LINES = 20
 
 
 def _is_svmlight(line: bytes) -> bool:
-    """Whether this is a label and pairs, or pairs alone."""
+    """Return whether a line is a label and pairs, or only pairs."""
     first, *pairs = line.split()[:20]
     if not all(map(_is_pair, pairs)):
         return False
     return _is_pair(first) or (_is_number(first) and (bool(pairs) or b"," not in line))
 
 
-def _is_svmlight_with_a_slip(lines: list[bytes]) -> bool:
-    """Whether the first line has a pair at least, and most of the others are nothing but a label and pairs."""
+def _is_svmlight_with_an_error(lines: list[bytes]) -> bool:
+    """Return whether the first line has at least one pair, and most other lines are svmlight."""
     others = sum(_is_svmlight(line) and b":" in line for line in lines[1:])
     return any(map(_is_pair, lines[0].split())) and 2 * others > len(lines) - 1
 

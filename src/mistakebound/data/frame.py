@@ -1,4 +1,4 @@
-"""Read DataFrames as tables, for learners that learned from files with columns: the features keep their names."""
+"""Read DataFrames like tables, for learners that learned from files with columns: features keep their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
-from mistakebound.data.blocks import Text, of_file
+from mistakebound.data.blocks import Text, value_errors_of_file
 from mistakebound.data.formats import ARROW_STREAM
 from mistakebound.data.options import numbered_names
 from mistakebound.data.reader import StreamReader
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from mistakebound.data.options import Reading, Settings
 
 NAME = "DataFrame"
-"""What messages call it."""
+"""The file name in messages."""
 CELLS = 1 << 18
-"""About so many cells are written as text at a time."""
+"""Cells that are written as text at a time, about."""
 
 
 class FrameSource:
@@ -41,17 +41,17 @@ class FrameSource:
         self.frame = frame
         self.names = [name.strip(" \t") if isinstance(name, str) else str(name) for name in frame.columns]
         if len({*self.names}) < len(self.names):
-            message = f"two columns of the DataFrame have the same name: {', '.join(self.names[:20])}"
+            message = f"the columns of a DataFrame must have different names, got {', '.join(self.names[:20])}"
             raise ValueError(message)
 
     @property
     def rows(self) -> int:
-        """Its rows."""
+        """The number of rows."""
         return len(self.frame)
 
     @property
     def total(self) -> None:
-        """A frame has no bytes."""
+        """None: a frame has no size in bytes."""
         return
 
     def open(
@@ -62,7 +62,7 @@ class FrameSource:
         label_may_be_missing: bool = False,
         warn: bool = True,
     ) -> StreamReader:
-        """Begin to read the frame; the options are those of ``Source.open``."""
+        """Return a reader of the frame; the options are those of ``Source.open``."""
         source = Source([NAME])
         settings = source.settings(
             known,
@@ -86,17 +86,17 @@ class FrameReader(StreamReader):
         if numbered_names(how.columns) and not {*self.names} <= {*how.columns}:
             self.names = [f"c{number}" for number in range(1, len(self.names) + 1)]
         if how.format == "json":
-            yield Text((block, False) for block in self.blocks(self._objects))  # each ends with a whole line
+            yield Text((block, False) for block in self.blocks(self._objects))  # each block ends at the end of a line
         elif how.format == "columnar":
             columns = self._columns(file, BytesIO(self._arrow()), ARROW_STREAM)
             yield Text(columns.blocks(), columns=columns)
         else:
-            with of_file(file):
+            with value_errors_of_file(file):
                 table = FrameColumns(self, roles_of(self.settings, self.names))
             yield Text(table.blocks(), columns=table)  # type: ignore[arg-type]
 
     def blocks(self, written: Callable[[list[list[Any]]], bytes]) -> Iterator[bytes]:
-        """Some rows at a time, written from the cells of each column."""
+        """Yield some rows at a time; ``written`` makes text from the cells of each column."""
         step = max(1, CELLS // max(1, len(self.names)))
         for begin in range(0, len(self._frame), step):
             part = self._frame[begin : begin + step]
@@ -110,7 +110,7 @@ class FrameReader(StreamReader):
         )
 
     def _arrow(self) -> bytes:
-        import pyarrow as pa  # noqa: PLC0415 - who learned from Parquet has it
+        import pyarrow as pa  # noqa: PLC0415 - installed if the model learned from Parquet
 
         frame = self._frame
         frame = frame.infer_objects() if hasattr(frame, "infer_objects") else frame
@@ -123,14 +123,14 @@ class FrameReader(StreamReader):
 
 
 class FrameColumns:
-    """A frame as the table of text that it would be written as.
+    """A frame as a table of text.
 
     Parameters
     ----------
     source : FrameReader
         The frame.
     options : dict
-        Roles of its columns, as ``Reader.table`` takes them.
+        Roles of its columns, for ``Reader.table``.
     """
 
     def __init__(self, source: FrameReader, options: dict[str, Any]) -> None:
@@ -139,12 +139,12 @@ class FrameColumns:
         self.reader = Reader.table(header_of(source.names), **{**options, **layout})
 
     def blocks(self) -> Iterator[tuple[bytes, bool]]:
-        """Some rows at a time, as records whose fields are all in quotes."""
+        """Return some rows at a time, as records with every field in quotes."""
         return ((block, True) for block in self._source.blocks(records))
 
 
 def records(cells: Sequence[Sequence[Any]]) -> bytes:
-    r"""Columns of cells as the records of a table.
+    r"""Return columns of cells as records of a table.
 
     >>> records([["a", None], [1.0, 2.5]])
     b'"a","1"\n"","2.5"\n'
@@ -154,7 +154,7 @@ def records(cells: Sequence[Sequence[Any]]) -> bytes:
 
 
 def field(cell: Any) -> str:
-    """A cell as a field of a table has it: numbers exactly, whole ones without a point; nothing for a missing value.
+    """Return a cell as the field of a table: numbers exactly, whole numbers without a point, missing values empty.
 
     >>> [field(cell) for cell in (0.1, 3.0, True, " free ", None, float("nan"), ["free", "lunch"])]
     ['0.1', '3', 'True', 'free', '', '', 'free lunch']
@@ -170,10 +170,11 @@ def field(cell: Any) -> str:
 
 
 EXACT = 2.0**53
+"""Below it, every whole float is exact."""
 
 
 def plain(cell: Any) -> Any:
-    """A cell as a plain value of Python: None where a value is missing; text for what JSON does not have."""
+    """Return a cell as a value for JSON: None if it is missing, text for types that JSON does not have."""
     if hasattr(cell, "tolist"):  # a number or an array of numpy
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The reader of JSON lines, and the list of their keys for error messages."""
+"""The reader of JSON lines, and the keys of their objects for messages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mistakebound._core import Reader
 from mistakebound.data.formats import BYTE_ORDER_MARK
-from mistakebound.errors import InputError
+from mistakebound.errors import MOST_LISTED, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import Notes
 
 FIRST_LINES = 1000
-MOST_LISTED = 20
+"""Lines that are searched for keys."""
 KNOWN = frozenset({"ignore", "text", "words", "letters", "bins"})
-"""Options of a table that JSON lines have, too."""
+"""Options of a table that are also valid for JSON lines."""
 
 
 def json_reader(start: bytes, settings: Settings, notes: Notes) -> tuple[Reader, None, str]:
-    """The reader of JSON lines that begin so, no layout, and the key of their label."""
+    """Return the reader of JSON lines, no layout, and the key of the label."""
     given, how = settings.given.table, settings.how
     for name in given.keys() - KNOWN:
-        message = f"this is json: {name} is told of tables only"
-        raise InputError(message, kind="format")
+        message = f"{name} is only valid for tables; this file is JSON lines"
+        raise InputError(message, kind="format", value=name)
     if wanted := [name for role in ("text", "ignore") for name in given.get(role, ())]:
-        for remark in never_seen(start, wanted):
+        for remark in missing_keys(start, wanted):
             notes.remark("key not seen", remark)
     label = "" if settings.all_columns else how.label or "label"
-    told = {name: value for name, value in how.table.items() if name in KNOWN}
-    return Reader.json(label, **told, zeros=settings.all_columns), None, label
+    options = {name: value for name, value in how.table.items() if name in KNOWN}
+    return Reader.json(label, **options, zeros=settings.all_columns), None, label
 
 
 def keys_of(line: bytes) -> list[str]:
-    """The dotted keys of an object; none if this is no object.
+    """Return the dotted keys of an object; none if the line is not an object.
 
     >>> keys_of(b'{"a": {"b": 1, "c": [2, "x"]}, "d": null}')
     ['a', 'a.b', 'a.c', 'a.c.0', 'd']
     """
     try:
         value = json.loads(line)
-    except (ValueError, RecursionError):  # whoever reads it for its features will say
+    except (ValueError, RecursionError):  # the parser will report it
         return []
-    return list(below(value, "")) if isinstance(value, dict) else []
+    return list(keys_below(value, "")) if isinstance(value, dict) else []
 
 
 def is_object(start: bytes, *, whole: bool) -> bool:
-    """Whether the first line that is not empty begins an object, or is a whole one.
+    """Return whether the first line that is not empty begins with an object; with ``whole``, is an object.
 
     >>> is_object(b'{"a": 1}', whole=True), is_object(b"{x},1", whole=True), is_object(b"{x},1", whole=False)
     (True, False, True)
@@ -66,21 +66,21 @@ def is_object(start: bytes, *, whole: bool) -> bool:
         return False
 
 
-def below(value: Any, path: str) -> Iterator[str]:
-    """The keys below a path, and of those what lies below them; strings of an array are found at its own path."""
+def keys_below(value: Any, path: str) -> Iterator[str]:
+    """Yield all keys below a path, at any depth. Strings of an array have no key of their own."""
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = value.items()
     elif isinstance(value, list):
         items = ((number, each) for number, each in enumerate(value) if not isinstance(each, str))
     for key, each in items:
-        own = f"{path}.{key}" if path else str(key)
-        yield own
-        yield from below(each, own)
+        full = f"{path}.{key}" if path else str(key)
+        yield full
+        yield from keys_below(each, full)
 
 
-def never_seen(start: bytes, wanted: Iterable[str]) -> list[str]:
-    """What is to be said of those keys that none of the first lines has."""
+def missing_keys(start: bytes, wanted: Iterable[str]) -> list[str]:
+    """Return a remark for each key that none of the first lines has."""
     lines = [line for line in islice(BytesIO(start), FIRST_LINES) if line.strip()]
     seen = dict.fromkeys(key for line in lines for key in keys_of(line))
     which = "the first line has no" if len(lines) == 1 else f"none of the first {len(lines):,} lines has a"
@@ -88,7 +88,7 @@ def never_seen(start: bytes, wanted: Iterable[str]) -> list[str]:
 
 
 def listed(keys: Iterable[str]) -> str:
-    """Keys for a sentence, not too many.
+    """Return keys for a message, at most 20.
 
     >>> listed("abc")
     'a, b, c'

@@ -14,70 +14,70 @@ if TYPE_CHECKING:
     from mistakebound._core import Chunk
 
 MOST = 255
-"""The first so many different labels have a number of their own; it stands for all others."""
+"""The first 255 different labels have a code each; this code stands for all others."""
 
 
-def of_rows(labels: Iterator[bytes], rows: int, left_out: list[int]) -> Iterator[bytes]:
-    """The labels of so many rows. A line that was left out has one, too, which nobody wants.
+def labels_of_good_rows(labels: Iterator[bytes], rows: int, left_out: list[int]) -> Iterator[bytes]:
+    """Yield the labels of ``rows`` good rows. Labels of lines that were left out are skipped.
 
-    >>> list(of_rows(iter([b"a", b"bad", b"b", b"c"]), 2, [1]))
+    >>> list(labels_of_good_rows(iter([b"a", b"bad", b"b", b"c"]), 2, [1]))
     [b'a', b'b']
     """
     done = 0
-    for row in left_out:  # how many good ones came before it
+    for row in left_out:  # the number of good rows before it
         yield from islice(labels, row - done)
         next(labels, None)
         done = row
     yield from islice(labels, rows - done)
 
 
-def of_positive(labels: Iterable[bytes], wanted: bytes) -> Iterator[bytes]:
-    """One label against all others; none stays none."""
+def one_against_rest(labels: Iterable[bytes], wanted: bytes) -> Iterator[bytes]:
+    """Return the labels with all except ``wanted`` replaced by one other label; a missing label stays missing."""
     other = b"not " + wanted
     return (each if each in (wanted, b"") else other for each in labels)
 
 
-def numbered(labels: Iterable[bytes]) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
-    """The different labels, the place of each among them, and what those are that no byte has a place for."""
-    places: dict[bytes, int] = {}
+def encode_labels(labels: Iterable[bytes]) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
+    """Return the different labels, the code of each row, and the labels of rows that have no code of their own."""
+    codes: dict[bytes, int] = {}
     ids, others = bytearray(), []
     for label in labels:
-        place = places.setdefault(label, len(places)) if len(places) < MOST else places.get(label, MOST)
-        ids.append(place)
-        if place == MOST:
+        code = codes.setdefault(label, len(codes)) if len(codes) < MOST else codes.get(label, MOST)
+        ids.append(code)
+        if code == MOST:
             others.append(label)
-    return list(places), bytes(ids), tuple(others)
+    return list(codes), bytes(ids), tuple(others)
 
 
 def labels_of(chunk: Chunk) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
-    """The same of a chunk."""
+    """Return the same for a chunk."""
     labels = chunk.labels
     return labels, chunk.label_ids, tuple(chunk.other_labels) if len(labels) == MOST else ()
 
 
 def every_label(labels: list[bytes], ids: bytes, others: Iterable[bytes]) -> Iterator[bytes]:
-    """The label of each row, from what ``numbered`` has made of them."""
+    """Yield the label of each row, from the result of ``encode_labels``."""
     rest = iter(others)
-    return (labels[place] if place < MOST else next(rest) for place in ids)
+    return (labels[code] if code < MOST else next(rest) for code in ids)
 
 
 def label_lines(file: str) -> Iterator[bytes]:
-    """The lines of a file of labels, without spaces around them."""
+    """Yield the lines of a file of labels, without surrounding spaces."""
     with opened(file) as text:
-        behind = 0
+        before = 0
         for block, _ in text.blocks:
             whole = bytes(block)
             lines = whole.splitlines()
             if not is_utf8(whole):
-                line = next(number for number, line in enumerate(lines, behind + 1) if not is_utf8(line))
-                message = "not UTF-8"
+                line = next(number for number, line in enumerate(lines, before + 1) if not is_utf8(line))
+                message = "the label is not UTF-8"
                 raise InputError(message, kind="labels", file=file, line=line)
             yield from (line.strip() for line in lines)
-            behind += len(lines)
+            before += len(lines)
 
 
 def is_utf8(text: bytes) -> bool:
-    """Whether it is; texts that are not could not be told apart once they were decoded."""
+    """Return whether bytes are UTF-8. Different invalid bytes could become the same label when they are decoded."""
     try:
         text.decode()
     except UnicodeDecodeError:

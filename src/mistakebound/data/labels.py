@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, SignArray
 
 POSITIVE, NEGATIVE, UNKNOWN = 1, -1, 0
-NO_LABEL = "there is no label in this line"
-BY_CLASSES = Option("classes", "pass classes=(negative, positive)")
+NO_LABEL = "this line has no label"
+BY_CLASSES = Option("classes", "set classes=(negative, positive)")
 
 
 def plain(label: Any) -> Any:
-    """A numpy number, bool or str as the Python value that it is."""
-    if type(label).__module__ != "numpy":  # asked first: most labels are not, and numpy may not even be there
+    """Return a number, bool or str of numpy as a plain Python value; other labels unchanged."""
+    if type(label).__module__ != "numpy":  # checked first: most labels are plain, and numpy may not be imported
         return label
     return label.item() if isinstance(label, (np.bool_, np.number, np.str_)) else label
 
 
 def label_array(labels: Iterable[Any]) -> AnyArray:
-    r"""Labels as an array that gives the same values back: of objects where numpy would change one.
+    r"""Return labels as an array with the same values; an array of objects if numpy would change one.
 
-    It would turn one type into another, and cut NUL characters off the end of a text.
+    numpy would convert mixed types, and remove NUL characters from the end of a text.
 
     >>> label_array([0, "a"]).tolist(), label_array([0, 1]).dtype.kind, label_array(["b", "b\0"]).tolist()
     ([0, 'a'], 'i', ['b', 'b\x00'])
     """
     values = [plain(label) for label in labels]
     kinds = {type(value) for value in values}
-    cut = kinds <= {str, bytes} and any(map(has_nul, set(values)))
-    if (len(kinds) == 1 and not cut) or kinds <= {bool, int, float}:
+    truncated = kinds <= {str, bytes} and any(map(has_nul, set(values)))
+    if (len(kinds) == 1 and not truncated) or kinds <= {bool, int, float}:
         with suppress(ValueError, OverflowError):
             array = np.array(values)
             if array.ndim == 1 and (array.dtype.kind != "f" or float in kinds) and array.dtype.kind in "biufUS":
@@ -49,14 +49,14 @@ def label_array(labels: Iterable[Any]) -> AnyArray:
 
 
 def has_nul(label: Any) -> bool:
-    """Whether a label is text, or bytes, with a NUL character: it would not survive an array of text."""
+    """Return whether a label is text or bytes with a NUL character, which an array of text may lose."""
     return (isinstance(label, str) and "\0" in label) or (isinstance(label, bytes) and b"\0" in label)
 
 
 def as_labels(y: Any) -> AnyArray:
-    """Labels as a one-dimensional array, whatever their type."""
+    """Return labels of any type as a one-dimensional array."""
     if isinstance(y, (str, bytes)) or not (hasattr(y, "__iter__") or hasattr(y, "__array__")):
-        message = f"y should be a 1d array of labels, one a round, got {type(y).__name__}"
+        message = f"y should be a 1d array of labels, one per round, got {type(y).__name__}"
         raise ValueError(message)
     labels = np.asarray(y) if hasattr(y, "__array__") else label_array(y)
     if labels.ndim != 1:
@@ -69,10 +69,10 @@ def as_labels(y: Any) -> AnyArray:
 
 
 class Labels:
-    """The learner's two labels, settled by ``classes`` or by the labels that it sees.
+    """The two labels of a learner, from ``classes`` or from the labels that it sees.
 
-    Without ``classes`` the positive label is the greater of the two. A label seen alone is positive if it is above
-    zero. Text has no such side, so a lone text label needs ``classes``.
+    Without ``classes``, the positive label is the greater of the two. If only one label has been seen, a number is
+    positive if it is above 0; for a text, ``classes`` is required.
 
     >>> labels = Labels((-1, 1))
     >>> labels.encode(np.array([0, 1, 1])).tolist(), labels.decode(True), labels.decode(False)
@@ -86,20 +86,18 @@ class Labels:
             self.settle_both(*check_classes(classes))
 
     def copy(self) -> Labels:
-        """Return the same labels, to be tried on a round that may turn out bad."""
+        """Return a copy, to try a label without changing the learner."""
         other = Labels((self.negative, self.positive))
         other.signs = dict(self.signs)
         return other
 
     def settle_both(self, negative: Any, positive: Any) -> None:
-        """Fix both labels; what is known already must stay as it is."""
+        """Set both labels; raise ValueError if they contradict labels that are known already."""
         refuse_nul(negative, positive)
         wanted = {plain(negative): NEGATIVE, plain(positive): POSITIVE}
         if any(wanted.get(label) != sign for label, sign in self.signs.items()):
             known = {("positive" if sign > 0 else "negative"): label for label, sign in self.signs.items()}
-            message = (
-                f"classes {negative!r}, {positive!r} (negative, positive) contradict the labels learned from: {known}"
-            )
+            message = f"classes=({negative!r}, {positive!r}) contradicts the labels learned so far: {known}"
             raise ValueError(message)
         self.negative, self.positive = plain(negative), plain(positive)
         self.signs = wanted
@@ -111,7 +109,7 @@ class Labels:
 
     @property
     def pair(self) -> tuple[Any, Any]:
-        """(negative, positive)."""
+        """The labels (negative, positive)."""
         return (self.negative, self.positive)
 
     def decode(self, positive: bool) -> Any:  # noqa: FBT001
@@ -123,31 +121,31 @@ class Labels:
         return label_array(self.pair)[positive.astype(np.intp)]
 
     def sign(self, label: Any) -> int:
-        """+1 or −1 for a label, learning which one it is; raises for a third one."""
+        """Return +1 or −1 for a label, and remember it; raise StreamError for a third label."""
         try:
             known = self.signs.get(label)
         except TypeError:
-            message = f"label {label!r} is not hashable; use a number, a text or a tuple"
+            message = f"the label {label!r} is not hashable; use a number, a text or a tuple"
             raise StreamError(message, kind="label", value=label) from None
         return known if known is not None else self._settle_one(plain(label))
 
     def objection(self, label: Any) -> StreamError:
-        """The error for a label that has no sign."""
+        """Return the error for a label that has no sign."""
         try:
             self.sign(label)
         except StreamError as error:
             return error
-        return StreamError(f"label {label!r} was not expected", kind="label", value=label)
+        return StreamError(f"the label {label!r} was not expected", kind="label", value=label)
 
     def encode(self, y: AnyArray) -> SignArray:
-        """+1 or −1 for each label of a batch; 0 for a label that is neither."""
+        """Return +1 or −1 for each label of a batch; 0 for a third label."""
         self.look_ahead(y)
-        sides = {sign: equal(y, label).view(np.int8) for label, sign in self.signs.items()}
+        matches = {sign: equal(y, label).view(np.int8) for label, sign in self.signs.items()}
         none = np.zeros(len(y), np.int8)
-        return np.asarray(sides.get(POSITIVE, none) - sides.get(NEGATIVE, none))
+        return np.asarray(matches.get(POSITIVE, none) - matches.get(NEGATIVE, none))
 
     def encode_ids(self, texts: list[bytes], ids: bytes) -> bytes:
-        """Like ``encode``, for labels that are given as places in a list of texts; each sign is a signed byte."""
+        """Return the same for labels that are given as positions in a list of texts; each sign is a signed byte."""
         labels = [plain_label(text) for text in texts]
         if labels and not self.settled:
             self._settle(labels[0], [label for label in labels if label not in (None, labels[0])][:1])
@@ -155,13 +153,13 @@ class Labels:
         return ids.translate(signs.ljust(256, bytes([UNKNOWN])))
 
     def look_ahead(self, y: AnyArray) -> None:
-        """Settle the labels by the first two different ones of a batch, as far as they go.
+        """Set the labels from the first two different labels of a batch, as far as they are known.
 
-        Whatever is wrong with a label, its own round will say.
+        Errors are not raised here, but in the round of the bad label.
         """
         if self.settled or len(y) == 0:
             return
-        for seen in (y[:1000], y):  # the other label seldom keeps one waiting
+        for seen in (y[:1000], y):  # most batches have both labels among the first rows
             other = np.flatnonzero(~equal(seen, y[0]))
             if len(other):
                 break
@@ -170,7 +168,7 @@ class Labels:
     def _settle(self, first: Any, second: list[Any]) -> None:
         if not self.signs and second:
             with suppress(StreamError):
-                self.settle_both(*in_order(first, second[0]))
+                self.settle_both(*negative_and_positive(first, second[0]))
                 return
         for label in (first, *second):
             with suppress(StreamError):
@@ -194,13 +192,13 @@ class Labels:
             message = "label is not finite; it must be a finite number or text"
             raise StreamError(message, kind="label", value=label)
         sign = POSITIVE if label > 0 else NEGATIVE
-        if self.signs:  # the other one is known: the greater is positive
+        if self.signs:  # the other label is known, and the greater one is positive
             ((known, known_sign),) = self.signs.items()
             sign = -known_sign
-            if in_order(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
+            if negative_and_positive(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
                 message = (
-                    f"labels {known!r} and {label!r} came one at a time, and {known!r} was taken for the "
-                    f"{'positive' if known_sign == POSITIVE else 'negative'} one: "
+                    f"the label {known!r} came first and was used as the "
+                    f"{'positive' if known_sign == POSITIVE else 'negative'} label, which contradicts {label!r}: "
                 )
                 raise StreamError(message, BY_CLASSES, kind="label order", value=label)
         self.signs[label] = sign
@@ -211,11 +209,11 @@ class Labels:
         return sign
 
 
-@lru_cache(maxsize=1024)  # every part of a file asks for the same few
+@lru_cache(maxsize=1024)  # every part of a file has the same few labels
 def plain_label(text: bytes) -> Any:
-    """A label as a file has it: a number if it is one, otherwise text; None if there is none.
+    """Return the label that a text of a file means: a number if possible, otherwise text; None if it is empty.
 
-    An infinite number is NaN, which nobody takes for a label: where it came from, none was meant.
+    An infinite number becomes NaN, which is not accepted as a label.
 
     >>> plain_label(b"+1"), plain_label(b"0.5"), plain_label(b"spam"), plain_label(b"1_0"), plain_label(b"")
     (1, 0.5, 'spam', '1_0', None)
@@ -224,7 +222,7 @@ def plain_label(text: bytes) -> Any:
     """
     if not text:
         return None
-    if b"_" not in text:  # Python alone would take 1_0 for 10
+    if b"_" not in text:  # int("1_0") is 10 in Python, but a file means text
         with suppress(ValueError):
             return int(text)
         with suppress(ValueError):
@@ -234,7 +232,7 @@ def plain_label(text: bytes) -> Any:
 
 
 def equal(y: AnyArray, label: Any) -> AnyArray:
-    """Which labels are this one; objects are compared one by one, for numpy would take a tuple apart."""
+    """Return which labels equal this one. Objects are compared one by one, because numpy would unpack a tuple."""
     if y.dtype.kind == "O":
         return np.fromiter((bool(found == label) for found in y), np.bool_, len(y))
     return np.asarray(y == label, np.bool_)
@@ -244,12 +242,12 @@ def refuse_nul(*labels: Any) -> None:
     """Raise StreamError for a label that has a NUL character."""
     for label in labels:
         if has_nul(label):
-            cut = "which NumPy removes from the end of a text: remove it from the label"
-            message = f"label {label!r} has a NUL character, {cut}"
-            raise StreamError(message)
+            reason = "which NumPy removes from the end of a text; remove it from the label"
+            message = f"the label {label!r} has a NUL character, {reason}"
+            raise StreamError(message, kind="label", value=label)
 
 
-def in_order(a: Any, b: Any) -> tuple[Any, Any]:
+def negative_and_positive(a: Any, b: Any) -> tuple[Any, Any]:
     """Return (negative, positive): the positive label is the greater one."""
     try:
         hash((a, b))
@@ -257,12 +255,12 @@ def in_order(a: Any, b: Any) -> tuple[Any, Any]:
             return (a, b) if a < b else (b, a)
     except TypeError:
         pass
-    message = f"labels {a!r} and {b!r} have no order: "
+    message = f"the labels {a!r} and {b!r} have no order: "
     raise StreamError(message, BY_CLASSES, kind="label order")
 
 
 def check_classes(classes: Iterable[Any]) -> tuple[Any, Any]:
-    """Return the two classes, or say what is wrong with them."""
+    """Return the two classes; raise ValueError if they are not two different labels."""
     try:
         negative, positive = (plain(label) for label in classes)
         distinct = len({negative, positive}) == 2 and negative == negative and positive == positive  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""Options of reading: which values are valid, which of them a model stores, and which are in use for a stream."""
+"""Options of reading: which values are valid, which ones a model stores, and which ones are in use."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 LINE_FORMATS = {"svmlight": "svmlight", "vw": "VW text"}
-"""Formats of lines without columns, and how messages call them: the core's ``Reader`` makes one by its name alone."""
+"""Formats of lines without columns, and their names in messages. The core's ``Reader`` needs only the name."""
 TEXT_FORMATS = ("auto", *LINE_FORMATS, "table", "json")
-"""What ``format`` may be: auto is what the first lines show."""
+"""Valid values of ``format``; auto detects the format from the first lines."""
 FORMATS = (*TEXT_FORMATS, "columnar")
-"""Formats that a model stores: columnar is Parquet and Arrow; auto, if an older model has not stored it."""
+"""Formats that a model stores: columnar is Parquet and Arrow; auto if an old model has not stored the format."""
 DEFAULTS: dict[str, Any] = {"text": [], "categorical": [], "interact": [], "words": 1, "letters": 0, "bins": 0}
-"""Table options that determine the features, so later files must have the same. The others describe one file."""
+"""Table options that determine the features: later files must have the same. The others describe one file."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Reading:
     table : dict
         The option ``table`` of ``Source``.
     columns : list of str
-        All columns of its tables; ``c1``, ``c2``, ... of tables without a header.
+        All columns of the tables; ``c1``, ``c2``, ... for tables without a header.
     """
 
     format: str = "auto"
@@ -53,53 +53,53 @@ class Reading:
 
     @property
     def has_header(self) -> bool:
-        """Whether its tables of text begin with the names of their columns."""
+        """Whether its text tables have a header."""
         return bool(self.table.get("header", not numbered_names(self.columns)))
 
     def to_json(self) -> dict[str, Any]:
-        """The options as a JSON object of a model file."""
+        """Return the options as a JSON object for a model file."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, stored: Any) -> Reading:
-        """Read what ``to_json`` returned; ModelError for anything else."""
+        """Return the options that ``to_json`` wrote; raise ModelError if they are not valid."""
         from mistakebound._support.schema import fields, is_list_of, need  # noqa: PLC0415 - only model files need it
 
-        wrong = "its field 'reading' is not valid"
+        message = "the field 'reading' is not valid"
         stored = {"columns": [], **stored} if isinstance(stored, dict) else stored  # missing in early files of format 3
         form, label, zero_based, table, columns = fields(stored, "format", "label", "zero_based", "table", "columns")
-        need(form in FORMATS and type(zero_based) is bool, wrong)
-        need((label is None or type(label) is str) and isinstance(table, dict), wrong)
-        need(is_list_of(str, columns), wrong)
-        need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), wrong)
+        need(form in FORMATS and type(zero_based) is bool, message, "reading")
+        need((label is None or type(label) is str) and isinstance(table, dict), message, "reading")
+        need(is_list_of(str, columns), message, "reading")
+        need(not (fault_of_table(table) or fault_of({**table, "label": label, "columns": columns})), message, "reading")
         pairs = {"interact": [tuple(pair) for pair in table["interact"]]} if "interact" in table else {}
         return cls(form, label, zero_based, {**table, **pairs}, columns)
 
 
 def numbered_names(columns: list[str]) -> bool:
-    """Whether the columns have no names of their own."""
+    """Return whether the columns are numbered, because their tables have no header."""
     return bool(columns) and columns == [f"c{number}" for number in range(1, len(columns) + 1)]
 
 
 class Settings:
-    """How one stream is read: settled once, when it is opened. An option that contradicts the model raises an error.
+    """The options in use for one stream, set when it is opened. An option that contradicts the model raises an error.
 
     Parameters
     ----------
     given : Reading
         Options that were passed for these files.
     known : Reading or None
-        What a model keeps of its own files.
+        The options that a model stores.
     label_optional : bool
         Whether a label may be missing.
     all_columns : bool
         Whether every column becomes a feature, zeros included, and none is the label.
     is_frame : bool
-        Whether it is a DataFrame, which has the format of the model's files.
-    own_labels : bool
-        Whether the files hold their labels.
+        Whether it is a DataFrame, which is read in the format of the model's files.
+    labels_in_files : bool
+        Whether the files contain the labels.
     warn : bool
-        Whether a header that is read as an example raises a UserWarning; it is among the remarks, too.
+        Whether a header that is read as an example causes a UserWarning, in addition to a remark.
     """
 
     def __init__(
@@ -110,26 +110,26 @@ class Settings:
         label_optional: bool = False,
         all_columns: bool = False,
         is_frame: bool = False,
-        own_labels: bool = True,
+        labels_in_files: bool = True,
         warn: bool = True,
     ) -> None:
         self.given, self.known = given, known
-        self.label_optional, self.all_columns, self.own_labels = label_optional, all_columns, own_labels
+        self.label_optional, self.all_columns, self.labels_in_files = label_optional, all_columns, labels_in_files
         self.is_frame, self.warn = is_frame, warn
         self.how = inherited(given, known)
         """The options in use: those passed and, for the rest, those inherited from a model."""
 
     @property
     def inherits_columns(self) -> bool:
-        """Whether columns are read as a model's own were."""
+        """Whether columns are read like those of the model's files."""
         return self.known is not None and self.known.has_columns
 
     def kept(
         self, kind: str, label_key: str, layout: dict[str, Any], columns: list[str], before: Reading | None
     ) -> Reading:
-        """What a model keeps after it learned from a file of this format, beside what it kept of those before.
+        """Return the options that a model stores after learning from a file of this format.
 
-        A column that it learned from before, and that was left out of this file, is not forgotten.
+        Columns of earlier files that this file ignores stay in the list.
         """
         before = before or self.known or Reading()
         if self.is_frame:
@@ -137,7 +137,7 @@ class Settings:
         settled = before.has_columns and before.format != "auto"
         now = replace(
             by_name(replace(self.how, label=label_key if kind == "json" else self.how.label), columns),
-            format=before.format if settled else kind,  # the first file settles it
+            format=before.format if settled else kind,  # the format of the first file stays
         )
         table = {**now.table, **layout}
         if "ignore" in table:
@@ -147,15 +147,15 @@ class Settings:
 
 
 def by_name(given: Reading, columns: list[str]) -> Reading:
-    """The same with columns called by name that are called by number: a later table may lack some.
+    """Return the options with names of columns instead of numbers, because later tables may lack some columns.
 
     >>> by_name(Reading(label="2", table={"text": ["1"]}), ["subject", "kind"])
     Reading(format='auto', label='kind', zero_based=False, table={'text': ['subject']}, columns=[])
     """
 
     def name(column: str) -> str:
-        place = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
-        return columns[place] if 0 <= place < len(columns) and not numbered_names(columns) else column
+        index = int(column) - 1 if column.isascii() and column.isdigit() and column not in columns else -1
+        return columns[index] if 0 <= index < len(columns) and not numbered_names(columns) else column
 
     table = dict(given.table)
     for role in {"text", "categorical", "ignore"} & table.keys():
@@ -166,57 +166,57 @@ def by_name(given: Reading, columns: list[str]) -> Reading:
 
 
 def inherited(given: Reading, known: Reading | None) -> Reading:
-    """Options of later files: those that are given for them, and otherwise those of the model's own files.
+    """Return the options for later files: those that were passed, otherwise those of the model.
 
-    Format, separator, header and the base of indices describe a file, and may be given anew. Columns may be ignored
-    in addition to those that the model ignores. Any other difference would give other features, and raises.
+    Format, separator, header and the base of indices describe a file, and may differ. More columns may be ignored than
+    the model ignores. Any other difference would give other features, and raises OptionConflictError.
     """
     if known is None:
         return given
     zero_based = given.zero_based or known.zero_based
     if not known.has_columns:
         return replace(given, zero_based=zero_based)
-    own = by_name(given, known.columns)
-    require_same("label", own.label, known.label, given.label)
+    named = by_name(given, known.columns)
+    require_same("label", named.label, known.label, given.label)
     for option, default in DEFAULTS.items():
         before = known.table.get(option, default)
-        require_same(option, own.table.get(option), before, given.table.get(option))
+        require_same(option, named.table.get(option), before, given.table.get(option))
     wanted = {*known.table.get("text", ()), *known.table.get("categorical", ()), known.label}
     wanted.update(column for pair in known.table.get("interact", ()) for column in pair)
-    left_out = own.table.get("ignore", [])
+    left_out = named.table.get("ignore", [])
     before = known.table.get("ignore", [])
     if wanted.intersection(left_out):
         require_same("ignore", left_out, before, given.table["ignore"])
     ignore = [*before, *left_out]
     return Reading(
         known.format if given.format == "auto" else given.format,
-        known.label if own.label is None else own.label,
+        known.label if named.label is None else named.label,
         zero_based,
-        {**known.table, **own.table, **({"ignore": list(dict.fromkeys(ignore))} if ignore else {})},
+        {**known.table, **named.table, **({"ignore": list(dict.fromkeys(ignore))} if ignore else {})},
         known.columns,
     )
 
 
 def require_same(option: str, now: Any, before: Any, given: Any) -> None:
-    """Raise OptionConflictError if an option has another value than before; ``given`` is the value as it was passed."""
+    """Raise OptionConflictError if an option has another value than before; ``given`` is the value that was passed."""
     if now is not None and before is not None and _plain(now) != _plain(before):
         raise OptionConflictError(option, given, before)
 
 
 def _plain(value: Any) -> Any:
-    """A value of an option for comparison: the order of columns does not matter."""
+    """Return the value of an option for a comparison that ignores the order of columns."""
     if not isinstance(value, (list, tuple)):
         return value
     return sorted(each if isinstance(each, str) else tuple(each) for each in value)
 
 
 ANY = 2**62
-"""No number in reach is larger."""
+"""Stands for no upper limit."""
 RANGES = {"words": (0, 1000), "letters": (0, 1000), "bins": (0, 1024), "skip_bad": (0, ANY), "threads": (1, 256)}
 
 
 def fault_of(options: Mapping[str, Any]) -> str:
-    r"""What is wrong with options of a source or of its table; nothing if all is well.
+    r"""Return what is wrong with options of a source or its table; empty if they are valid.
 
     >>> fault_of({"threads": 0}), fault_of({"label": "kind", "words": 2})
     ('threads must be a whole number from 1 to 256, got 0', '')
@@ -227,8 +227,8 @@ def fault_of(options: Mapping[str, Any]) -> str:
         if name in RANGES:
             lowest, highest = RANGES[name]
             if not (hasattr(value, "__index__") and lowest <= value <= highest):
-                reach = f"of at least {lowest}" if highest == ANY else f"from {lowest} to {highest}"
-                return f"{name} must be a whole number {reach}, got {value!r}"
+                limits = f"of at least {lowest}" if highest == ANY else f"from {lowest} to {highest}"
+                return f"{name} must be a whole number {limits}, got {value!r}"
         for text in texts_in(value):
             if any("\ud800" <= letter <= "\udfff" for letter in text):
                 return f"{name} is not UTF-8: {text!r}"
@@ -236,21 +236,21 @@ def fault_of(options: Mapping[str, Any]) -> str:
 
 
 def fault_of_table(table: Mapping[str, Any]) -> str:
-    """What is wrong with the options of a table, in words; empty if they are valid. ``fault_of`` checks the numbers.
+    """Return what is wrong with the options of a table; empty if they are valid. ``fault_of`` checks the numbers.
 
     >>> fault_of_table({"text": ["subject"], "bins": 4, "interact": [("a", "b")]})
     ''
     >>> fault_of_table({"text": "subject"})
-    "text must be a list of columns, such as ['subject']; got 'subject'"
-    >>> fault_of_table({"texts": []})[:31]
-    "a table has no option 'texts'; "
+    "text must be a list of columns, such as ['subject'], got 'subject'"
+    >>> fault_of_table({"texts": []})[:32]
+    "there is no table option 'texts'"
     """
     for name, value in table.items():
         if name not in TABLE:
-            return f"a table has no option {name!r}; there are: {', '.join(TABLE)}"
+            return f"there is no table option {name!r}; the options are: {', '.join(TABLE)}"
         wanted, is_right = TABLE[name]
         if not is_right(value):
-            return f"{name} must be {wanted}; got {value!r}"
+            return f"{name} must be {wanted}, got {value!r}"
     return ""
 
 
@@ -277,16 +277,16 @@ TABLE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "ignore": COLUMNS,
     "interact": ("a list of pairs of columns, such as [('hour', 'day')]", _is_list_of_pairs),
     "separator": (
-        "one character of ASCII",
+        "one ASCII character",
         lambda value: isinstance(value, str) and len(value) == 1 and value.isascii(),
     ),
     "header": ("True or False", lambda value: isinstance(value, bool)),
 }
-"""The options of a table: the valid values in words, and a test for them."""
+"""The options of a table, with their valid values in words and a function that checks them."""
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """A text, or those of a list, or of a list of pairs."""
+    """Yield a text, or the texts in a list or in a list of pairs."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):

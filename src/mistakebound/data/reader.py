@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.text import many
 from mistakebound._support.threads import parallel_map
 from mistakebound.data import blocks as texts
-from mistakebound.data.blocks import Block, Text, after, parse, parsed_one_by_one, texts_of, total_size
-from mistakebound.data.follow import Dry, Follower, check_that_it_can_be_followed
-from mistakebound.data.formats import ENOUGH, reader_of, suffices, watched
-from mistakebound.data.label_codes import MOST, every_label, label_lines, numbered, of_positive, of_rows
+from mistakebound.data.blocks import Block, Text, parse, parsed_one_by_one, skip_bytes, texts_of, total_size
+from mistakebound.data.follow import Follower, LastForNow, check_that_it_can_be_followed
+from mistakebound.data.formats import ENOUGH, check_layout, reader_of, suffices
+from mistakebound.data.label_codes import (
+    MOST,
+    encode_labels,
+    every_label,
+    label_lines,
+    labels_of_good_rows,
+    one_against_rest,
+)
 from mistakebound.data.labels import NO_LABEL
 from mistakebound.data.parts import START, Part, Place
 from mistakebound.data.remarks import BadLine, Remark
@@ -32,15 +39,15 @@ if TYPE_CHECKING:
 
 LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
 CORE_OPTIONS = {
-    b"labels": Option("labels", "pass labels=FILE"),
-    b"zero_based": Option("zero_based", "pass zero_based=True"),
+    b"labels": Option("labels", "set labels=FILE"),
+    b"zero_based": Option("zero_based", "set zero_based=True"),
 }
 """Options that the core names at the end of a message, after a newline."""
 WEIGHTS_IGNORED = "importance weights are ignored: every line counts once"
 
 
 class Notes:
-    """What a reader records while it reads; ``ReadReport`` is its public view."""
+    """What a reader records while it reads; ``ReadReport`` shows it to the user."""
 
     def __init__(self, skipped: Iterable[BadLine] = (), remarks: Iterable[Remark] = ()) -> None:
         self.skipped, self.remarks = [*skipped], [*remarks]
@@ -48,24 +55,24 @@ class Notes:
         self.bytes = self.done = 0
         self.options: Reading | None = None
         self.format: TextFormat | None = None
-        """Of the file that is read now."""
+        """The format of the current file."""
         self.unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
         """The message for a row without a label."""
 
     def remark(self, kind: str, *words: str | Option, file: str = "") -> None:
-        """Add a remark, once."""
+        """Add a remark, if it is not there yet."""
         remark = Remark(kind, words, file)
         if remark not in self.remarks:
             self.remarks.append(remark)
 
 
 class ReadReport:
-    r"""What a ``StreamReader`` has read so far. It is read-only.
+    r"""What a ``StreamReader`` has read so far; read-only.
 
     Parameters
     ----------
     notes : Notes
-        Where the reader records what it reads.
+        The record of the reader.
 
     Examples
     --------
@@ -86,13 +93,13 @@ class ReadReport:
 
     @classmethod
     def from_texts(cls, skipped: Iterable[str], remarks: Iterable[str]) -> ReadReport:
-        """The report of an earlier process, from the texts that a checkpoint stores."""
+        """Return the report of an earlier process from the texts in a checkpoint."""
         lines = [BadLine((words,)) for words in skipped]
         return cls(Notes(lines, (Remark("earlier", (words,)) for words in remarks)))
 
     @property
     def skipped(self) -> tuple[BadLine, ...]:
-        """The bad lines that were left out."""
+        """The bad lines that were skipped."""
         return tuple(self._notes.skipped)
 
     @property
@@ -102,22 +109,22 @@ class ReadReport:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that is read now; empty for files without columns."""
+        """The columns of the current table; empty for files without columns."""
         return tuple(self._notes.columns)
 
     @property
     def bytes(self) -> int:
-        """Bytes of text that were parsed, after unpacking."""
+        """The bytes of (decompressed) text that were parsed."""
         return self._notes.bytes
 
     @property
     def done(self) -> int:
-        """Bytes of the files that were read."""
+        """The bytes of the files that were read."""
         return self._notes.done
 
     @property
     def options(self) -> Reading | None:
-        """The options that a model stores, to read other files in the same way; None before reading has begun."""
+        """The options that a model stores to read other files in the same way; None before reading starts."""
         return self._notes.options
 
     def __repr__(self) -> str:
@@ -126,7 +133,7 @@ class ReadReport:
 
 
 class StreamReader:
-    """One reading of a stream: iterate it for its parts, once. ``Source.open`` makes it.
+    """One reading of a stream: iterate over it once for its parts. ``Source.open`` makes it.
 
     Parameters
     ----------
@@ -137,9 +144,9 @@ class StreamReader:
     start : Place
         Where to begin.
     keep_text : bool
-        Whether parts keep the text that they were parsed from, so that a cache is not read.
+        Whether parts keep the text that they were parsed from. A cache is then not read.
     before : ReadReport, optional
-        What was read before ``start``: its skipped lines and remarks come first in this one's report.
+        The report on the stream before ``start``: the new report begins with its skipped lines and remarks.
 
     Attributes
     ----------
@@ -174,12 +181,12 @@ class StreamReader:
     def __iter__(self) -> Iterator[Part]:
         start, self._start = self._start, None
         if start is None:
-            message = "a reader reads its stream once: open another one"
+            message = "a reader can be used only once; open another one"
             raise RuntimeError(message)
         return self._read(start)
 
     def stop(self) -> None:
-        """End a file that is followed, after the lines that are there now. May be called from any thread."""
+        """Stop following a file after the lines that are there now. May be called from any thread."""
         self._stop.set()
 
     def end_at(self, part: Part, row: int) -> None:
@@ -187,13 +194,13 @@ class StreamReader:
         del self._notes.skipped[part.skipped_before(row) - self._unlisted :]
 
     def _read(self, start: Place) -> Iterator[Part]:
-        """The parts, and in the end a check that every label was used."""
+        """Yield the parts, and check at the end that every label was used."""
         source, notes = self.source, self._notes
         if source.follow:
-            check_that_it_can_be_followed(source.files[-1], own_labels=source.labels is None)
-        told = None
+            check_that_it_can_be_followed(source.files[-1], has_labels=source.labels is None)
+        separate_labels = None
         if source.labels is not None:
-            told = islice(label_lines(os.fspath(source.labels)), start.rows + start.skipped, None)
+            separate_labels = islice(label_lines(os.fspath(source.labels)), start.rows + start.skipped, None)
         rows = start.rows
         reached, examples = start.file, start.byte
         for (number, byte, line, in_rows), chunk in self._all_chunks(start):
@@ -202,35 +209,35 @@ class StreamReader:
             place = Place(number, byte, line, rows, self._unlisted + len(notes.skipped))
             notes.bytes += chunk.consumed
             examples += len(chunk) + len(chunk.bad)
-            part = self._part(chunk, place, told, in_rows=bool(in_rows))
+            part = self._part(chunk, place, separate_labels, in_rows=bool(in_rows))
             yield part
             rows += part.rows
         if not examples or reached < len(self.files) - 1:
             self._reach(len(self.files), reached, examples)
-        if told is not None and next(told, None) is not None:
+        if separate_labels is not None and next(separate_labels, None) is not None:
             message = "there are more labels than examples"
             raise InputError(message, kind="labels", file=os.fspath(source.labels or ""))
 
     def _reach(self, number: int, reached: int, examples: int) -> tuple[int, int]:
-        """Go on to this file, and remark on those since the one that was reached that have no examples."""
+        """Continue with this file, and add a remark for each file before it that has no examples."""
         while reached < number:
             if not examples:
                 file = self.files[reached]
-                self._notes.remark("no examples", f"{file}: there are no examples in it", file=file)
+                self._notes.remark("no examples", f"{file}: there are no examples", file=file)
             reached, examples = reached + 1, 0
         return reached, examples
 
     # ------------------------------------------------------------------ chunks
 
     def _all_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
-        """Every chunk with where it begins, from the cache if there is one, which otherwise is made."""
+        """Return every chunk with where it begins: from the cache if it exists; otherwise it is written."""
         source = self.source
         if source.cache is None or start != START:
             return self._parsed_chunks(start)
-        from mistakebound.data.cache import Cache  # noqa: PLC0415 - most runs do without
+        from mistakebound.data.cache import Cache  # noqa: PLC0415 - few runs use a cache
 
         if source.follow:
-            message = "a file that is followed cannot be cached: it has no end"
+            message = "a file that is followed cannot be cached, because it has no end"
             raise InputError(message)
         settings = self.settings
         how = {name: getattr(source, name) for name in ("format", "label", "table", "zero_based")}
@@ -243,18 +250,18 @@ class StreamReader:
         return self._parsed_chunks(start) if self._keep_text else self._cached_chunks(stored)
 
     def _cached_chunks(self, stored: Iterator[tuple[Begin, Chunk]]) -> Iterator[tuple[Begin, Chunk]]:
-        for text in self._texts(self.files[0]):  # a cache does not have the columns
+        for text in self._texts(self.files[0]):  # a cache does not store the columns
             first, beginning = text.beginning(partial(suffices, self.settings))
             if first:
                 reader_of(self.files[0], beginning, text.columns, self.settings, self._notes)
         sizes = [total_size([file]) or 0 for file in self.files]
         for begin, chunk in stored:
-            # Of a packed file, only its text was kept.
+            # The cache has the size of the text, and not that of a compressed file.
             self._notes.done = sum(sizes[: begin[0]]) + min(begin[1] + chunk.consumed, sizes[begin[0]])
             yield begin, chunk
 
     def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
-        """Every chunk from the files themselves, and where it begins."""
+        """Yield every chunk parsed from the files, with where it begins."""
         source, settings, notes = self.source, self.settings, self._notes
         for number, file in enumerate(self.files):
             before, begin = notes.done, start if number == start.file else Place(number)
@@ -263,38 +270,40 @@ class StreamReader:
                 if not first:
                     continue
                 reader = reader_of(file, beginning, text.columns, settings, notes)
-                if number < start.file:  # behind, but how those after it are read may depend on it
+                if number < start.file:  # already read, but later files may depend on its format
                     notes.done = before + (total_size([file]) or 0)
                     continue
                 byte, line, in_rows = begin.byte, begin.line, text.columns is not None
                 was_last = first[-1][1] and not in_rows
                 rest: Iterable[Block] = () if was_last else text.blocks
                 if not (in_rows or was_last or len(beginning) >= ENOUGH):
-                    rest = watched(file, beginning, rest, settings, notes)
-                blocks = after(chain(first, rest), byte) if byte else chain(first, rest)
-                if reader.columns and not in_rows:  # a record of a table may go on in the next block
+                    rest = check_layout(file, beginning, rest, settings, notes)
+                blocks = skip_bytes(chain(first, rest), byte) if byte else chain(first, rest)
+                if reader.columns and not in_rows:  # a record of a table may continue in the next block
                     chunks = parsed_one_by_one(reader, blocks, source.skip_bad, first=byte == 0)
                 else:
                     work = partial(parse, reader, source.skip_bad, self._keep_text)
                     if was_last:  # a small file: there is nothing to parse ahead
                         chunks = map(work, blocks)
                     else:
-                        chunks = parallel_map(work, blocks, source.threads, lambda block: isinstance(block[0], Dry))
+                        chunks = parallel_map(
+                            work, blocks, source.threads, lambda block: isinstance(block[0], LastForNow)
+                        )
                 for chunk in chunks:
                     its_begin = (number, byte, line, int(in_rows))
                     byte += chunk.consumed
                     line += lines_of(chunk, in_rows=in_rows)
                     notes.done = before + (text.position() if text.position else byte)
                     yield its_begin, chunk
-                begin = Place(number)  # of one that is followed and replaced, the new file begins at its beginning
+                begin = Place(number)  # a file that replaced a followed one is read from its beginning
 
     def _texts(self, file: str) -> Iterator[Text]:
-        """What the file holds: several texts, one after another, if it is followed and replaced."""
+        """Return the text of a file; several, one after another, if it is followed and replaced."""
         if self.source.follow and file is self.files[-1]:
             return map(Text, Follower(file, self._stop, self._notes.remarks.append).texts(texts.BLOCK))
-        words = f"{file} was written to while it was read"
+        message = f"{file} was written to while it was read"
         columns = partial(self._columns, file) if self.source.format == "auto" else None
-        return texts_of(file, columns, partial(self._notes.remark, "changed", words, file=file))
+        return texts_of(file, columns, partial(self._notes.remark, "changed", message, file=file))
 
     def _columns(self, file: str, raw: Any, start: bytes) -> Columns:
         from mistakebound.data.arrow import Columns  # noqa: PLC0415 - here and below, only files of columns need it
@@ -304,13 +313,13 @@ class StreamReader:
 
     # ------------------------------------------------------------------ parts
 
-    def _part(self, chunk: Chunk, begin: Place, told: Iterator[bytes] | None, *, in_rows: bool) -> Part:
-        """The rows of a chunk, up to where one bad line too many comes."""
+    def _part(self, chunk: Chunk, begin: Place, separate_labels: Iterator[bytes] | None, *, in_rows: bool) -> Part:
+        """Return the rows of a chunk, up to the first bad line that may not be skipped."""
         source, notes, file = self.source, self._notes, self.files[begin.file]
         left_out: list[int] = []
         rows, error = len(chunk), None
         for number, (row, line, column, what) in enumerate(chunk.bad, 1):
-            words = words_of(what)
+            words = core_message(what)
             if in_rows:
                 bad = BadLine(words, file, begin.line + row + number, in_rows=True)
             else:
@@ -320,29 +329,29 @@ class StreamReader:
                 break
             notes.skipped.append(bad)
             left_out.append(row)
-        if told is None:
+        if separate_labels is None:
             labels, ids = chunk.labels, chunk.label_ids
             others = tuple(chunk.other_labels) if len(labels) == MOST else ()
         else:
-            labels, ids, others = numbered(of_rows(told, rows, left_out))
+            labels, ids, others = encode_labels(labels_of_good_rows(separate_labels, rows, left_out))
         if len(ids) < rows:
             message = "there are fewer labels than examples"
             rows, error = len(ids), InputError(message, kind="labels", file=os.fspath(source.labels or ""))
         if source.positive is not None:
             wanted = source.positive.encode()
             if others:
-                labels, ids, others = numbered(of_positive(every_label(labels, ids, others), wanted))
-            labels = list(of_positive(labels, wanted))
+                labels, ids, others = encode_labels(one_against_rest(every_label(labels, ids, others), wanted))
+            labels = list(one_against_rest(labels, wanted))
         if chunk.weighted:
             notes.remark("weights ignored", WEIGHTS_IGNORED)
         first = 0 if self.settings.how.zero_based else 1
         key = notes.format.label_key if notes.format else ""
-        said = (notes.unlabelled, key, others, notes.options)
-        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *said)
+        more = (notes.unlabelled, key, others, notes.options)
+        return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *more)
 
 
-def words_of(what: bytes) -> tuple[str | Option, ...]:
-    """The core's message about a bad line, with the option that it names."""
+def core_message(what: bytes) -> tuple[str | Option, ...]:
+    """Return the core's message about a bad line, with the option that it names."""
     words, _, name = what.rpartition(b"\n")
     if name in CORE_OPTIONS:
         return words.decode(errors="replace"), CORE_OPTIONS[name]
@@ -350,5 +359,5 @@ def words_of(what: bytes) -> tuple[str | Option, ...]:
 
 
 def lines_of(chunk: Chunk, *, in_rows: bool) -> int:
-    """How many lines a chunk takes in its file; of a file of columns, rows."""
+    """Return the number of lines of a chunk; for a file of columns, rows."""
     return len(chunk) + len(chunk.bad) if in_rows else chunk.lines

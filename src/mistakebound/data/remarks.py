@@ -1,4 +1,4 @@
-"""`BadLine` and `Remark`: what a reader notes about lines that it skipped, and about files."""
+"""`BadLine`: a line that cannot be parsed. `Remark`: a note about a file that is not an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BadLine(NamedTuple):
     words: tuple[str | Option, ...]
     file: str = ""
     line: int | None = None
-    """Counted from 1; of a file of columns, the row."""
+    """Counted from 1; for a file of columns, the row."""
     column: int | None = None
     in_rows: bool = False
 
@@ -24,20 +24,19 @@ class BadLine(NamedTuple):
         return self.text()
 
     def text(self, write_option: Callable[[Option], str] = str) -> str:
-        """Where it is and what is wrong; ``write_option`` writes each option that it names."""
-        return location(self.file, self.line, self.column, in_rows=self.in_rows) + message_text(
-            self.words, write_option
-        )
+        """Return the place and what is wrong; ``write_option`` writes each option that it names."""
+        where = location(self.file, self.line, self.column, in_rows=self.in_rows)
+        return where + message_text(self.words, write_option)
 
     def error(self) -> InputError:
-        """The error to raise if the line cannot be skipped."""
+        """Return the error to raise if the line is not skipped."""
         return InputError(
             *self.words, kind="bad line", file=self.file, line=self.line, column=self.column, in_rows=self.in_rows
         )
 
 
 class Remark(NamedTuple):
-    """A note on the files that is not an error."""
+    """A note about a file that is not an error."""
 
     kind: str
     words: tuple[str | Option, ...]
@@ -47,5 +46,5 @@ class Remark(NamedTuple):
         return self.text()
 
     def text(self, write_option: Callable[[Option], str] = str) -> str:
-        """The remark in words; ``write_option`` writes each option that it names."""
+        """Return the remark; ``write_option`` writes each option that it names."""
         return message_text(self.words, write_option)

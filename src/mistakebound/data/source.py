@@ -1,4 +1,4 @@
-"""`Source`: files as one stream of examples, with the options of reading them."""
+"""`Source`: files as one stream of examples, with the options for reading them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Stream(Protocol):
-    """A stream of examples that is read in parts: a ``Source``, or a DataFrame that is read like one."""
+    """A stream of examples that is read in parts: a ``Source`` or a DataFrame."""
 
     @property
     def rows(self) -> int | None:
-        """Number of rows, or None if it is not known before reading."""
+        """The number of rows; None if it is not known before reading."""
 
     @property
     def total(self) -> int | None:
-        """Bytes of all files together, or None if that is not known before reading."""
+        """The size of all files in bytes; None if it is not known before reading."""
 
     def open(
         self,
@@ -39,11 +39,11 @@ class Stream(Protocol):
         label_may_be_missing: bool = False,
         warn: bool = True,
     ) -> StreamReader:
-        """Begin to read; the options are those of ``Source.open``."""
+        """Return a reader; the options are those of ``Source.open``."""
 
 
 def not_a_source(found: object) -> TypeError:
-    """The error to raise for what was passed where files are expected.
+    """Return the error for an argument that is not a Source.
 
     >>> print(not_a_source("a.svm"))
     the files must be a Source, got str: pass mb.Source('a.svm')
@@ -55,7 +55,7 @@ def not_a_source(found: object) -> TypeError:
 
 
 class Source:
-    r"""One or several files as one stream of examples, with the options of reading them. It cannot be changed.
+    r"""One or several files as one stream of examples, with the options for reading them. It cannot be changed.
 
     ``open`` reads the files; ``run`` of a learner calls it.
 
@@ -65,30 +65,30 @@ class Source:
         ``-`` is standard input. Compressed files (.gz, .zst), Parquet and Arrow (files, streams, Feather) are detected
         by their content, not by their name.
     format : {"auto", "svmlight", "vw", "table", "json"}
-        A table is CSV, TSV, or separated by semicolons or spaces; json is one object a line. "auto" looks at the
-        beginning of the first file.
+        A table is CSV, TSV, or separated by semicolons or spaces; json has one object per line. "auto" detects the
+        format from the beginning of the first file.
     label : str, optional
         Column (name, or number from 1) or dotted JSON key of the label. The default for JSON is "label".
     labels : path, optional
         A separate file with the labels, one per line.
     positive : str, optional
-        The positive label; all others become one negative label, "not" followed by it.
+        The positive label. All other labels become one negative label: "not" followed by the positive one.
     table : dict, optional
-        More about tables (those of Parquet and Arrow, too) and JSON: ``ignore`` and ``text`` (lists of columns),
-        ``words`` and ``letters`` (n-grams of a text), ``bins`` (numbers as categories, so many between two powers of
-        two: a million is not a million times one); of tables alone ``categorical`` columns, ``interact`` (pairs of
-        columns), ``separator`` and ``header``.
+        More options for tables (also Parquet and Arrow) and JSON: ``ignore`` and ``text`` (lists of columns), ``words``
+        and ``letters`` (n-grams of a text), ``bins`` (numbers become categories, with this many bins between two powers
+        of two). For tables only: ``categorical`` (list of columns), ``interact`` (pairs of columns), ``separator`` and
+        ``header``.
     zero_based : bool
         Whether svmlight indices count from 0 instead of 1.
     skip_bad : int
-        How many bad lines are skipped before one raises. The report lists them.
+        How many bad lines are skipped before one raises an error. The report lists them.
     threads : int
-        With 2 or more, that many blocks are parsed ahead while another one is learned; the result is the same.
+        The number of threads that parse. With 2 or more, blocks are parsed ahead; the result is the same.
     follow : bool
-        Wait for more at the end of the last file, which is being written, until ``StreamReader.stop`` is called. The
-        lines are learned as they come, with the result of a file that was there from the beginning.
+        Whether to wait for more lines at the end of the last file, until ``StreamReader.stop`` is called. The result is
+        the same as for a file that was complete from the beginning.
     cache : path, optional
-        Read the files from this binary cache, which is made if it is not there, or is of other files or options.
+        A binary cache of the parsed files. It is written if it does not exist, or has other files or options.
 
     Examples
     --------
@@ -132,16 +132,16 @@ class Source:
         if fault := fault_of_table(table) or fault_of(options):
             raise ValueError(fault)
         if format not in TEXT_FORMATS:
-            message = f"unknown format {format}: {', '.join(TEXT_FORMATS)}"
+            message = f"format must be one of {', '.join(TEXT_FORMATS)}, got {format}"
             raise OptionError(message, kind="format", value=format)
         names = [files] if isinstance(files, (str, os.PathLike)) else files
-        vars(self).update(  # frozen from here on
+        vars(self).update(  # not by assignment, which raises
             files=tuple(os.fspath(file) for file in names),
             format=format,
             label=label,
             labels=labels,
             positive=positive,
-            table=deepcopy(table),  # its lists are the caller's, who may change them
+            table=deepcopy(table),  # the caller may change its lists later
             zero_based=zero_based,
             skip_bad=skip_bad,
             threads=threads,
@@ -150,11 +150,11 @@ class Source:
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = f"a Source cannot be changed: make another one with {name}={value!r}, as by but({name}={value!r})"
+        message = f"a Source cannot be changed; make another one: but({name}={value!r})"
         raise AttributeError(message)
 
     def __delattr__(self, name: str) -> NoReturn:
-        message = f"a Source cannot be changed: {name} stays"
+        message = f"a Source cannot be changed: {name} cannot be deleted"
         raise AttributeError(message)
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ class Source:
         return f"Source({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
     def but(self, **options: Any) -> Source:
-        """A copy with some options changed.
+        """Return a copy with other values of some options.
 
         >>> Source("a.svm", skip_bad=3, follow=True).but(follow=False)
         Source(files=('a.svm',), skip_bad=3)
@@ -172,12 +172,12 @@ class Source:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows, or None if it is not known before reading."""
+        """The number of rows; None if it is not known before reading."""
         return None
 
     @property
     def total(self) -> int | None:
-        """Bytes of all files together, or None if that is not known before reading."""
+        """The size of all files in bytes; None if it is not known before reading."""
         return None if self.follow else total_size(self.files)
 
     def settings(
@@ -190,7 +190,7 @@ class Source:
         warn: bool = True,
         is_frame: bool = False,
     ) -> Settings:
-        """The options in use for these files; the arguments are those of ``open``."""
+        """Return the options in use for these files; the arguments are those of ``open``."""
         needed = labels_needed or self.label is not None  # an option that names the label column needs that column
         return Settings(
             Reading(self.format, self.label, self.zero_based, self.table),
@@ -198,7 +198,7 @@ class Source:
             label_optional=label_may_be_missing or self.labels is not None or not needed,
             all_columns=all_columns,
             is_frame=is_frame,
-            own_labels=self.labels is None,
+            labels_in_files=self.labels is None,
             warn=warn,
         )
 
@@ -214,7 +214,7 @@ class Source:
         all_columns: bool = False,
         warn: bool = True,
     ) -> StreamReader:
-        r"""Begin to read the files: iterate over what is returned for ``Part``s; its ``report`` is a ``ReadReport``.
+        r"""Return a reader of the files: iterate over it for ``Part``s; its ``report`` is a ``ReadReport``.
 
         Parameters
         ----------
@@ -223,23 +223,23 @@ class Source:
         start : Place
             Where to begin: the ``begin`` of an earlier ``Part``.
         before : ReadReport, optional
-            The report on what was read before ``start``: the new report begins with its skipped lines and remarks.
+            The report on the stream before ``start``: the new report begins with its skipped lines and remarks.
         labels_needed : bool
-            False for prediction: then labels may be missing, unless ``label`` was passed.
+            False for prediction: labels may then be missing, unless ``label`` was passed.
         label_may_be_missing : bool
-            Whether to read also a table that has no column of labels, and svmlight without labels.
+            Whether a table without the label column, and svmlight without labels, can be read.
         all_columns : bool
             Whether every field of a table or of JSON lines becomes a feature, zeros included, and none is the label.
-            Files without columns are refused.
+            Files without columns raise an error.
         keep_text : bool
-            Whether parts keep the text that they were parsed from. Then a cache is not read.
+            Whether parts keep the text that they were parsed from. A cache is then not read.
         warn : bool
-            Whether a header that is read as an example raises a UserWarning.
+            Whether a header that is read as an example causes a UserWarning.
 
         Raises
         ------
         OptionConflictError
-            If an option was passed that contradicts the model's.
+            If an option was passed with another value than the model's.
 
         Examples
         --------
@@ -264,9 +264,9 @@ class Source:
         return StreamReader(self, settings, start, keep_text=keep_text, before=before)
 
     def to_csr(self) -> tuple[Any, AnyArray]:
-        """Read the whole stream: a scipy CSR matrix of float64, and the labels. Features must not have names.
+        """Return the whole stream as a scipy CSR matrix of float64, and the labels. Features must not have names.
 
-        Repeated indices are kept, and mean the sum; explicit zeros are kept.
+        Repeated indices are kept, and mean the sum of their values. Explicit zeros are kept.
         """
         from mistakebound.data.csr import matrix_of  # noqa: PLC0415 - it needs numpy
 

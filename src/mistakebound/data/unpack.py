@@ -1,4 +1,4 @@
-"""Decompress .gz and .zst files; a damaged file is read up to the damage, then it raises."""
+"""Decompress .gz and .zst files. A damaged file is read up to the damage; then an error is raised."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LEAST, MOST = 1 << 8, 1 << 14
-"""Bytes of a .zst file that are unpacked at a time: few, where they may become a thousand times as many."""
+"""Bytes of a .zst file that are decompressed at a time: few if they become many more bytes of text."""
 
 
 def packed_position(raw: Any) -> Callable[[], int]:
-    """Returns how far a packed file is read, if it is a file."""
+    """Return a function that returns the position in a compressed file; 0 if it is a pipe."""
     return raw.tell if raw.seekable() else lambda: 0
 
 
 def unpacked(file: str, raw: Any, start: bytes, block_size: int) -> Iterator[bytes]:
-    """What a packed file holds, in blocks, as far as it is sound; only then what is wrong with it.
+    """Yield the text of a compressed file in blocks; raise InputError where the file is damaged.
 
-    All that one that was cut short still has is sound; what comes just before damage may be nonsense already.
+    If the file is incomplete, all its text is yielded before the error. If its bytes are damaged, the last block before
+    the damage is left out, because it may be wrong.
     """
     pieces, reasons = (open_gzip if start.startswith(GZIP) else open_zstd)(raw, block_size)
     ready: list[bytes] = []
-    size, broken = 0, ""
+    size, damage = 0, ""
     while True:
         try:
             piece = next(pieces, b"")
         except reasons as error:
-            piece, broken = b"", f"this packed file is broken: {error}"
+            piece, damage = b"", f"this compressed file is damaged: {error}"
             ready = ready if isinstance(error, EOFError) else []
         ready.append(piece)
         size += len(piece)
@@ -40,23 +41,23 @@ def unpacked(file: str, raw: Any, start: bytes, block_size: int) -> Iterator[byt
             block = b"".join(ready)
             yield from (block[at : at + block_size] for at in range(0, len(block), block_size))
             ready, size = [], 0
-        if broken:
-            raise InputError(broken, kind="packed file", file=file)
+        if damage:
+            raise InputError(damage, kind="packed file", file=file)
         if not piece:
             return
 
 
 def open_gzip(raw: IO[bytes], block_size: int) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """What a .gz file holds, and what is raised if that is broken."""
+    """Return the text of a .gz file in pieces, and the exceptions for a damaged file."""
     import gzip  # noqa: PLC0415 - seldom needed
     import zlib  # noqa: PLC0415
 
-    # Not by read(), which forgets what it has unpacked when it comes to what is broken.
+    # Not by read(): it loses what it has decompressed when it finds damage.
     return iter(partial(gzip.open(raw).read1, block_size), b""), (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def open_zstd(raw: Any, block_size: int) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """The same of a .zst file; needs the package zstandard."""
+    """The same for a .zst file; needs the package zstandard."""
     try:
         import zstandard  # noqa: PLC0415 - optional
     except ImportError:
@@ -64,18 +65,18 @@ def open_zstd(raw: Any, block_size: int) -> tuple[Iterator[bytes], tuple[type[Ex
         raise ModuleNotFoundError(message) from None
 
     def pieces() -> Iterator[bytes]:
-        """Frame by frame: zstandard's own reader takes a file that was cut short for a whole one."""
-        frame, bite = None, LEAST
-        while packed := raw.read1(bite):
+        """Decompress frame by frame: the reader of zstandard does not detect an incomplete file."""
+        frame, amount = None, LEAST
+        while packed := raw.read1(amount):
             while packed:
                 frame = frame or zstandard.ZstdDecompressor().decompressobj()
                 piece = frame.decompress(packed)
-                bite = max(bite // 2, LEAST) if len(piece) > block_size // 4 else min(2 * bite, MOST)
+                amount = max(amount // 2, LEAST) if len(piece) > block_size // 4 else min(2 * amount, MOST)
                 packed = frame.unused_data
                 frame = None if frame.eof else frame
                 yield piece
         if frame is not None:
-            message = "it ends before its last frame does"
+            message = "it ends before the end of its last frame"
             raise EOFError(message)
 
     return (piece for piece in pieces() if piece), (EOFError, zstandard.ZstdError)

@@ -101,6 +101,6 @@ def _check_ridge(state: Mapping[str, AnyArray], n: int, *, fixed: bool) -> None:
     matrix = state.get("inverse" if fixed else "member.inverse", np.zeros(0))
     need(
         matrix.size == members * n * n,
-        f"the engine must have {members * n * n} numbers for {n} experts, got {matrix.size}",
+        f"engine.inverse must have {members * n * n} numbers for {n} experts, got {matrix.size}",
         "engine.inverse",
     )

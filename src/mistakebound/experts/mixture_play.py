@@ -72,7 +72,7 @@ class MixturePlay:
 
     @contextmanager
     def without_newcomers(self) -> Iterator[None]:
-        """Remove the experts that join within this context when it ends."""
+        """Remove, at the end of this context, the experts that joined in it."""
         roster, engine = self.roster, self.engine
         try:
             yield

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
-from mistakebound.data.labels import as_labels, check_classes, in_order, label_array
+from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
 from mistakebound.learners.rounds import run_rows, run_stream, score_one
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
 
@@ -65,7 +65,7 @@ def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
     labels = learner._labels
     pair = check_classes(list(classes))
     if not labels.settled:
-        labels.settle_both(*in_order(*pair))
+        labels.settle_both(*negative_and_positive(*pair))
     elif set(pair) != set(labels.pair):
         message = f"classes must be the learner's two labels {labels.pair}, got {list(classes)!r}"
         raise ValueError(message)

@@ -242,7 +242,7 @@ def expert_names(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str
     names = [frame.name(each) for each in experts]
     if outcome in names:
         message = f"column {outcome!r} is the outcome, so it cannot be an expert"
-        raise StreamError(message, kind="the outcome is no expert", feature=outcome)
+        raise StreamError(message, kind="outcome as expert", feature=outcome)
     return distinct(names)
 
 

@@ -80,7 +80,7 @@ def figure(found: Comparison) -> Any:
 
 
 def bound_in_words(found: Comparison, bound: float, rival: str, mistakes: float) -> str:
-    """Return the legend of the bound; for labels, the picture shows it less the mistakes of the best expert."""
+    """Return the legend of the bound; for labels, the mistakes of the best expert are subtracted from the bound."""
     best = found.best
     if found.of_labels:
         return (

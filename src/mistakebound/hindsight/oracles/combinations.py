@@ -39,10 +39,8 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
     Newton's method; a custom loss sequential quadratic programming. The gap is computed from the solution.
 
     If experts sleep, the weights of the awake experts are scaled in each round to sum to 1, as in R's opera. The loss
-    is then not convex in w. The best of several local optima is returned. Its gap is measured from the smallest loss
-    with other weights in each round, so it may be large.
-
-    See docs/theory.md, "The best combination and the best sequence".
+    is then not convex in w. The best of several local optima is returned. Its gap is the difference to the
+    smallest loss with weights that are chosen for each round separately, so it may be large.
 
     See docs/theory.md, "The best combination and the best sequence".
 
