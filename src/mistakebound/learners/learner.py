@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mistakebound.data.source import Stream
     from mistakebound.errors import InputError
     from mistakebound.play.ledger import Ledger
-    from mistakebound.play.tickets import Asked
     from mistakebound.rules.base import Range, Rule
 
 KEEP_BYTES = 16 * 2**20
@@ -121,25 +120,8 @@ class Learner:
             pass
         rounds.learn_one(self, x, y)
 
-    def tell(self, asked: Asked, y: Any) -> None:
-        """Learn from the outcome of a prediction that ``ask`` made.
-
-        It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
-        inside the update margin. If nothing else was learned since ``ask``, this equals ``learn_one``.
-        TicketError if ``asked`` is not from this learner, or was passed before.
-
-        Examples
-        --------
-        >>> import mistakebound as mb
-        >>> learner = mb.Perceptron(classes=("dry", "wet"))
-        >>> ticket = learner.ask({"clouds": 1})
-        >>> learner.tell(ticket, "dry")
-        >>> ticket.prediction, learner.predict_one({"clouds": 1})
-        ('wet', 'dry')
-        """
-        self._current_play().tell(asked, y, type(self).__name__)
-
     ask = rounds.ask
+    tell = rounds.tell
 
     # ------------------------------------------------------------------ a stream
 
@@ -390,14 +372,3 @@ def number_of(name: str, value: Any, allowed: Range) -> float:
             return float(number)
     message = f"{name} must be {allowed.words}, got {value!r}"
     raise ValueError(message)
-
-
-def not_a_learner(found: object) -> TypeError:
-    """Return the error for something that was passed in place of a linear learner.
-
-    >>> class Forest: ...
-    >>> print(not_a_learner(Forest))
-    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
-    """
-    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
-    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")

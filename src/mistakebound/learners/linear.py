@@ -173,3 +173,14 @@ def load(path: str | os.PathLike[str]) -> Learner:
     from mistakebound.models.model_file import load as read  # noqa: PLC0415 - it needs json and hashes
 
     return read(path, KINDS)
+
+
+def not_a_learner(found: object) -> TypeError:
+    """Return the error for something that was passed in place of a linear learner.
+
+    >>> class Forest: ...
+    >>> print(not_a_learner(Forest))
+    the learner must be a linear learner such as mb.Perceptron(), got the class Forest
+    """
+    what = f"the class {found.__name__}" if isinstance(found, type) else type(found).__name__
+    return TypeError(f"the learner must be a linear learner such as mb.Perceptron(), got {what}")

@@ -148,11 +148,12 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     X, y
         Its stream, as for ``Learner.run``. If the learner made several passes, the stream is replayed as often.
     """
-    ledger, play = learner.ledger_, learner._play
-    rounds = ledger.rounds
-    if play is None or rounds == 0:
+    play = learner._play
+    ledger = None if play is None else play.engine.ledger((play.labels.negative, play.labels.positive))
+    if play is None or ledger is None or ledger.rounds == 0:
         message = "this learner has not learned anything yet: there is nothing to certify"
         raise ValueError(message)
+    rounds = ledger.rounds
     if ledger.late:
         message = (
             f"the outcomes of {ledger.late} predictions came late, which a second pass over the stream cannot repeat: "
@@ -162,7 +163,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     replica = Replica(learner, play)
     try:
         if isinstance(X, Source):
-            known = learner.known_reading()
+            known = play.reading
             if known is not None:  # options that do not change the features would only disable the cache
                 known = learner.reading_for(X) if known.has_columns or known.zero_based else None
             replay_files(replica, partial(to_read_again(X, known).open, known), rounds)
@@ -213,7 +214,7 @@ def to_read_again(source: Source, known: Reading | None) -> Source:
 def _replay_rows(replica: Replica, X: Any, y: Any, rounds: int) -> None:
     X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
     if y is None:
-        message = "certify needs y beside X"
+        message = "certify needs y, too, because X has no labels"
         raise ValueError(message)
     replica.play(X, y)
     rows = replica.ledger_.rounds
@@ -251,6 +252,6 @@ def replay_files(
         if rows == 0:
             return report
         if passes is not None and rows * passes not in (rounds, rounds - 1):
-            message = f"{passes} passes over {rows} examples are not the {rounds} rounds of the learner"
+            message = f"the files have {rows} examples, which does not fit the number of rounds with passes={passes}"
             raise StreamError(message)
     return report

@@ -91,6 +91,25 @@ def ask(learner: Learner, x: Any) -> Asked:
         raise
 
 
+def tell(learner: Learner, asked: Asked, y: Any) -> None:
+    """Learn from the outcome of a prediction that ``ask`` made.
+
+    It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
+    inside the update margin. If nothing else was learned since ``ask``, this equals ``learn_one``.
+    TicketError if ``asked`` is not from this learner, or was passed before.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.Perceptron(classes=("dry", "wet"))
+    >>> ticket = learner.ask({"clouds": 1})
+    >>> learner.tell(ticket, "dry")
+    >>> ticket.prediction, learner.predict_one({"clouds": 1})
+    ('wet', 'dry')
+    """
+    learner._current_play().tell(asked, y, type(learner).__name__)
+
+
 def run(learner: Learner, X: Any, y: Any = None) -> Ledger:
     """Predict, then learn, each example of a stream in its order; return the ledger of these rounds.
 

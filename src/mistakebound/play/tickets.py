@@ -62,7 +62,7 @@ class Tickets:
     def check(self, asked: Any, learner: str, number: int) -> None:
         """Raise TicketError unless this is a waiting prediction of this learner."""
         if not isinstance(asked, Asked):
-            message = f"tell needs what ask returned, got {asked!r}"
+            message = f"tell needs an object that ask returned, got {asked!r}"
             raise TicketError(message, reason="not a ticket", learner=learner, round=number)
         owner, key = asked.key or ("", "")
         if key in self._waiting:

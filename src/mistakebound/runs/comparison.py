@@ -13,8 +13,8 @@ from mistakebound._support.text import many
 from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import as_stream_error
-from mistakebound.learners.learner import Learner, not_a_learner
-from mistakebound.learners.linear import KINDS
+from mistakebound.learners.learner import Learner
+from mistakebound.learners.linear import KINDS, not_a_learner
 from mistakebound.learners.stream_loop import steps
 from mistakebound.rules.registry import DECLARATIONS, Declaration
 from mistakebound.runs.curve import Curve

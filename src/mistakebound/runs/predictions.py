@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import add_file_name
-from mistakebound.learners.learner import Learner, not_a_learner
+from mistakebound.learners.learner import Learner
+from mistakebound.learners.linear import not_a_learner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

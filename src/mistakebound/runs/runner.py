@@ -12,7 +12,8 @@ from mistakebound._support.text import many
 from mistakebound.data.remarks import Remark
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import Option, OptionError, StreamError
-from mistakebound.learners.learner import Learner, not_a_learner
+from mistakebound.learners.learner import Learner
+from mistakebound.learners.linear import not_a_learner
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.progress import Position, Progress, Tally, cannot_be_read_again
 
