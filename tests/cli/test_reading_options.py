@@ -195,7 +195,7 @@ def test_options_of_text_are_not_used_for_other_formats(tmp_path: Path) -> None:
     (tmp_path / "new.vw").write_text("| x:1\n| x:0\n")
     assert predicted(tmp_path / "l.mb", tmp_path / "new.vw", "--format", "vw") == ["a", "b"]
     # Who says it now means it.
-    assert "of tables only" in call(
+    assert "only valid for tables" in call(
         "predict", tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json", "--header", fails=1
     )
 

@@ -130,7 +130,7 @@ def test_kinds_of_values(tmp_path: Path) -> None:
     ]
 
 
-def test_lists_of_strings_are_words_if_they_are_told_to_be(tmp_path: Path) -> None:
+def test_lists_of_strings_are_words_with_the_option_text(tmp_path: Path) -> None:
     table = pa.table({"y": ["a", "b", "a"], "tags": [["Red car", "blue"], None, ["x", None]]})
     found = [x for _, x in features(table, tmp_path / "t", table={"text": ["tags"]})]
     assert found == [{"tags=red": 1, "tags=car": 1, "tags=blue": 1}, {}, {"tags=x": 1}]
@@ -150,7 +150,7 @@ def test_labels_that_are_true_or_false_or_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_what_is_not_finite_names_file_row_and_column(value: float, tmp_path: Path) -> None:
+def test_the_error_for_a_value_that_is_not_finite_has_file_row_and_column(value: float, tmp_path: Path) -> None:
     """Rows count from 1 through all batches, also after texts of several lines; skip_bad leaves the row out."""
     path = tmp_path / "t.parquet"
     table = pa.table({"y": ["a", "b\nc", "a", "a"], "x": [1.0, 2.0, value, 3.0]})

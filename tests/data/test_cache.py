@@ -102,7 +102,7 @@ def test_half_from_the_text_and_half_from_the_cache(stream: Path, tmp_path: Path
     assert (tmp_path / "rest.mb").read_bytes() == (tmp_path / "whole.mb").read_bytes()
 
 
-def test_bad_lines_are_told_again(stream: Path, tmp_path: Path) -> None:
+def test_bad_lines_are_reported_again_from_the_cache(stream: Path, tmp_path: Path) -> None:
     stream.write_text("1 1:x\n" + stream.read_text() + "1 1:1\n1 0:1\n")
     how = {"format": "svmlight"}
     plain = learned(stream, skip_bad=2, **how)
@@ -113,7 +113,7 @@ def test_bad_lines_are_told_again(stream: Path, tmp_path: Path) -> None:
         learned(stream, skip_bad=1, cache=tmp_path / "c", **how)
 
 
-def test_a_cache_of_something_else_is_made_anew(stream: Path, tmp_path: Path) -> None:
+def test_a_cache_of_other_files_or_options_is_written_again(stream: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = learned(stream, cache=cache)
     stream.write_text("-1 3:1\n" + stream.read_text())
@@ -148,7 +148,7 @@ def test_nothing_is_left_of_a_run_that_broke_off(stream: Path, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["stream.svm"]
 
 
-def test_what_cannot_be_cached_is_refused(stream: Path, tmp_path: Path) -> None:
+def test_files_that_cannot_be_cached_raise_an_error(stream: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="only regular files can be cached"):
         learned(tmp_path, cache=tmp_path / "c")
     with pytest.raises(ValueError, match="followed cannot be cached"):

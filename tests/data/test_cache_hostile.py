@@ -214,7 +214,7 @@ def test_an_empty_file_has_nothing_to_lose(stream: Path, tmp_path: Path) -> None
     assert (tmp_path / "cache").read_bytes().startswith(b"mistakebound cache")
 
 
-def test_a_folder_or_a_pipe_is_no_cache(stream: Path, tmp_path: Path) -> None:
+def test_a_folder_or_a_pipe_is_not_replaced_by_a_cache(stream: Path, tmp_path: Path) -> None:
     """Nobody waits for somebody to write to the pipe."""
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")

@@ -193,8 +193,10 @@ def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Follow
     ]
 
 
-def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow: Callable[..., Following]) -> None:
-    """As tail -F has it; the header comes again, and the old file's last line is one, newline or not."""
+def test_a_file_that_is_replaced_or_truncated_is_read_from_its_beginning(
+    tmp_path: Path, follow: Callable[..., Following]
+) -> None:
+    """Like tail -F. The new file has a header, too; the last line of the old one counts even without a newline."""
     file, old = tmp_path / "grows.csv", tmp_path / "old.csv"
     file.write_text("y,x\na,1\nb,2\na,3")
     following = follow(file, label="y")
@@ -215,7 +217,7 @@ def test_a_file_that_is_replaced_or_cut_short_begins_anew(tmp_path: Path, follow
     assert all(columns in str(following.error) for columns in ("x, y", "y, x"))
 
 
-def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
+def test_files_that_cannot_be_followed_raise_an_error(tmp_path: Path) -> None:
     packed, plain = tmp_path / "x.gz", tmp_path / "x"
     packed.write_bytes(b"\x1f\x8b\x08")
     plain.write_text("1 1:1\n")
@@ -231,7 +233,7 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
         mb.Perceptron().run(mb.Source(tmp_path / "absent", follow=True))
 
 
-def test_a_table_that_turns_out_to_be_another_one_is_told(tmp_path: Path, follow: Callable[..., Following]) -> None:
+def test_a_table_whose_layout_changes_raises_an_error(tmp_path: Path, follow: Callable[..., Following]) -> None:
     """What the first two lines say of a header may be wrong: as soon as more lines show it, the run stops."""
     file = tmp_path / "grows"
     file.write_text("a,b\nx,1\n")

@@ -55,7 +55,7 @@ def test_growing_predicts_as_full_width_does(maker: str, rounds: int, tmp_path: 
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_predicting_what_was_never_seen(maker: str, tmp_path: Path) -> None:
+def test_predicting_features_that_were_never_seen(maker: str, tmp_path: Path) -> None:
     """Features that come later are scored before they are learned, and scoring changes nothing."""
     X, y = pushed_down(5000)
     learner, twin = MAKERS[maker](classes=(-1, 1)), MAKERS[maker](classes=(-1, 1))

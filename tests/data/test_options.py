@@ -64,7 +64,7 @@ def test_sources_out_of_reach(options: dict[str, Any], table: Path) -> None:
 @pytest.mark.parametrize(
     "said", [{"words": 2**31}, {"letters": -1}, {"bins": 2**40}, {"separator": ODD}, {"text": [ODD]}]
 )
-def test_model_files_out_of_reach(said: dict[str, Any]) -> None:
+def test_model_files_with_options_out_of_range(said: dict[str, Any]) -> None:
     """A model file may say anything; one that we have written says nothing of this kind."""
     reading: dict[str, Any] = {"format": "table", "label": "k", "zero_based": False, "table": {}}
     assert Reading.from_json(reading).label == "k"

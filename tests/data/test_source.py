@@ -380,7 +380,7 @@ def test_a_file_read_in_pieces_is_its_text(kind: str, last: bool, most_bad: int,
                     _ = read.text
 
 
-def test_what_the_system_makes_up_as_it_is_read() -> None:
+def test_virtual_files_of_the_system() -> None:
     """A file of /proc says that it is empty, and has text all the same."""
     path = Path("/proc/self/status")
     if not path.exists():
@@ -488,7 +488,7 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
         ({"separator": "é"}, "separator must be one ASCII character"),
     ],
 )
-def test_what_is_told_of_a_table_is_checked_at_once(table: dict[str, Any], reason: str) -> None:
+def test_table_options_are_checked_when_a_source_is_made(table: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         mb.Source("any", table=table)
 
@@ -681,7 +681,7 @@ def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
         mb.Winnow(threshold=4.0).run(mb.Source(path))
 
 
-def test_files_that_are_no_streams(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_as_streams(tmp_path: Path) -> None:
     """Unknown formats and missing files are told; an empty file is an empty stream."""
     path = tmp_path / "what"
     path.write_text("hello, world\n")
@@ -759,7 +759,7 @@ def test_fuzz(format_: str) -> None:
 
 @pytest.mark.parametrize("sizes", [[0] * 50 + [200] * 50, [200] * 50 + [0] * 50, [0, 300, 1] * 40, [0], [1]])
 @pytest.mark.parametrize("kind", ["plain", "gz", "pipe", "cached"])
-def test_a_matrix_has_room_for_what_was_not_expected(
+def test_a_matrix_grows_beyond_its_expected_size(
     sizes: list[int], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Long rows after short ones, short after long; of a pipe nobody knows how much comes."""

@@ -864,3 +864,12 @@ def test_a_table_without_a_label_lists_the_columns_by_number_and_by_line_1(tmp_p
     with pytest.raises(mb.StreamError) as caught:
         mb.Perceptron().run(mb.Source(path))
     assert all(name in str(caught.value) for name in ("label=", "c1, c2", "subject, kind"))
+
+
+def test_a_column_with_two_roles_is_refused_without_a_hint_about_the_header(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("subject,kind\nwin money,spam\ntea,ham\n")
+    with pytest.raises(ValueError, match="'kind'") as caught:
+        mb.Perceptron().run(mb.Source(path, label="kind", table={"text": ["kind"]}))
+    assert "header" not in str(caught.value)
+    assert "did you mean" not in str(caught.value)

@@ -115,7 +115,7 @@ def test_isotonic_is_the_max_of_mins(rounds) -> None:
 
 
 @given(forecasts)
-def test_what_is_recalibrated_needs_it_no_more(rounds) -> None:
+def test_recalibrating_twice_changes_nothing(rounds) -> None:
     p, y = arrays(rounds)
     again = decompose(isotonic(p, y), y)
     assert again.miscalibration == pytest.approx(0, abs=1e-15)
@@ -144,7 +144,7 @@ def test_impossible_things_happen() -> None:
     assert math.isfinite(binned.miscalibration)
 
 
-def test_no_uncertainty_no_skill() -> None:
+def test_skill_without_uncertainty_is_nan() -> None:
     found = decompose(np.array([0.9, 0.8]), np.array([1.0, 1.0]))
     assert found.uncertainty == 0
     assert math.isnan(found.skill)
@@ -179,7 +179,7 @@ def test_the_band_holds_who_is_right_and_shows_who_is_not(bins: int | None, valu
     assert np.mean(wrong.observed[middle] > wrong.high[middle]) > 0.8
 
 
-def test_the_band_is_as_wide_as_it_says() -> None:
+def test_the_band_has_its_nominal_coverage() -> None:
     """400 rounds at one half: five of a hundred draws lie more than 1.645 · 0.025 below, and as many above."""
     found = reliability(np.full(400, 0.5), np.zeros(400), resamples=4000)
     assert [found.low[0], found.high[0]] == pytest.approx([0.459, 0.541], abs=0.004)

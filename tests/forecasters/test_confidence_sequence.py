@@ -141,7 +141,7 @@ def test_small_ranges_lose_no_digits(c: float) -> None:
     assert a == pytest.approx(math.fsum(c**k / (k + 2) for k in range(8)) * (1 - c) ** 2, rel=1e-10)
 
 
-def test_weights_sum_to_one_and_rates_are_those_that_are_told() -> None:
+def test_weights_sum_to_one_and_rates_are_those_of_the_docstring() -> None:
     assert math.fsum(np.exp(LOG_WEIGHTS)) == pytest.approx(1, abs=1e-15)
     assert RATES[4] == 3
     assert RATES[0] == 48
@@ -278,12 +278,12 @@ def test_rare_values_make_it_narrower_than_hoeffding_could() -> None:
     assert sequence.upper - sequence.lower < 0.012
 
 
-def test_ranges_that_are_told_help() -> None:
-    """Values of a tenth of the range: told so, the bounds are far narrower from the beginning."""
+def test_narrow_ranges_give_narrow_bounds() -> None:
+    """With a range of a tenth per round, the bounds are far narrower from the beginning."""
     d = np.where(np.random.default_rng(2).random(50) < 0.5, -0.1, 0.1)
     plain = ConfidenceSequence(0.05, -1, 1).run(d)
-    told = ConfidenceSequence(0.05, -1, 1).run(d, np.full(50, -0.1), np.full(50, 0.1))
-    assert told.upper[-1] - told.lower[-1] < 0.5 * (plain.upper[-1] - plain.lower[-1])
+    narrow = ConfidenceSequence(0.05, -1, 1).run(d, np.full(50, -0.1), np.full(50, 0.1))
+    assert narrow.upper[-1] - narrow.lower[-1] < 0.5 * (plain.upper[-1] - plain.lower[-1])
 
 
 def test_evidence_agrees_with_the_bounds() -> None:

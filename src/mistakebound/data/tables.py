@@ -200,8 +200,8 @@ def table_of(start: bytes, options: dict[str, Any]) -> tuple[Reader, Layout]:
         except ValueError as other:
             first_line = start.lstrip().partition(b"\n")[0]
             named = options.get("label", "").encode()
-            fault = other if named and named in first_line else error
-            raise InputError(str(fault), *_column_hint(start, options, detected)) from None
+            fault, layout = (other, found) if named and named in first_line else (error, detected)
+            raise InputError(str(fault), *_column_hint(start, options, layout)) from None
 
 
 def _column_hint(start: bytes, options: dict[str, Any], layout: Layout) -> tuple[str | Option, ...]:

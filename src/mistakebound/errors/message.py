@@ -1,7 +1,7 @@
 """The parts of an error message: text, options, experts and classes of outcomes, and the place in a file.
 
 An option is written as an argument in Python and as a flag on the command line. An expert or a class is written by its
-number until its name is known. So a message is stored in parts, and becomes text when somebody reads it.
+number until its name is known. So a message is stored in parts, and converted to text when it is shown.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 class Option(NamedTuple):
     """An option that a message names.
 
-    >>> parts = ("there are no labels: ", Option("labels", "pass labels="))
-    >>> message_text(parts), message_text(parts, lambda option: f"pass --{option.name}")
-    ('there are no labels: pass labels=', 'there are no labels: pass --labels')
+    >>> parts = ("there are no labels: ", Option("labels", "set labels="))
+    >>> message_text(parts), message_text(parts, lambda option: f"set --{option.name}")
+    ('there are no labels: set labels=', 'there are no labels: set --labels')
     """
 
     name: str

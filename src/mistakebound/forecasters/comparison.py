@@ -115,7 +115,7 @@ def compare(
     _check(forecasts, outcomes, names)
     common = ~np.isnan(forecasts).any(axis=1)
     if not common.any():
-        message = "there is no round in which every forecaster gave a forecast: choose fewer of them"
+        message = "there is no round in which every forecaster gave a forecast; choose fewer forecasters"
         raise StreamError(message)
     found = [
         Forecaster(

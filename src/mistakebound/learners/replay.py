@@ -252,6 +252,6 @@ def replay_files(
         if rows == 0:
             return report
         if passes is not None and rows * passes not in (rounds, rounds - 1):
-            message = f"{passes} passes over {rows} examples are not the {rounds} rounds of the learner"
+            message = f"the files have {rows} examples, which does not fit the number of rounds with passes={passes}"
             raise StreamError(message)
     return report

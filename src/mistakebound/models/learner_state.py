@@ -94,7 +94,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     like = construct(kind, parameters, "life.parameters")
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
-        # Checked before memory is allocated for so many features.
+        # Checked before memory is allocated for all these features.
         need(len(z) == slots * len(start), "the number of weights does not match the number of features", "z")
         engine = like._new_engine(None, growing=True) if growing else like._new_engine(width)
     except ModelError:
