@@ -101,6 +101,13 @@ class Learner:
 
     def predict_one(self, x: Any) -> Any:
         """Return the predicted label of one example, without learning."""
+        play = self._play
+        try:
+            # Fast path for a learner with named features, as in learn_one.
+            if type(x) is dict:
+                return play.labels.decode(play.named_core.score_named(x)[1])  # type: ignore[union-attr]
+        except (AttributeError, TypeError, ValueError):
+            pass
         positive = rounds.score_one(self, x)[1]
         return self._labels.decode(positive)
 
