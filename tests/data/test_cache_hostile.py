@@ -94,9 +94,9 @@ def test_forged_bad_lines_are_refused(tmp_path: Path) -> None:
     path.write_text("1 1:x\n1 1:1\n-1 1:y\n")
     (part,) = mb.Source(path, format="svmlight", skip_bad=2).open()
     whole = part.chunk.pack()
-    assert [(row, line) for row, line, _, _ in part.chunk.bad] == [(0, 1), (1, 3)]
+    assert [(row, line) for row, line, *_ in part.chunk.bad] == [(0, 1), (1, 3)]
     at = whole.index(struct.pack("<3q", 0, 1, part.chunk.bad[0][2]))
-    for place, value in ((0, -1), (0, 2), (1, 0), (1, 9), (2, -1)):
+    for place, value in ((0, -1), (0, 2), (1, 0), (1, 9), (2, -1), (3, -1), (3, 99)):
         payload = bytearray(whole[8:])
         struct.pack_into("<q", payload, at - 8 + 8 * place, value)
         with pytest.raises(ValueError, match="cache"):
