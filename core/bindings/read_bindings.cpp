@@ -58,6 +58,7 @@ HeldParsed* read(const Reader& reader, int descriptor, std::int64_t begin, std::
   return parsed.release();
 }
 
+nb::bytes bytes_of(std::string_view text) { return nb::bytes(text.data(), text.size()); }
 nb::str text_of(std::string_view bytes) { return nb::str(bytes.data(), bytes.size()); }
 
 nb::list rows_of(const Chunk& chunk) {
@@ -132,6 +133,16 @@ void bind_reading(nb::module_& m) {
   const auto checked_row = [](const HeldParsed& self, std::size_t row) {
     return row < self.chunk.rows() ? row : throw nb::index_error();
   };
+  nb::enum_<BadKind>(m, "BadKind", "Why a line is bad.")
+      .value("SYNTAX", BadKind::syntax)
+      .value("NOT_UTF8", BadKind::not_utf8)
+      .value("LABEL", BadKind::label)
+      .value("NO_LABEL", BadKind::no_label)
+      .value("INDEX", BadKind::index)
+      .value("ZERO_INDEX", BadKind::zero_index)
+      .value("VALUE", BadKind::value)
+      .value("REPEATED", BadKind::repeated)
+      .value("FIELDS", BadKind::fields);
   nb::class_<HeldParsed>(m, "Chunk", "Parsed rows of a text.")
       .def_ro("named", &HeldParsed::named)
       .def_prop_ro("text", [](const HeldParsed& self) -> nb::object {
@@ -147,9 +158,11 @@ void bind_reading(nb::module_& m) {
       .def_prop_ro("other_labels", [](const HeldParsed& self) { return list_of_bytes(self.chunk.other_labels); })
       .def_prop_ro("bad", [](const HeldParsed& self) {
         nb::list all;
-        for (std::size_t k = 0; k < self.bad.size(); ++k)
-          all.append(nb::make_tuple(self.bad_row[k], self.bad[k].line, self.bad[k].column,
-                                    nb::bytes(self.bad[k].what.data(), self.bad[k].what.size())));
+        for (std::size_t k = 0; k < self.bad.size(); ++k) {
+          const Bad& bad = self.bad[k];
+          all.append(nb::make_tuple(self.bad_row[k], bad.line, bad.column, bad.kind, bytes_of(bad.what), bytes_of(bad.feature),
+                                    bytes_of(bad.value)));
+        }
         return all;
       })
       .def("pack", [](const HeldParsed& self) {

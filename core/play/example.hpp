@@ -27,7 +27,7 @@ enum class Fault {
   too_small,   // |x| below smallest_learnable, and not 0
   overflow,    // the score is not finite, although all values are
   malformed,   // indptr decreases, or points beyond the data
-  irregular,   // internal, never reported: index out of range, stored zero, repeated index (Play::visit_irregular)
+  irregular,   // internal, never reported: index out of range, stored zero, repeated index (visit_irregular of rows.hpp)
 };
 
 // Where a batch stopped. All rows before `row` were played. If `fault` is none, all rows were played.

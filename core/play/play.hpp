@@ -16,7 +16,7 @@
 #include "memory/table.hpp"
 #include "play/example.hpp"
 #include "play/record.hpp"
-#include "play/repeats.hpp"
+#include "play/rows.hpp"
 #include "play/sum.hpp"
 #include "rules/balanced_avx2.hpp"
 #include "rules/rules.hpp"
@@ -24,37 +24,11 @@
 
 namespace mistakebound {
 
-struct Settings {
-  double threshold = 0;
-  bool strict = false;                   // predict positive if score > threshold, instead of >=
-  double update_margin = 0;              // > 0: also update when y·score <= update_margin
-  double bias = 0;                       // value of the constant feature, 0 = none
-  bool named = false;                    // features have names; slot 0 then stands for every feature without an id so far
-  std::size_t width = 0;                 // features have indices: their number
-  bool growing = false;                  // features have indices: a larger index increases `width` in its round
-  bool avx2 = cpu_has_avx2();
-};
-
 // A prediction whose outcome arrives later.
 struct EarlierPrediction {
   bool positive;
   double score;          // as reported: divided by the normaliser
   std::int64_t updates;  // before the prediction
-};
-
-template <class Index, class Value>
-struct Csr {
-  const std::int64_t* indptr;
-  std::int64_t rows;
-  const Index* index;
-  const Value* value;
-  std::int64_t nonzeros;
-};
-
-template <class Value>
-struct Dense {
-  const Value* value;
-  std::int64_t rows, width;
 };
 
 // A rule with floats of its own (rules.hpp).
@@ -186,7 +160,7 @@ class Play {
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
     const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
-    return each_row<true>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+    return each_row<true>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
       const Fault fault = round(x, y[r], positive, at, [&x] { return x; });
       predictions[r] = positive ? 1 : 0;
@@ -196,7 +170,7 @@ class Play {
 
   template <class Batch>
   Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
-    return each_row<false>(batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
+    return each_row<false>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
       Fault fault = score(x, raw, at);
       out[r] = normalised(raw);
@@ -456,24 +430,6 @@ class Play {
     return checked(x, raw, at);
   }
 
-  template <bool Learning, class Index, class Value, class Visit>
-  Stop each_row(const Csr<Index, Value>& batch, Visit visit) {
-    for (std::int64_t r = 0; r < batch.rows; ++r) {
-      const std::int64_t begin = batch.indptr[r], end = batch.indptr[r + 1];
-      if (begin < 0 || end < begin || end > batch.nonzeros) return {r, Fault::malformed};
-      const bool ahead = large() && batch.nonzeros - end >= static_cast<std::int64_t>(look_ahead);
-      const Row<Index, Value> x{batch.index + begin, batch.value + begin, static_cast<std::size_t>(end - begin), 0, ahead};
-      fetch_stream(x);
-      std::size_t at = 0;
-      bool of_sum = false;
-      Fault fault = repeats(x) ? Fault::irregular : visit(x, r, at);
-      if (fault == Fault::irregular) [[unlikely]]
-        fault = visit_irregular<Learning>(x, at, of_sum, [&](const auto& nonzeros) { return visit(nonzeros, r, at); });
-      if (fault != Fault::none) return {r, fault, begin + static_cast<std::int64_t>(at), of_sum};
-    }
-    return {batch.rows};
-  }
-
   double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_.w) * settings_.bias : 0.0; }
 
   template <class Index, class Value>
@@ -485,100 +441,6 @@ class Play {
     }
 #endif
     return x.ahead ? dot_portable<true>(w, x, extra, raw) : dot_portable<false>(w, x, extra, raw);
-  }
-
-  template <class Index, class Value>
-  bool repeats(const Row<Index, Value>& x) const {
-#ifdef MISTAKEBOUND_X86
-    if constexpr (std::is_same_v<Index, std::int32_t>)
-      if (settings_.avx2) return !increasing_avx2(x.index, x.size) && repeats_unsorted(x);
-#endif
-    return !increasing(x.index, x.size) && repeats_unsorted(x);
-  }
-  template <class Index, class Value>
-  static bool repeats_unsorted(const Row<Index, Value>& x) {
-    const Index* const index = x.index;
-    return has_repeated(
-        x.size, [index](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
-        [index](std::size_t a, std::size_t b) { return index[a] == index[b]; });
-  }
-
-  // Visit a row with an index out of range, stored zeros or repeated indices. An index out of range is a fault, unless the
-  // width grows. Stored zeros are left out, and the values of repeated indices are summed, as in a dense row.
-  template <bool Learning, class Index, class Value, class Visit>
-  Fault visit_irregular(const Row<Index, Value>& x, std::size_t& at, bool& of_sum, Visit visit) {
-    using Unsigned = std::make_unsigned_t<Index>;
-    std::vector<Index> index, summed;
-    std::vector<double> value;
-    std::vector<std::size_t> place;
-    for (at = 0; at < x.size; ++at) {
-      const auto i = static_cast<std::size_t>(static_cast<Unsigned>(x.index[at]));
-      if (i >= settings_.width && !(settings_.growing && i < widest)) return Fault::index;
-      if (x.value[at] == 0) continue;
-      index.push_back(x.index[at]);
-      value.push_back(static_cast<double>(x.value[at]));
-      place.push_back(at);
-    }
-    const std::size_t size = sum_repeated(
-        0, value.size(), [&](std::size_t k) { return static_cast<std::uint32_t>(index[k]); },
-        [&](std::size_t a, std::size_t b) { return index[a] == index[b]; },
-        [&](std::size_t first, std::size_t k) {
-          summed.push_back(index[k]);
-          return value[first] += value[k];
-        },
-        [&](std::size_t k) { return value[k]; },
-        [&](std::size_t from, std::size_t to) {
-          index[to] = index[from];
-          value[to] = value[from];
-          place[to] = place[from];
-        });
-    std::size_t width = settings_.width;
-    for (std::size_t k = 0; k < size; ++k) width = std::max(width, static_cast<std::size_t>(index[k]) + 1);
-    if (Learning) widen(width);
-    at = 0;
-    Row<Index, double> row{index.data(), value.data(), size};
-    row.beyond = width - settings_.width;
-    const Fault fault = visit(row);
-    if (fault == Fault::none || at >= size) return fault;
-    of_sum = std::find(summed.begin(), summed.end(), index[at]) != summed.end();
-    at = place[at];
-    return fault;
-  }
-  static constexpr std::size_t widest = (std::size_t{1} << 31) - 2;
-
-  // Prefetch the rows that follow. The prefetcher of the processor stops at each page, and starts late.
-  template <class Index, class Value>
-  [[gnu::always_inline]] static void fetch_stream(const Row<Index, Value>& x) {
-    constexpr std::size_t line = 64, ahead = 1024;
-    const auto fetch = [&](const void* from, std::size_t bytes) __attribute__((always_inline)) {
-      const auto start = reinterpret_cast<std::uintptr_t>(from) + ahead * sizeof(Value);
-      for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(reinterpret_cast<const void*>(start + at));
-    };
-    fetch(x.index, x.size * sizeof(Index));
-    fetch(x.value, x.size * sizeof(Value));
-  }
-
-  // Visit dense rows as sparse rows of their non-zeros, in column order.
-  template <bool Learning, class Value, class Visit>
-  Stop each_row(const Dense<Value>& batch, Visit visit) {
-    std::vector<std::int32_t> index(static_cast<std::size_t>(batch.width));
-    std::vector<Value> value(static_cast<std::size_t>(batch.width));
-    for (std::int64_t r = 0; r < batch.rows; ++r) {
-      const Value* row = batch.value + r * batch.width;
-      std::size_t size = 0;
-      for (std::int32_t i = 0; i < static_cast<std::int32_t>(batch.width); ++i) {
-        index[size] = i;
-        value[size] = row[i];
-        size += row[i] != 0 ? 1 : 0;
-      }
-      const Row<std::int32_t, Value> x{index.data(), value.data(), size};
-      std::size_t at = 0;
-      if (const Fault fault = visit(x, r, at); fault != Fault::none) {
-        const std::int64_t column = at < size ? index[at] : 0;
-        return {r, fault, r * batch.width + column};
-      }
-    }
-    return {batch.rows};
   }
 
   Rule rule_;

@@ -110,9 +110,12 @@ std::string pack(const Parsed& parsed) {
   for (const std::string_view label : chunk.labels) out.text(label);
   for (const std::string_view label : chunk.other_labels) out.text(label);
   for (std::size_t k = 0; k < parsed.bad.size(); ++k) {
-    const std::int64_t where[] = {parsed.bad_row[k], parsed.bad[k].line, parsed.bad[k].column};
-    out.array(where, 3);
-    out.text(parsed.bad[k].what);
+    const Bad& bad = parsed.bad[k];
+    const std::int64_t numbers[] = {parsed.bad_row[k], bad.line, bad.column, static_cast<std::int64_t>(bad.kind)};
+    out.array(numbers, 4);
+    out.text(bad.what);
+    out.text(bad.feature);
+    out.text(bad.value);
   }
   if (parsed.named) {
     std::string names;
@@ -198,11 +201,13 @@ void unpack(std::string_view bytes, Parsed& parsed) {
 
   std::int64_t row = 0, line = 1;  // row and line of the previous bad record
   for (std::uint64_t k = 0; k < head.bad; ++k) {
-    const std::int64_t* const where = in.array<std::int64_t>(3);
+    const std::int64_t* const where = in.array<std::int64_t>(4);
     need(where[0] >= row && where[0] <= static_cast<std::int64_t>(rows) && where[1] >= line && where[1] <= lines && where[2] >= 0);
+    need(where[3] >= 0 && where[3] <= static_cast<std::int64_t>(last_bad_kind));
     row = where[0], line = where[1];
     parsed.bad_row.push_back(row);
-    parsed.bad.push_back({line, where[2], std::string(in.text())});
+    Bad& bad = parsed.bad.emplace_back(Bad{line, where[2], static_cast<BadKind>(where[3]), {}, {}, {}});
+    for (std::string* const text : {&bad.what, &bad.feature, &bad.value}) *text = in.text();
   }
 
   if (parsed.named) {

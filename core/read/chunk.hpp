@@ -51,11 +51,17 @@ class Arena {
   std::size_t used_ = 0, room_ = 0;
 };
 
-// An error in a line. Lines and columns (in bytes) count from 1. `what` may end with a newline and the name of an option of
-// `Source` that would help.
+// Why a line is bad. `zero_index`: an index is 0, but indices count from 1. `no_label`: a line of svmlight begins with a feature.
+// The cache stores these numbers: add a kind only at the end.
+enum class BadKind : std::uint8_t { syntax, not_utf8, label, no_label, index, zero_index, value, repeated, fields };
+inline constexpr BadKind last_bad_kind = BadKind::fields;
+
+// An error in a line. Lines and columns (in bytes) count from 1. `feature` and `value` are as written in the line, and empty if
+// the error is not about one of them; for a table, `feature` is a column if the error is in one field.
 struct Bad {
   std::int64_t line = 0, column = 0;
-  std::string what;
+  BadKind kind = BadKind::syntax;
+  std::string what, feature, value;
 };
 
 // Rows in CSR form. A format with indices fills `index`. A format with names fills `name` or, which is faster, only `key`: the

@@ -76,10 +76,15 @@ class Table {
   bool parse(std::string_view record, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const std::string_view bare = bare_record(record, line);
     if (has_no_field(bare)) return true;
-    const auto fail = [&](const char* at, std::string what) {
+    const auto fail_at = [&](const char* at) {
       chunk.drop_row();
-      bad = {line, at - record.data() + 1, std::move(what)};
+      bad.line = line;
+      bad.column = at - record.data() + 1;
       return false;
+    };
+    const auto fail = [&](const char* at, BadKind kind, std::string what) {
+      set(bad, kind, std::move(what));
+      return fail_at(at);
     };
     Row row(chunk, names_may_meet_);
     static thread_local std::vector<Span> spans;  // the features of each column, for the interactions
@@ -89,19 +94,18 @@ class Table {
     Fields fields(bare, options_.separator);
     for (Field field; fields.next(field); ++c) {
       if (c == columns_.size())
-        return fail(bare.data() + field.begin, "more fields than the " + std::to_string(c) + " columns");
+        return fail(bare.data() + field.begin, BadKind::fields, "more fields than the " + std::to_string(c) + " columns");
       const std::size_t before = row.size();
-      if (std::string what = add_field(field, c, row, label); !what.empty()) {
-        const char* const at = what == not_utf8 ? field.text.data() + utf8_fault(field.text) : bare.data() + field.begin;
-        return fail(at, std::move(what));
-      }
+      if (!add_field(field, c, row, label, bad))
+        return fail_at(bad.kind == BadKind::not_utf8 ? field.text.data() + utf8_fault(field.text) : bare.data() + field.begin);
       if (!interact_.empty()) spans.push_back({before, row.size()});
     }
-    if (fields.fault() != nullptr) return fail(bare.data() + fields.at(), fields.fault());
+    if (fields.fault() != nullptr) return fail(bare.data() + fields.at(), BadKind::syntax, fields.fault());
     if (c < columns_.size())
-      return fail(bare.data() + bare.size(), std::to_string(c) + " fields, but " + std::to_string(columns_.size()) + " columns");
+      return fail(bare.data() + bare.size(), BadKind::fields,
+                  std::to_string(c) + " fields, but " + std::to_string(columns_.size()) + " columns");
     for (const auto& [a, b] : interact_)
-      if (std::string what = add_products(spans[a], spans[b], row); !what.empty()) return fail(bare.data(), std::move(what));
+      if (!add_products(spans[a], spans[b], row, bad)) return fail_at(bare.data());
     chunk.end_row(label, line);
     return true;
   }
@@ -115,7 +119,6 @@ class Table {
   struct Span {
     std::size_t begin, end;
   };
-  static constexpr std::string_view not_utf8 = "not UTF-8";
 
   bool has_no_field(std::string_view bare) const {
     return bare.find_first_not_of(blanks(options_.separator)) == std::string_view::npos;
@@ -125,53 +128,64 @@ class Table {
     return std::find(options_.missing.begin(), options_.missing.end(), text) != options_.missing.end();
   }
 
-  // Add the features of a field. Return an error message, or an empty string.
-  std::string add_field(const Field& field, std::size_t c, Row& row, std::string_view& label) const {
+  // Set what is wrong, and return false. The place is set by `parse`.
+  static bool set(Bad& bad, BadKind kind, std::string what, std::string_view feature = {}, std::string_view value = {}) {
+    bad.kind = kind;
+    bad.what = std::move(what);
+    bad.feature = feature;
+    bad.value = value;
+    return false;
+  }
+
+  // Add the features of a field. Return false if it is malformed; then `bad` is the reason, without the place.
+  bool add_field(const Field& field, std::size_t c, Row& row, std::string_view& label, Bad& bad) const {
     const Plan& plan = plan_[c];
     static thread_local std::string scratch;
-    if (plan.role == Role::ignored) return {};
+    if (plan.role == Role::ignored) return true;
     const std::string_view text = unquoted(field, scratch);
-    if (is_missing(text)) return {};
+    if (is_missing(text)) return true;
     if (plan.role == Role::plain) {
       double value = 0;
       const Kind kind = read_number(text, value);
-      if (kind == Kind::not_finite) return quoted(text) + " in column " + quoted(columns_[c]) + " is not finite";
-      if (kind == Kind::number && bins_.wanted()) return add_category(bins_.name(plan.equals, value, row.arena()), row);
+      if (kind == Kind::not_finite)
+        return set(bad, BadKind::value, quoted(text) + " in column " + quoted(columns_[c]) + " is not finite", columns_[c], text);
+      if (kind == Kind::number && bins_.wanted()) return add_category(bins_.name(plan.equals, value, row.arena()), row, bad);
       if (kind == Kind::number) {
         const bool left_out = value == 0 && !options_.zeros;
-        return left_out || row.add(columns_[c], value) ? std::string() : twice(columns_[c]);
+        return left_out || row.add(columns_[c], value) || twice(columns_[c], bad);
       }
     }
-    if (utf8_fault(text) != std::string_view::npos) return std::string(not_utf8);
+    if (utf8_fault(text) != std::string_view::npos) return set(bad, BadKind::not_utf8, "not UTF-8", columns_[c]);
     if (plan.role == Role::label) {
       label = field.has_doubled ? row.arena().join(text, "") : text;
     } else if (plan.role == Role::text) {
       row.begin_text();
-      if (!words_.add(text, plan.equals, plan.tilde, row)) return "a word of column " + quoted(columns_[c]) + " is given twice";
+      if (!words_.add(text, plan.equals, plan.tilde, row))
+        return set(bad, BadKind::repeated, "a word of column " + quoted(columns_[c]) + " is given twice", columns_[c]);
     } else {
-      return add_category(row.arena().join(plan.equals, text), row);
+      return add_category(row.arena().join(plan.equals, text), row, bad);
     }
-    return {};
+    return true;
   }
 
-  static std::string add_category(std::string_view name, Row& row) {
-    return row.add(name, 1) ? std::string() : twice(name);
-  }
+  static bool add_category(std::string_view name, Row& row, Bad& bad) { return row.add(name, 1) || twice(name, bad); }
 
-  std::string add_products(Span a, Span b, Row& row) const {
+  bool add_products(Span a, Span b, Row& row, Bad& bad) const {
     for (std::size_t i = a.begin; i < a.end; ++i) {
       for (std::size_t k = b.begin; k < b.end; ++k) {
         const double value = row.chunk().value[i] * row.chunk().value[k];
         if (value == 0) continue;  // the product underflows
         const std::string_view name = row.arena().join(row.chunk().name[i], "*", row.chunk().name[k]);
-        if (!std::isfinite(value)) return quoted(name) + " is not finite";
-        if (!row.add(name, value)) return twice(name);
+        if (!std::isfinite(value)) return set(bad, BadKind::value, quoted(name) + " is not finite", name);
+        if (!row.add(name, value)) return twice(name, bad);
       }
     }
-    return {};
+    return true;
   }
 
-  static std::string twice(std::string_view name) { return quoted(name) + " is given twice"; }
+  static bool twice(std::string_view name, Bad& bad) {
+    return set(bad, BadKind::repeated, quoted(name) + " is given twice", name);
+  }
 
   void plan() {
     plan_.assign(columns_.size(), Plan{});

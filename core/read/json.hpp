@@ -39,16 +39,16 @@ class JsonReader {
 
   bool read() {
     path().clear();
-    if (const std::size_t fault = utf8_fault(text_); fault != std::string_view::npos) return fail(fault, "not UTF-8");
-    if (!blank_then('{')) return fail(at_, "expected an object");
+    if (const std::size_t fault = utf8_fault(text_); fault != std::string_view::npos) return fail(fault, BadKind::not_utf8, "not UTF-8");
+    if (!blank_then('{')) return fail(at_, BadKind::syntax, "expected an object");
     if (!object(Role::plain, 1)) return false;
     skip_blanks();
-    return at_ == text_.size() || fail(at_, "text after the object");
+    return at_ == text_.size() || fail(at_, BadKind::syntax, "text after the object");
   }
 
   std::string_view label() const { return label_; }
   std::size_t where() const { return where_; }
-  const std::string& what() const { return what_; }
+  const Bad& bad() const { return bad_; }  // without the line and the column
 
  private:
   enum class Role { plain, label, ignored, text };
@@ -64,12 +64,12 @@ class JsonReader {
     return scratch;
   }
 
-  bool fail(std::size_t where, std::string what) {
+  bool fail(std::size_t where, BadKind kind, std::string what, std::string_view feature = {}, std::string_view value = {}) {
     where_ = where;
-    what_ = std::move(what);
+    bad_ = {0, 0, kind, std::move(what), std::string(feature), std::string(value)};
     return false;
   }
-  bool fail_twice(std::size_t where, std::string_view name) { return fail(where, quoted(name) + " is given twice"); }
+  bool fail_twice(std::size_t where, std::string_view name) { return fail(where, BadKind::repeated, quoted(name) + " is given twice", name); }
 
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip_blanks() { at_ = std::min(text_.find_first_not_of(" \t\r\n", at_), text_.size()); }
@@ -89,12 +89,12 @@ class JsonReader {
   }
 
   bool object(Role above, int depth) {
-    if (depth > deepest) return fail(at_, "nested deeper than 64");
+    if (depth > deepest) return fail(at_, BadKind::syntax, "nested deeper than 64");
     ++at_;
     if (blank_then('}')) return ++at_, true;
     const std::size_t before = path().size();
     for (;;) {
-      if (!blank_then('"')) return fail(at_, "expected a key");
+      if (!blank_then('"')) return fail(at_, BadKind::syntax, "expected a key");
       std::string_view key;
       const std::size_t begin = at_;
       if (!string(key)) return false;
@@ -102,18 +102,18 @@ class JsonReader {
       path() += key;
       const bool in_record = key.data() == text_.data() + begin + 1;
       plain_name_ = depth == 1 && in_record ? key : std::string_view();
-      if (!blank_then(':')) return fail(at_, "expected ':'");
+      if (!blank_then(':')) return fail(at_, BadKind::syntax, "expected ':'");
       ++at_;
       if (!value(role(above), depth, true)) return false;
       path().resize(before);
       if (blank_then('}')) return ++at_, true;
-      if (peek() != ',') return fail(at_, "expected ',' or '}'");
+      if (peek() != ',') return fail(at_, BadKind::syntax, "expected ',' or '}'");
       ++at_;
     }
   }
 
   bool array(Role above, int depth) {
-    if (depth > deepest) return fail(at_, "nested deeper than 64");
+    if (depth > deepest) return fail(at_, BadKind::syntax, "nested deeper than 64");
     ++at_;
     if (blank_then(']')) return ++at_, true;
     if (above == Role::text) row_.begin_text();
@@ -129,7 +129,7 @@ class JsonReader {
       if (!value(element, depth, false)) return false;
       path().resize(before);
       if (blank_then(']')) return ++at_, true;
-      if (peek() != ',') return fail(at_, "expected ',' or ']'");
+      if (peek() != ',') return fail(at_, BadKind::syntax, "expected ',' or ']'");
       ++at_;
     }
   }
@@ -139,7 +139,7 @@ class JsonReader {
     const std::size_t begin = at_;
     const char c = peek();
     if (c == '{' || c == '[') {
-      if (role == Role::label) return fail(begin, "the label is neither a string nor a number");
+      if (role == Role::label) return fail(begin, BadKind::label, "the label is neither a string nor a number");
       return c == '{' ? object(role, depth + 1) : array(role, depth + 1);
     }
     if (c == '"') {
@@ -162,7 +162,7 @@ class JsonReader {
       if (word == "false" && options_.zeros) return add(role, begin, 0);
       return word != "true" || add(role, begin, 1);
     }
-    return fail(at_, "expected a value");
+    return fail(at_, BadKind::syntax, "expected a value");
   }
 
   bool give_label(std::size_t begin, std::string_view text) {
@@ -187,7 +187,7 @@ class JsonReader {
     if (role == Role::ignored) return true;
     if (role == Role::text) {
       const std::string_view equals = row_.arena().join(path(), "="), tilde = row_.arena().join(path(), "~");
-      return words_.add(text, equals, tilde, row_) || fail(begin, "a word of " + quoted(path()) + " is given twice");
+      return words_.add(text, equals, tilde, row_) || fail(begin, BadKind::repeated, "a word of " + quoted(path()) + " is given twice", path());
     }
     const std::string_view name = row_.arena().join(path(), "=", text);
     return row_.add(name, 1) || fail_twice(begin, name);
@@ -205,16 +205,16 @@ class JsonReader {
     if (peek() == '0') {
       ++at_;
     } else if (!digits()) {
-      return fail(at_, "expected a digit");
+      return fail(at_, BadKind::syntax, "expected a digit");
     }
-    if (peek() == '.' && (++at_, !digits())) return fail(at_, "expected a digit");
+    if (peek() == '.' && (++at_, !digits())) return fail(at_, BadKind::syntax, "expected a digit");
     if (peek() == 'e' || peek() == 'E') {
       ++at_;
       if (peek() == '+' || peek() == '-') ++at_;
-      if (!digits()) return fail(at_, "expected a digit");
+      if (!digits()) return fail(at_, BadKind::syntax, "expected a digit");
     }
     const std::string_view written = text_.substr(begin, at_ - begin);
-    return read_number(written, value) == Kind::number || fail(begin, quoted(written) + " is not finite");
+    return read_number(written, value) == Kind::number || fail(begin, BadKind::value, quoted(written) + " is not finite", path(), written);
   }
 
   // The text between the quotes: a view of the record or, if it has escapes, of `scratch`.
@@ -224,8 +224,8 @@ class JsonReader {
     for (std::size_t copied = begin;;) {
       while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
         ++at_;
-      if (at_ == text_.size()) return fail(begin - 1, "a string that is not closed");
-      if (static_cast<unsigned char>(text_[at_]) < 0x20) return fail(at_, "a control character in a string");
+      if (at_ == text_.size()) return fail(begin - 1, BadKind::syntax, "a string that is not closed");
+      if (static_cast<unsigned char>(text_[at_]) < 0x20) return fail(at_, BadKind::syntax, "a control character in a string");
       if (!escaped && text_[at_] == '"') {
         out = text_.substr(begin, at_++ - begin);
         return true;
@@ -250,10 +250,10 @@ class JsonReader {
       return true;
     }
     std::uint32_t code = 0, low = 0;
-    if (!hex4(code)) return fail(backslash, "an invalid escape in a string");
+    if (!hex4(code)) return fail(backslash, BadKind::syntax, "an invalid escape in a string");
     if (code >= 0xD800 && code <= 0xDFFF) {
       const bool pair = code < 0xDC00 && peek() == '\\' && (++at_, hex4(low)) && low >= 0xDC00 && low <= 0xDFFF;
-      if (!pair) return fail(backslash, "half of a surrogate pair");
+      if (!pair) return fail(backslash, BadKind::syntax, "half of a surrogate pair");
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     append_utf8(code);
@@ -290,7 +290,7 @@ class JsonReader {
   Row row_;
   std::size_t at_ = 0, where_ = 0;
   bool has_label_ = false;
-  std::string what_;
+  Bad bad_;
 };
 
 }  // namespace mistakebound::formats

@@ -33,7 +33,9 @@ class JsonLines {
       return true;
     }
     chunk.drop_row();
-    bad = {line, bare.data() - record.data() + static_cast<std::int64_t>(reader.where()) + 1, reader.what()};
+    bad = reader.bad();
+    bad.line = line;
+    bad.column = bare.data() - record.data() + static_cast<std::int64_t>(reader.where()) + 1;
     return false;
   }
 

@@ -45,8 +45,8 @@ struct Svmlight {
   template <bool Quick>
   bool parse_line(std::string_view text, std::int64_t line, Chunk& chunk, Bad& bad) const {
     const char *p = text.data(), *const begin = p, *end = p + text.size();
-    const auto fail = [&](const char* where, std::string what) {
-      bad = {line, where - begin + 1, std::move(what)};
+    const auto fail = [&](const char* where, BadKind kind, std::string what, std::string value = {}, std::string feature = {}) {
+      bad = {line, where - begin + 1, kind, std::move(what), std::move(feature), std::move(value)};
       chunk.drop_row();
       return false;
     };
@@ -56,15 +56,15 @@ struct Svmlight {
     const char* const label = p;
     p = read_number(p, end, number);
     if (p == label || !ends_token(p, end)) {
-      if (!begins_feature(label, end)) return fail(label, "the label must be a number" + got(label, end));
+      if (!begins_feature(label, end))
+        return fail(label, BadKind::label, "the label must be a number" + got(label, end), token_of(label, end));
       if (!label_optional)
-        return fail(label, "there is no label before " + word(label, end) +
-                               "; if the labels are in another file, \nlabels");
+        return fail(label, BadKind::no_label, "there is no label before " + word(label, end), token_of(label, end));
       p = label;
       number = 0;
     }
     const std::string_view label_text(label, static_cast<std::size_t>(p - label));
-    if (!std::isfinite(number)) return fail(label, "the label is not finite");
+    if (!std::isfinite(number)) return fail(label, BadKind::label, "the label is not finite", std::string(label_text));
     const std::int64_t first = zero_based ? 0 : 1;
     for (;;) {
       p = skip_spaces(p, end);
@@ -83,15 +83,22 @@ struct Svmlight {
           p = token + 4;
           while (p < end && is_digit(*p)) ++p;
           if (p > token + 4 && ends_token(p, end)) continue;
-          return fail(token, "qid must be a whole number" + got(token, end));
+          return fail(token, BadKind::syntax, "qid must be a whole number" + got(token, end), token_of(token, end));
         }
-        return fail(token, "a feature must be index:value" + got(token, end));
+        return fail(token, BadKind::syntax, "a feature must be index:value" + got(token, end), token_of(token, end));
       }
-      if (index < first || index > widest) return fail(token, index_words(index));
+      if (index < first) return fail(token, BadKind::zero_index, "index 0: indices count from 1 here", {}, "0");
+      if (index > widest)
+        return fail(token, BadKind::index, "the index must be at most " + std::to_string(widest) + ", got " + std::to_string(index), {},
+                    std::string(token, p));
       const char* const value = ++p;
       p = Quick ? read_number_quickly(p, end, number) : read_number(p, end, number);
-      if (p == value || !ends_token(p, end)) return fail(value, "the value is not a number" + got(token, end));
-      if (!std::isfinite(number)) return fail(value, "the value is not finite" + got(token, end));
+      if (p == value || !ends_token(p, end))
+        return fail(value, BadKind::value, "the value is not a number" + got(token, end), token_of(value, end),
+                    std::string(token, value - 1));
+      if (!std::isfinite(number))
+        return fail(value, BadKind::value, "the value is not finite" + got(token, end), std::string(value, p),
+                    std::string(token, value - 1));
       const auto slot = static_cast<std::int32_t>(index - first);
       chunk.index.push_back(slot);
       chunk.value.push_back(number);
@@ -118,9 +125,8 @@ struct Svmlight {
     return "'" + std::string(token, p) + "'";
   }
   static std::string got(const char* token, const char* end) { return ", got " + word(token, end); }
-  std::string index_words(std::int64_t index) const {
-    if (index == 0) return "index 0: indices count from 1 here; if they count from 0, \nzero_based";
-    return "the index must be at most " + std::to_string(widest) + ", got " + std::to_string(index);
+  static std::string token_of(const char* token, const char* end) {
+    return {token, std::find_if(token, end, is_space)};
   }
 };
 

@@ -23,6 +23,19 @@ class FaultKind(enum.Enum):
     OVERFLOW = 7
     MALFORMED = 8
 
+class BadKind(enum.Enum):
+    """Why a line of a file is bad."""
+
+    SYNTAX = 0
+    NOT_UTF8 = 1
+    LABEL = 2
+    NO_LABEL = 3
+    INDEX = 4
+    ZERO_INDEX = 5
+    VALUE = 6
+    REPEATED = 7
+    FIELDS = 8
+
 class Fault:
     """What is wrong with a row of a batch, and where."""
 
@@ -102,6 +115,9 @@ class Engine:
     def __getstate__(self) -> tuple[Any, ...]: ...
     def __setstate__(self, state: tuple[Any, ...]) -> None: ...
 
+BadRecord: TypeAlias = tuple[int, int, int, BadKind, bytes, bytes, bytes]
+"""number of rows before it, line, column, kind, message, feature and value; the last two may be empty"""
+
 class Chunk:
     """Some rows of a text, parsed."""
 
@@ -125,7 +141,7 @@ class Chunk:
     def other_labels(self) -> list[bytes]: ...  # of the rows whose id is 255
     # (rows before it, line, column, what is wrong); lines and columns count from 1
     @property
-    def bad(self) -> list[tuple[int, int, int, bytes]]: ...
+    def bad(self) -> list[BadRecord]: ...
     @property
     def width(self) -> int: ...
     @property

@@ -82,7 +82,7 @@ class Part(NamedTuple):
 
     def skipped_before(self, row: int) -> int:
         """Return the number of bad lines skipped before this row, in all files."""
-        return self.begin.skipped + sum(before <= row for before, _, _, _ in self.chunk.bad)
+        return self.begin.skipped + sum(before <= row for before, *_ in self.chunk.bad)
 
     def where(self, row: int) -> str:
         """Return the file and line of a row, as text."""

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from mistakebound._core import BadKind
 from mistakebound._support.text import many
 from mistakebound._support.threads import parallel_map
 from mistakebound.data import blocks as texts
@@ -30,19 +31,19 @@ from mistakebound.errors import InputError, Option
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mistakebound._core import Chunk
+    from mistakebound._core import BadRecord, Chunk
     from mistakebound.data.arrow import Columns
     from mistakebound.data.cache import Begin
     from mistakebound.data.formats import TextFormat
     from mistakebound.data.options import Reading, Settings
     from mistakebound.data.source import Source
 
-LATIN_1 = " (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)"
-CORE_OPTIONS = {
-    b"labels": Option("labels", "set labels=FILE"),
-    b"zero_based": Option("zero_based", "set zero_based=True"),
+ADVICE: dict[BadKind, tuple[str | Option, ...]] = {
+    BadKind.NOT_UTF8: (" (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)",),
+    BadKind.NO_LABEL: ("; if the labels are in another file, ", Option("labels", "set labels=FILE")),
+    BadKind.ZERO_INDEX: ("; if they count from 0, ", Option("zero_based", "set zero_based=True")),
 }
-"""Options that the core names at the end of a message, after a newline."""
+"""What to do about a bad line, after the message of the core."""
 WEIGHTS_IGNORED = "importance weights are ignored: every line counts once"
 
 
@@ -318,12 +319,12 @@ class StreamReader:
         source, notes, file = self.source, self._notes, self.files[begin.file]
         left_out: list[int] = []
         rows, error = len(chunk), None
-        for number, (row, line, column, what) in enumerate(chunk.bad, 1):
-            words = core_message(what)
+        for number, record in enumerate(chunk.bad, 1):
+            row, line, column = record[:3]
             if in_rows:
-                bad = BadLine(words, file, begin.line + row + number, in_rows=True)
+                bad = bad_line(record, file, begin.line + row + number, in_rows=True)
             else:
-                bad = BadLine(words, file, begin.line + line, column)
+                bad = bad_line(record, file, begin.line + line, column)
             if begin.skipped + len(left_out) == source.skip_bad:
                 rows, error = row, bad.error()
                 break
@@ -350,12 +351,13 @@ class StreamReader:
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *more)
 
 
-def core_message(what: bytes) -> tuple[str | Option, ...]:
-    """Return the core's message about a bad line, with the option that it names."""
-    words, _, name = what.rpartition(b"\n")
-    if name in CORE_OPTIONS:
-        return words.decode(errors="replace"), CORE_OPTIONS[name]
-    return (what.decode(errors="replace") + (LATIN_1 if what == b"not UTF-8" else ""),)
+def bad_line(record: BadRecord, file: str, line: int, column: int | None = None, *, in_rows: bool = False) -> BadLine:
+    """Return a bad line of the core, with advice and its place in the file."""
+    _, _, _, kind, *texts_of_core = record
+    message, feature, value = (text.decode(errors="replace") for text in texts_of_core)
+    words = (message, *ADVICE.get(kind, ()))
+    reason = kind.name.lower().replace("_", " ")
+    return BadLine(words, file, line, column, in_rows, reason, feature or None, value or None)
 
 
 def lines_of(chunk: Chunk, *, in_rows: bool) -> int:

@@ -19,6 +19,13 @@ class BadLine(NamedTuple):
     """Counted from 1; for a file of columns, the row."""
     column: int | None = None
     in_rows: bool = False
+    reason: str = ""
+    """Why it is bad: ``syntax``, ``not utf8``, ``label``, ``no label``, ``index``, ``zero index``, ``value``,
+    ``repeated`` or ``fields``; empty if it is not known."""
+    feature: str | None = None
+    """The feature or column that is wrong."""
+    value: str | None = None
+    """The text that is wrong, as it is written in the line."""
 
     def __str__(self) -> str:
         return self.text()
@@ -31,7 +38,14 @@ class BadLine(NamedTuple):
     def error(self) -> InputError:
         """Return the error to raise if the line is not skipped."""
         return InputError(
-            *self.words, kind="bad line", file=self.file, line=self.line, column=self.column, in_rows=self.in_rows
+            *self.words,
+            kind="bad line",
+            file=self.file,
+            line=self.line,
+            column=self.column,
+            in_rows=self.in_rows,
+            feature=self.feature,
+            value=self.value,
         )
 
 

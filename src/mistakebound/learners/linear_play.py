@@ -124,9 +124,11 @@ class LinearPlay:
             labels = self.labels.copy()
             self.engine.tell(asked.held, labels.sign(y))
             self.labels = labels
-        except ValueError as error:
+        except Exception as error:
             with LOCK:
                 tickets.reopen(asked)
+            if not isinstance(error, ValueError):  # raised by the label, such as by its hash
+                raise
             raise as_stream_error(error, rounds, self.engine.ledger(self.labels.pair)) from None
 
     # ------------------------------------------------------------------ many examples

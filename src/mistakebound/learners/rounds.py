@@ -57,9 +57,11 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
         else:
             play, example = start_with(learner, as_example(x))
             play.learn_one(example, y)
-    except ValueError as error:
-        rounds = 0 if before is None else before.engine.counts.rounds
+    except Exception as error:
         learner._forget(before)
+        if not isinstance(error, ValueError):  # raised by the caller's own objects, such as the hash of a label
+            raise
+        rounds = 0 if before is None else before.engine.counts.rounds
         raise as_stream_error(error, rounds, learner.ledger_) from None
 
 
@@ -86,7 +88,7 @@ def ask(learner: Learner, x: Any) -> Asked:
     try:
         play, example = start_with(learner, x)
         return play.ask(example)
-    except ValueError:
+    except Exception:
         learner._forget(before)
         raise
 
@@ -196,10 +198,13 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
         play = learner._start(None)
     except ValueError as error:
         raise as_stream_error(error, 0, learner._current_play().no_rounds()) from None
+    known, rounds = play.labels, play.engine.counts.rounds
     if not isinstance(labels, Iterator):
         play.look_ahead(labels)
     ledger, wrong = play.run_named(chain([first], pairs), type(learner).__name__)
     if wrong is not None:
+        if play.engine.counts.rounds == rounds:  # nobody learned these labels
+            play.labels = known
         if ledger.rounds == 0:
             learner._forget(before)
         raise as_stream_error(wrong, ledger.rounds, ledger) from None
