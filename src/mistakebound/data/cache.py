@@ -61,7 +61,7 @@ class Cache:
         self._new: Replacement | None = None
 
     def stored(self, threads: int) -> Iterator[tuple[Begin, Chunk]] | None:
-        """Return each chunk with where it begins; None if there is no cache of these files and options.
+        """Return each chunk with its position; None if there is no cache of these files and options.
 
         Raise InputError if there is a file that is not a cache: writing a cache would destroy it.
         """
@@ -213,7 +213,7 @@ class Pages:
         self._read = self._released = 0
 
     def read_before(self, end: int) -> None:
-        """Note that bytes before this one are not needed any more. Reading them again would read the file again."""
+        """Record that bytes before this one are no longer needed. Reading them again would read the file again."""
         self._read = max(end, 0) // mmap.PAGESIZE * mmap.PAGESIZE
         if self._read >= self._released + 2 * AT_ONCE:  # no other thread releases
             self.release()

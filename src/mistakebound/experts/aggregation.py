@@ -51,7 +51,7 @@ class Aggregation:
     loss : str, Loss or pair of functions
         ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``, or a function with its gradient.
     gradient : bool, optional
-        Learn from losses made linear at the forecast: the learner then competes with the best *convex combination* of
+        Learn from losses linearised at the forecast: the learner then competes with the best *convex combination* of
         the experts instead of the best expert. The default is True for convex losses.
     prior : sequence or dict, optional
         A positive weight for each expert; uniform by default.
@@ -102,7 +102,7 @@ class Aggregation:
 
     @property
     def uses_gradient(self) -> bool:
-        """Whether the rule learns from losses made linear."""
+        """Whether the rule learns from linearised losses."""
         return self._loss.convex if self.gradient is None else self.gradient
 
     # ------------------------------------------------------------------ parameters

@@ -98,7 +98,7 @@ def tell(learner: Learner, asked: Asked, y: Any) -> None:
 
     It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
     inside the update margin. If nothing else was learned since ``ask``, this equals ``learn_one``.
-    TicketError if ``asked`` is not from this learner, or was passed before.
+    Raises TicketError if ``asked`` is not from this learner, or was passed before.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
 
 
 def look_ahead(learner: Learner, y: AnyArray) -> None:
-    """Settle the labels by the first two different ones of a batch, before a part of it is learned."""
+    """Set the two labels from the first two different labels of a batch, before a part of it is learned."""
     if learner._play is not None:
         learner._play.look_ahead(y)
     elif not learner._labels.settled:
