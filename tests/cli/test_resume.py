@@ -282,10 +282,10 @@ def test_lines_that_were_not_read_yet_may_change(stopped: list[Any], tmp_path: P
     ("more", "reason"),
     [
         (["--passes", 2], "its run had --passes 1, this one has --passes 2"),
-        (["--eta", 0.5], "eta=0.1"),
+        (["--eta", 0.5], "--eta 0.1"),
         (["--learner", "perceptron"], "its learner is BalancedWinnow, not Perceptron"),
         (["--zero-based"], "its run had no --zero-based, this one has --zero-based"),
-        (["--positive", "1", "--classes", "0,1"], "classes=None"),
+        (["--positive", "1", "--classes", "0,1"], "no --classes"),
         (["--predictions", "p"], "its run was without --predictions"),
     ],
 )

@@ -211,7 +211,9 @@ class LinearPlay:
             if unknown and label is None:
                 return ledger, part.no_label(row)
             fault = None if unknown else played.fault
-            return ledger, part.error_at(row, fault.error() if fault else labels.objection(label))
+            if fault:
+                return ledger, part.error_at(row, fault.error())
+            return ledger, part.bad_label(row, labels.objection(label), pair)
         return ledger, part.error if last == part.rows else None
 
     def look_ahead(self, y: AnyArray) -> None:
