@@ -153,10 +153,12 @@ def test_bound() -> None:
     assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
     assert "novikoff" in call("bound")
     assert "no theorem 'x'" in call("bound", "x", fails=2)
-    assert "littlestone also needs --r; its parameters are --n --r [--alpha]" in call(
+    assert "littlestone also needs --r; the parameters of this bound are --n --r [--alpha]" in call(
         "bound", "littlestone", "--n", 9, fails=2
     )
-    assert "halving has no parameter --r; its parameters are --n" in call("bound", "halving", "--r", 9, fails=2)
+    assert "halving has no parameter --r; the parameters of this bound are --n" in call(
+        "bound", "halving", "--r", 9, fails=2
+    )
     assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
     assert "--NAME VALUE" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=2)

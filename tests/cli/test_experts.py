@@ -630,7 +630,7 @@ def test_a_bound_on_mistakes_is_drawn_as_one_on_the_regret(tmp_path: Path, monke
     assert regrets["weighted-majority"][-1] == ledger.mistakes - least
     bound = learner.certify().bound
     assert more["bounds"][-1] == (60, pytest.approx(bound - least))
-    assert f"{bound:.4g} in the end, less the {least}\nmistakes of Alice: {bound - least:.4g}" in more["allowed"]
+    assert f"{bound:.4g} in the end, minus the {least}\nmistakes of Alice: {bound - least:.4g}" in more["allowed"]
     assert weights.sum(axis=1) == pytest.approx(1)
     assert weights[0] == pytest.approx([0.25] * 4)
 

@@ -156,17 +156,20 @@ def test_the_error_for_a_value_that_is_not_finite_has_file_row_and_column(value:
     table = pa.table({"y": ["a", "b\nc", "a", "a"], "x": [1.0, 2.0, value, 3.0]})
     parquet.write_table(table, path, row_group_size=2)
     learner = mb.Perceptron(classes=("a", "b\nc"))
-    with pytest.raises(mb.StreamError, match=r"t.parquet: row 3: '-?(nan|inf)' in column 'x' is not finite"):
+    with pytest.raises(mb.StreamError, match="'-?(nan|inf)'.*'x'.*finite") as caught:
         learner.run(mb.Source(path, label="y"))
+    assert (caught.value.file, caught.value.line, caught.value.in_rows) == (str(path), 3, True)
     assert learner.ledger_.rounds == 2
     source = mb.Source(path, label="y", skip_bad=1)
     learner = mb.Perceptron(classes=("a", "b\nc"))
     ledger = learner.run(source)
     assert ledger.rounds == 3
-    assert "row 3" in str(ledger.reading.skipped[0])
+    assert [(line.line, line.in_rows) for line in ledger.reading.skipped] == [(3, True)]
     parquet.write_table(pa.table({"y": ["a", "b", "a", "c"], "x": [float("nan"), 1.0, 1.0, 1.0]}), path)
-    with pytest.raises(mb.StreamError, match=r"t.parquet: row 4: label 'c' is a third"):
+    with pytest.raises(mb.StreamError) as caught:
         mb.Perceptron().run(mb.Source(path, label="y", skip_bad=1))
+    assert (caught.value.file, caught.value.line, caught.value.in_rows) == (str(path), 4, True)
+    assert (caught.value.kind, caught.value.value) == ("third label", "c")
 
 
 def test_labels_in_a_file_of_their_own_and_one_column(tmp_path: Path) -> None:
@@ -192,9 +195,9 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Broken and foreign files, columns that are not there, a pipe, and pyarrow not installed."""
     path = tmp_path / "t"
     parquet.write_table(pa.table({"y": ["a"], "x": [1]}), path)
-    with pytest.raises(ValueError, match=r"t: .*no column 'z'.*y, x"):
+    with pytest.raises(ValueError, match=r"t: .*'z'.*y, x"):
         mb.Perceptron().run(mb.Source(path, label="z"))
-    with pytest.raises(ValueError, match="only valid for text tables"):
+    with pytest.raises(ValueError, match="header.*text tables"):
         mb.Perceptron().run(mb.Source(path, label="y", table={"header": True}))
     whole = path.read_bytes()
     for broken in (

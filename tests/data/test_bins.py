@@ -71,12 +71,14 @@ def test_json_and_other_fields() -> None:
         b"y,a,b,c,d\n5,6,7,?,word\n", label="y", categorical=["b"], bins=2, interact=[("a", "d")]
     )
     assert rows == [("5", {"a=6..8": 1.0, "b=7": 1.0, "d=word": 1.0, "a=6..8*d=word": 1.0}, 2)]
-    assert parse_table(b"a\ninf\n", bins=1)[1] == [(2, 1, "'inf' in column 'a' is not finite")]
+    ((line, column, what),) = parse_table(b"a\ninf\n", bins=1)[1]
+    assert (line, column) == (2, 1)
+    assert "'inf'" in what
 
 
 @pytest.mark.parametrize("bins", [-1, 3, 12, 2048])
 def test_bins_are_powers_of_two(bins: int) -> None:
-    with pytest.raises(ValueError, match="^bins must be .*1024"):
+    with pytest.raises(ValueError, match=f"^bins .*1024.* {bins}"):
         parse_table(b"a\n1\n", bins=bins)
 
 
@@ -96,7 +98,7 @@ def test_a_source_with_bins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(each == found[0] for each in found)
     assert "b=96..128" in found[0][1]
     (tmp_path / "x.svm").write_text("1 1:5\n")
-    with pytest.raises(ValueError, match="only valid for tables and JSON lines"):
+    with pytest.raises(ValueError, match="bins.*tables.*JSON"):
         mb.Perceptron().run(mb.Source(tmp_path / "x.svm", table={"bins": 2}))
 
 

@@ -15,6 +15,7 @@ from caches import Packed, checksum, chunk_of, join, learned, split, write_strea
 
 import mistakebound as mb
 from mistakebound._core import Chunk
+from mistakebound.errors import InputError
 
 FULL = 2**64 - 1
 
@@ -83,7 +84,7 @@ def test_a_forged_chunk_is_refused(kind: str, act: Any, tmp_path: Path) -> None:
     assert packed.sealed() == whole
     act(packed)
     assert packed.sealed() != whole
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(ValueError, match="cache"):
         Chunk.unpack(packed.sealed())
 
 
@@ -98,7 +99,7 @@ def test_forged_bad_lines_are_refused(tmp_path: Path) -> None:
     for place, value in ((0, -1), (0, 2), (1, 0), (1, 9), (2, -1), (3, -1), (3, 99)):
         payload = bytearray(whole[8:])
         struct.pack_into("<q", payload, at - 8 + 8 * place, value)
-        with pytest.raises(ValueError, match="damaged"):
+        with pytest.raises(ValueError, match="cache"):
             Chunk.unpack(checksum(payload).to_bytes(8, "little") + bytes(payload))
 
 
@@ -127,8 +128,9 @@ def test_a_forged_beginning_is_refused(
     last = len(records) - 1
     forged = [(at if k == last else begin(k, at), packed) for k, (at, packed) in enumerate(records)]
     cache.write_bytes(join(head, forged))
-    with pytest.raises(ValueError, match="damaged"):
+    with pytest.raises(InputError) as caught:
         learned(stream, stream, cache=cache)
+    assert (caught.value.kind, caught.value.file) == ("damaged cache", str(cache))
     cache.write_bytes(made)
     assert learned(stream, stream, cache=cache) == plain
 
@@ -202,8 +204,9 @@ def test_the_name_of_an_unfinished_cache_cannot_be_foreseen(stream: Path, tmp_pa
 def test_a_file_that_is_not_a_cache_is_not_replaced(content: bytes, stream: Path, tmp_path: Path) -> None:
     cache = tmp_path / "notes.txt"
     cache.write_bytes(content)
-    with pytest.raises(ValueError, match=r"notes.txt.*not a .*cache"):
+    with pytest.raises(ValueError, match=r"notes\.txt") as caught:
         learned(stream, cache=cache)
+    assert caught.value.kind == "not a cache"
     assert cache.read_bytes() == content
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -219,8 +222,9 @@ def test_a_folder_or_a_pipe_is_not_replaced_by_a_cache(stream: Path, tmp_path: P
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("folder", "pipe"):
-        with pytest.raises(ValueError, match=f"{name}.*not a .*cache"):
+        with pytest.raises(ValueError, match=name) as caught:
             learned(stream, cache=tmp_path / name)
+        assert caught.value.kind == "not a cache"
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
@@ -241,6 +245,7 @@ def test_a_link_to_something_else_is_left_alone(stream: Path, tmp_path: Path) ->
     precious = tmp_path / "precious"
     precious.write_bytes(b"mine")
     (tmp_path / "cache").symlink_to(precious)
-    with pytest.raises(ValueError, match="not a .*cache"):
+    with pytest.raises(ValueError, match="cache") as caught:
         learned(stream, cache=tmp_path / "cache")
+    assert caught.value.kind == "not a cache"
     assert precious.read_bytes() == b"mine"

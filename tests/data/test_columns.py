@@ -90,10 +90,12 @@ def test_several_files_and_skipped_lines(tmp_path: Path) -> None:
     b.write_text("p,rain\n\n0.75,1\n")
     frame = read_columns([a, b], skip_bad=1)
     assert frame.numbers["p"].tolist() == [0.5, 0.25, 0.75]
-    assert [str(line) for line in frame.skipped] == [f"{a}:3:4: 1 fields, but 2 columns"]
+    (line,) = frame.skipped
+    assert (line.file, line.line, line.column) == (str(a), 3, 4)
     assert [frame.where(row) for row in range(3)] == [f"{a}:2", f"{a}:4", f"{b}:3"]
-    with pytest.raises(StreamError, match=r"a\.csv:3:4: 1 fields, but 2 columns"):
+    with pytest.raises(StreamError, match=r"\b1 .*\b2 ") as caught:
         read_columns([a, b])
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(a), 3, 4)
 
 
 @pytest.mark.parametrize("block", [40, 1 << 20])
@@ -124,10 +126,12 @@ def test_columns_are_named_or_numbered(tmp_path: Path) -> None:
     assert list(frame.numbers) == ["c1"]
     assert frame.words == {}
     assert named("3", ["1", "2", "3"]) == "3"
-    with pytest.raises(ValueError, match="no column 'c3'.*c1, c2"):
+    with pytest.raises(ValueError, match="c1, c2") as caught:
         read_columns(path, ["c3"])
-    with pytest.raises(ValueError, match="no column '0'"):
+    assert (caught.value.kind, caught.value.feature) == ("unknown column", "c3")
+    with pytest.raises(StreamError) as caught:
         named("0", ["a"])
+    assert (caught.value.kind, caught.value.feature) == ("unknown column", "0")
 
 
 def test_a_word_in_a_column_of_numbers(tmp_path: Path) -> None:
@@ -136,8 +140,10 @@ def test_a_word_in_a_column_of_numbers(tmp_path: Path) -> None:
     path.write_text("p,rain\n0.5,1\n,0\nmaybe,0\n1_0,1\n")
     frame = read_columns(path)
     assert frame.words == {"p": ["0.5", "", "maybe", "1_0"]}
-    with pytest.raises(StreamError, match=r"x\.csv:4: column 'p': 'maybe' is not a number"):
+    with pytest.raises(StreamError, match="'p'") as caught:
         frame.column("p")
+    assert (caught.value.file, caught.value.line) == (str(path), 4)
+    assert (caught.value.kind, caught.value.feature, caught.value.value) == ("word", "p", "maybe")
     assert frame.column("rain").tolist() == [1, 0, 0, 1]
 
 
@@ -149,10 +155,10 @@ def test_names_with_an_equals_sign(tmp_path: Path) -> None:
     assert frame.numbers["p=1"].tolist() == [0.5, 1]
     assert frame.words == {"q": ["a=b", "c"]}
     path.write_text("a,a=b,n\nb,,1\nc,1,2\n")
-    with pytest.raises(ValueError, match="'a=b' could be a column"):
+    with pytest.raises(ValueError, match="'a=b'.*column"):
         read_columns(path)
     path.write_text('{"a=b": 0.5}\n')
-    with pytest.raises(ValueError, match="'a=b' could be a column"):
+    with pytest.raises(ValueError, match="'a=b'.*column"):
         read_columns(path)
     path.write_text('{"a": "b=c"}\n')
     assert read_columns(path).words == {"a": ["b=c"]}
@@ -162,7 +168,7 @@ def test_names_with_an_equals_sign(tmp_path: Path) -> None:
 def test_files_without_columns(text: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text(text)
-    with pytest.raises(ValueError, match=f"{kind} has no columns"):
+    with pytest.raises(ValueError, match=f"{kind}.*columns"):
         read_columns(path)
 
 
@@ -210,8 +216,10 @@ def test_decimal_commas_are_detected(cells: list[str], refused: bool, tmp_path: 
     frame.refuse_decimal_commas(["b"], "")
     if refused:
         row = next(row for row, cell in enumerate(cells) if "," in cell)
-        with pytest.raises(StreamError, match=f"x.csv:{row + 2}: column 'a': '{cells[row]}' has a decimal comma"):
+        with pytest.raises(StreamError, match="'a'") as caught:
             frame.refuse_decimal_commas(["b", "a"], "")
+        assert (caught.value.file, caught.value.line) == (str(path), row + 2)
+        assert (caught.value.kind, caught.value.feature, caught.value.value) == ("decimal comma", "a", cells[row])
     else:
         frame.refuse_decimal_commas(["b", "a"], "")
 

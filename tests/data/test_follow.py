@@ -188,9 +188,8 @@ def test_a_half_line_is_not_learned(tmp_path: Path, follow: Callable[..., Follow
     following.looks_once()
     following.end()
     assert following.rounds == 2
-    assert [str(each) for each in following.reader.report.remarks] == [
-        f"{file}: the last line has no newline yet, and was not read"
-    ]
+    (remark,) = following.reader.report.remarks
+    assert (remark.kind, remark.file) == ("half a line", str(file))
 
 
 def test_a_file_that_is_replaced_or_truncated_is_read_from_its_beginning(
@@ -204,7 +203,7 @@ def test_a_file_that_is_replaced_or_truncated_is_read_from_its_beginning(
     file.rename(old)
     file.write_text("y,x\nb,4\n")
     following.sees(4)
-    assert "replaced" in str(following.reader.report.remarks[0])
+    assert following.reader.report.remarks[0].kind == "replaced"
     file.write_text("y,x\n")
     wait_until(lambda: len(following.reader.report.remarks) == 2)
     with file.open("a") as out:
@@ -224,7 +223,7 @@ def test_files_that_cannot_be_followed_raise_an_error(tmp_path: Path) -> None:
     for files, options, words in (
         ([packed], {}, "compressed"),
         ([plain, "-"], {}, "pipe"),
-        ([tmp_path], {}, "only a regular file"),
+        ([tmp_path], {}, "regular file"),
         ([plain], {"labels": plain}, "labels"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -242,7 +241,7 @@ def test_a_table_whose_layout_changes_raises_an_error(tmp_path: Path, follow: Ca
     with file.open("a") as out:
         out.write("a,c\n")
     following.thread.join(DEADLINE)
-    assert "set separator or header" in str(following.error)
+    assert following.error.kind == "other layout"
     assert following.rounds == 1
 
 
@@ -345,8 +344,8 @@ def test_ctrl_c_ends_following_with_the_summary_and_the_model(number: int, tmp_p
         process.send_signal(number)
         output, errors = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
-    assert "in 3 rounds" in output
-    assert "was not read" in errors
+    assert "3 rounds" in output
+    assert f"{file}: " in errors
     assert "\x1b" not in output + errors  # no terminal, no bar
     learner = mb.BalancedWinnow(update_margin=0.0003)
     file.write_text("1 1:1\n0 2:1\n1 1:1\n")

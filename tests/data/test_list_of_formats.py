@@ -39,6 +39,6 @@ def test_the_command_and_the_documentation_list_them() -> None:
 
 def test_another_format_is_refused_with_those_there_are() -> None:
     for kind in ("wav", "columnar"):
-        with pytest.raises(OptionError, match=f"auto, svmlight, vw, table, json, got {kind}") as raised:
+        with pytest.raises(OptionError, match=f"auto, svmlight, vw, table, json.* {kind}") as raised:
             mb.Source("a.csv", format=kind)
         assert (raised.value.kind, raised.value.value) == ("format", kind)

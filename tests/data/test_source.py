@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
 import os
 import pickle
 import random
+import re
 import threading
 import zlib
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ import mistakebound as mb
 from mistakebound._core import Chunk, Reader
 from mistakebound.data import blocks as texts
 from mistakebound.data.parts import START, Place
+from mistakebound.errors import InputError
 
 
 def rows_of(text: str | bytes, format_: str, *, zero_based: bool = False, most_bad: int = 0) -> list[tuple[Any, ...]]:
@@ -58,30 +61,29 @@ def test_svmlight_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "words"),
+    ("text", "line", "column", "name"),
     [
-        ("1 1:1\nspam 1:1", 2, 1, "label must be a number, got 'spam'"),
+        ("1 1:1\nspam 1:1", 2, 1, "'spam'"),
         ("1 0:1", 1, 3, "index 0"),
         ("1 2147483648:1", 1, 3, "2147483648"),
         ("1 99999999999999999999:1", 1, 3, "index:value"),
         ("1 -1:1", 1, 3, "index:value"),
-        ("1 1:x", 1, 5, "not a number, got '1:x'"),
-        ("1 1:", 1, 5, "not a number"),
-        ("1 1:1.5.2", 1, 5, "not a number"),
-        ("1 1:nan", 1, 5, "not finite"),
-        ("1 1:1e999", 1, 5, "not finite"),
-        ("nan 1:1", 1, 1, "not finite"),
+        ("1 1:x", 1, 5, "'1:x'"),
+        ("1 1:", 1, 5, "'1:'"),
+        ("1 1:1.5.2", 1, 5, "'1:1.5.2'"),
+        ("1 1:nan", 1, 5, "finite"),
+        ("1 1:1e999", 1, 5, "finite"),
+        ("nan 1:1", 1, 1, "finite"),
         ("1 1", 1, 3, "index:value"),
-        ("1 1: 2", 1, 5, "not a number"),
+        ("1 1: 2", 1, 5, "'1:'"),
         ("1 qid:x 1:1", 1, 3, "qid"),
         ("1 1:1 |f", 1, 7, "index:value"),
     ],
 )
-def test_bad_svmlight(text: str, line: int, column: int, words: str) -> None:
-    """A broken line is named by line and column, and says what was expected."""
+def test_errors_of_bad_svmlight_lines_have_line_and_column(text: str, line: int, column: int, name: str) -> None:
     found = bad_of(text, "svmlight")
     assert found[:2] == (line, column)
-    assert words in found[2]
+    assert name in found[2]
 
 
 numbers = st.one_of(
@@ -178,27 +180,26 @@ def test_vw_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "column", "words"),
+    ("text", "column", "name"),
     [
-        ("spam | a", 1, "label must be a number, got 'spam'"),
-        ("1 x | a", 3, "importance weight must be a number"),
-        ("1 -2 | a", 3, "importance weight must be at least 0"),
-        ("1 2 3 4 | a", 7, "before the bar"),
-        ("1 2 3", 6, "no bar"),
-        ("1 | a:x", 7, "'a' is not a number"),
-        ("1 | a:inf", 7, "'a' is not finite"),
-        ("1 | :3", 5, "no feature name"),
-        ("1 |n:x a", 6, "namespace's weight"),
-        ("1 | a:1:2", 8, "space after the feature"),
-        ("1 |n:1e300 a:1e300", 12, "not finite"),
-        ("1 'tag more | a", 8, "after the tag"),
+        ("spam | a", 1, "'spam'"),
+        ("1 x | a", 3, "importance"),
+        ("1 -2 | a", 3, "'-2'"),
+        ("1 2 3 4 | a", 7, "bar"),
+        ("1 2 3", 6, "bar"),
+        ("1 | a:x", 7, "'a'"),
+        ("1 | a:inf", 7, "finite"),
+        ("1 | :3", 5, "name"),
+        ("1 |n:x a", 6, "namespace"),
+        ("1 | a:1:2", 8, "space"),
+        ("1 |n:1e300 a:1e300", 12, "finite"),
+        ("1 'tag more | a", 8, "tag"),
     ],
 )
-def test_bad_vw(text: str, column: int, words: str) -> None:
-    """A broken line is named by line and column, and says what was expected."""
+def test_errors_of_bad_vw_lines_have_line_and_column(text: str, column: int, name: str) -> None:
     found = bad_of("1 | fine\n" + text, "vw")
     assert found[:2] == (2, column)
-    assert words in found[2]
+    assert name in found[2]
 
 
 @pytest.mark.parametrize(
@@ -225,15 +226,15 @@ def test_vw_that_is_not_utf8(piece: bytes, tmp_path: Path) -> None:
         lines += [good, spoilt, b"1 | " + words, b"-1 |n" + piece + b" a b", b"1 '" + piece + b"| c", good]
     path = tmp_path / "names.vw"
     path.write_bytes(b"\n".join([*lines, words]))  # the last one has no bar, but is far from the others
-    with pytest.raises(mb.StreamError, match=r"names.vw:2:5: not UTF-8"):
+    with pytest.raises(mb.StreamError, match="UTF-8") as caught:
         mb.Perceptron(classes=(-1, 1)).run(mb.Source(path))
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(path), 2, 5)
     source, learner = mb.Source(path, skip_bad=3 * 8 + 1), mb.Perceptron(classes=(-1, 1))
     ledger = learner.run(source)
     assert ledger.rounds == 3 * 8
-    skipped = [str(line) for line in ledger.reading.skipped]
-    assert [line.split(": ")[1][:9] for line in skipped[:-1]] == ["not UTF-8"] * 24
-    places = [tuple(map(int, line.split(": ")[0].split(":")[-2:])) for line in skipped[:6]]
-    assert places == [(2, 5), (4, 6), (5, 4), (8, 9), (10, 6), (11, 4)]
+    skipped = ledger.reading.skipped
+    assert ["UTF-8" in str(line) for line in skipped] == [True] * 24 + [False]
+    assert [(line.line, line.column) for line in skipped[:6]] == [(2, 5), (4, 6), (5, 4), (8, 9), (10, 6), (11, 4)]
     learner.save(tmp_path / "m.mb")
     assert mb.load(tmp_path / "m.mb").predict_one({"😀": 1.0}) == 1
 
@@ -320,13 +321,15 @@ def test_a_file_that_is_cut_short_while_it_is_read(
     parts = iter(mb.Source(stream_file, threads=threads).open())
     assert next(parts).rows > 0
     os.truncate(stream_file, 300)
-    with pytest.raises(ValueError, match=rf"^{stream_file}: .*shorter"):
+    with pytest.raises(InputError) as caught:
         list(parts)
+    assert caught.value.file == str(stream_file)
     reader = Reader("svmlight")
-    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="shorter"):
+    with stream_file.open("rb") as raw, pytest.raises(ValueError, match="file"):
         reader.read(raw.fileno(), 299, 2, False)
-    with pytest.raises(OSError, match="Bad file descriptor"):
+    with pytest.raises(OSError) as bad:
         reader.read(-1, 0, 2, False)
+    assert bad.value.errno == errno.EBADF
 
 
 def contents(chunk: Chunk) -> tuple[Any, ...]:
@@ -376,7 +379,7 @@ def test_a_file_read_in_pieces_is_its_text(kind: str, last: bool, most_bad: int,
             if keep_text or kind == "json":
                 assert read.text == text
             else:
-                with pytest.raises(ValueError, match="was not kept"):
+                with pytest.raises(ValueError, match="text"):
                     _ = read.text
 
 
@@ -468,28 +471,29 @@ def test_a_packed_file_that_is_cut_short(kind: str, threads: int, tmp_path: Path
         if size == both:
             assert learner.run(mb.Source(path, threads=threads)).rounds == len(lines)
         else:
-            with pytest.raises(ValueError, match="packed: .*damaged"):
+            with pytest.raises(InputError) as caught:
                 learner.run(mb.Source(path, threads=threads))
+            assert (caught.value.kind, caught.value.file) == ("packed file", str(path))
             assert learner.ledger_.rounds == held, size
 
 
 @pytest.mark.parametrize(
-    ("table", "reason"),
+    ("table", "names"),
     [
-        ({"texts": ["a"]}, "'texts'.*text, words"),
-        ({"text": "a"}, "text must be a list of columns.*got 'a'"),
-        ({"ignore": [1]}, "ignore must be a list of columns"),
-        ({"interact": [("a", "b", "c")]}, "interact must be a list of pairs"),
-        ({"interact": ["ab"]}, "interact must be a list of pairs"),
-        ({"bins": True}, "bins must be a whole number"),
-        ({"header": 1}, "header must be True or False"),
-        ({"separator": None}, "separator must be one ASCII character"),
-        ({"separator": ";;"}, "separator must be one ASCII character"),
-        ({"separator": "é"}, "separator must be one ASCII character"),
+        ({"texts": ["a"]}, ["'texts'", "text, words"]),
+        ({"text": "a"}, ["text", "'a'"]),
+        ({"ignore": [1]}, ["ignore", "[1]"]),
+        ({"interact": [("a", "b", "c")]}, ["interact", "('a', 'b', 'c')"]),
+        ({"interact": ["ab"]}, ["interact", "'ab'"]),
+        ({"bins": True}, ["bins", "True"]),
+        ({"header": 1}, ["header", "1"]),
+        ({"separator": None}, ["separator", "None"]),
+        ({"separator": ";;"}, ["separator", "';;'"]),
+        ({"separator": "é"}, ["separator", "'é'"]),
     ],
 )
-def test_table_options_are_checked_when_a_source_is_made(table: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ValueError, match=reason):
+def test_table_options_are_checked_when_a_source_is_made(table: dict[str, Any], names: list[str]) -> None:
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, names))):
         mb.Source("any", table=table)
 
 
@@ -520,16 +524,17 @@ def test_bad_lines_stop_or_are_listed(stream_file: Path) -> None:
     path = stream_file.with_name("broken")
     path.write_text("\n".join(broken))
     learner = mb.Perceptron()
-    with pytest.raises(mb.StreamError, match=r"round 100: .*broken:101:1: .*label") as caught:
+    with pytest.raises(mb.StreamError, match="label") as caught:
         learner.run(mb.Source(path))
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(path), 101, 1)
     assert caught.value.round == caught.value.ledger.rounds == learner.ledger_.rounds == 100
     source = mb.Source(path, skip_bad=2)
     assert outcome(source) == good
-    skipped = map(str, mb.Perceptron().run(source).reading.skipped)
-    assert [where.split(" ")[0].split(":")[1] for where in skipped] == ["101", "202"]
+    assert [line.line for line in mb.Perceptron().run(source).reading.skipped] == [101, 202]
     learner = mb.Perceptron()
-    with pytest.raises(mb.StreamError, match=r"broken:202:"):
+    with pytest.raises(mb.StreamError) as caught:
         learner.run(mb.Source(path, skip_bad=1))
+    assert (caught.value.kind, caught.value.line) == ("bad line", 202)
     assert learner.ledger_.rounds == 200
 
 
@@ -557,8 +562,9 @@ def test_tables_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     bad = csv_file.read_text() + '"red",1\n'
     csv_file.write_text(bad)
     line = bad.count("\n")
-    with pytest.raises(mb.StreamError, match=rf"a:{line}:8: 2 fields, but 3 columns"):
+    with pytest.raises(mb.StreamError, match=r"\b2 .*\b3 ") as caught:
         mb.Perceptron().run(mb.Source(csv_file, label="label"))
+    assert (caught.value.file, caught.value.line, caught.value.column) == (str(csv_file), line, 8)
 
 
 def test_labels_of_files(tmp_path: Path) -> None:
@@ -568,10 +574,11 @@ def test_labels_of_files(tmp_path: Path) -> None:
     learner = mb.Perceptron()
     assert learner.run(mb.Source(path)).rounds == 4
     assert learner.predict_one([1.0, 0.0]) == 1
-    for text, words in (("1 1:1\n2 1:1\n3 1:1\n", "third"), ("1 | a\n| a\n", "no label")):
+    for text, kind, line in (("1 1:1\n2 1:1\n3 1:1\n", "third label", 3), ("1 | a\n| a\n", "no label", 2)):
         path.write_text(text)
-        with pytest.raises(mb.StreamError, match=rf"labels:{3 if words == 'third' else 2}: .*{words}"):
+        with pytest.raises(mb.StreamError) as caught:
             mb.Perceptron().run(mb.Source(path))
+        assert (caught.value.kind, caught.value.file, caught.value.line) == (kind, str(path), line)
 
 
 def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -592,12 +599,16 @@ def test_labels_of_their_own_and_one_against_the_rest(tmp_path: Path, monkeypatc
         assert told == ["not b", "b", "not b"]
     labels.write_text("a\nb\n")
     learner = mb.Perceptron(classes=("a", "b"))
-    with pytest.raises(mb.StreamError, match="fewer labels than examples"):
+    with pytest.raises(mb.StreamError) as caught:
         learner.run(mb.Source(path, labels=labels))
+    assert (caught.value.kind, caught.value.file) == ("labels", str(labels))
     assert learner.ledger_.rounds == 2
     labels.write_text("a\nb\na\nb")
-    with pytest.raises(ValueError, match="more labels than examples"):
-        mb.Perceptron(classes=("a", "b")).run(mb.Source(path, labels=labels))
+    learner = mb.Perceptron(classes=("a", "b"))
+    with pytest.raises(InputError) as more:
+        learner.run(mb.Source(path, labels=labels))
+    assert (more.value.kind, more.value.file) == ("labels", str(labels))
+    assert learner.ledger_.rounds == 3
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -633,14 +644,15 @@ def test_a_bad_line_uses_up_its_label(
         assert examples(place) == good[place.rows :]
     labels.write_text("".join(f"{at}\n" for at in range(98)))
     error = next(part.error for part in source.open() if part.error)
-    assert str(error) == f"{labels}: there are fewer labels than examples"
+    assert (error.kind, error.file) == ("labels", str(labels))
     labels.write_text("".join(f"{at}\n" for at in range(101)))
-    with pytest.raises(ValueError, match="more labels than examples"):
+    with pytest.raises(InputError) as caught:
         examples()
+    assert (caught.value.kind, caught.value.file) == ("labels", str(labels))
     labels.write_text("".join(f"{at}\n" for at in range(100)))
     source = mb.Source(path, format=kind, skip_bad=3, **options)
     until = next(part for part in source.open() if part.error)
-    assert str(until.error).startswith(f"{path}:{54 if kind == 'table' else 52}:")
+    assert (until.error.file, until.error.line) == (str(path), 54 if kind == "table" else 52)
     assert until.begin.rows + until.rows == 48
     assert until.rows == 0 or until.label(until.rows - 1) == 49
 
@@ -666,31 +678,36 @@ def test_more_labels_than_a_byte_can_number(block: int, tmp_path: Path, monkeypa
         ledger = learner.run(mb.Source(path, positive=str(positive)))
         assert ledger.positive_predictions - ledger.false_positives + ledger.false_negatives == 2
         assert ledger.rounds == len(wanted)
-    with pytest.raises(mb.StreamError, match=r"a.svm:3: label 1.0 is a third"):
+    with pytest.raises(mb.StreamError) as caught:
         mb.Perceptron().run(mb.Source(path))
+    found = caught.value
+    assert (found.kind, found.value, found.file, found.line) == ("third label", 1.0, str(path), 3)
 
 
 def test_binary_rules_name_line_and_feature(tmp_path: Path) -> None:
     """What a rule does not allow stops at its line."""
     path = tmp_path / "x"
     path.write_text("1 | a b\n0 | c:2\n")
-    with pytest.raises(mb.StreamError, match=r"x:2: feature 'c' is 2.0; .* 0 or 1"):
+    with pytest.raises(mb.StreamError, match="0 or 1") as caught:
         mb.Winnow(threshold=4.0).run(mb.Source(path))
+    assert (caught.value.file, caught.value.line, caught.value.feature, caught.value.value) == (str(path), 2, "c", 2.0)
     path.write_text("1 1:1\n0 2:0.5\n")
-    with pytest.raises(mb.StreamError, match=r"x:2: feature 2 is 0.5; .* 0 or 1"):
+    with pytest.raises(mb.StreamError, match=r"\b2\b.*\b0 or 1") as caught:
         mb.Winnow(threshold=4.0).run(mb.Source(path))
+    assert (caught.value.file, caught.value.line, caught.value.value) == (str(path), 2, 0.5)
 
 
 def test_files_that_cannot_be_read_as_streams(tmp_path: Path) -> None:
-    """Unknown formats and missing files are told; an empty file is an empty stream."""
+    """Unknown formats and missing files raise an error; an empty file is an empty stream."""
     path = tmp_path / "what"
     path.write_text("hello, world\n")
-    with pytest.raises(ValueError, match="no label.*label=NAME"):
+    with pytest.raises(ValueError, match="label=NAME") as caught:
         mb.Perceptron().run(mb.Source(path))
-    with pytest.raises(ValueError, match="format .*got wav"):
+    assert (caught.value.kind, caught.value.option) == ("no label", "label")
+    with pytest.raises(ValueError, match="format.*wav"):
         mb.Perceptron().run(mb.Source(path, format="wav"))
     path.write_text("1 1:1\n")
-    with pytest.raises(ValueError, match="only valid for tables and JSON lines"):
+    with pytest.raises(ValueError, match=r"label.*tables.*JSON"):
         mb.Perceptron().run(mb.Source(path, label="x"))
     with pytest.raises(FileNotFoundError):
         mb.Perceptron().run(mb.Source(tmp_path / "absent"))

@@ -35,7 +35,7 @@ def test_a_header_of_many_columns() -> None:
 
 
 def test_two_of_many_columns_have_one_name() -> None:
-    with pytest.raises(ValueError, match="'column7' is the name of two columns"):
+    with pytest.raises(ValueError, match="'column7'"):
         parse_table(f"{','.join(NAMES)},column7\n".encode())
 
 
@@ -50,8 +50,9 @@ def test_many_columns_are_read_and_found_by_name(tmp_path: Path) -> None:
     assert frame.names == NAMES
     assert frame.column(NAMES[-1]).tolist() == [2.0]
     assert frame.name(str(WIDE)) == NAMES[-1]
-    with pytest.raises(ValueError, match="no column 'colum'") as error:
+    with pytest.raises(ValueError, match="'colum'") as error:
         frame.name("colum")
+    assert error.value.kind == "unknown column"
     assert len(str(error.value)) < 1000
     ignored = ColumnChoice(ignore=(",".join(NAMES[: WIDE // 2]),))
     advice = advice_of(frame, NAMES[-1], ignored)
@@ -62,8 +63,9 @@ def test_many_columns_are_read_and_found_by_name(tmp_path: Path) -> None:
 
 def test_names_and_classes_of_many_columns() -> None:
     assert distinct(NAMES) == NAMES
-    with pytest.raises(ValueError, match="'column3' is named twice"):
+    with pytest.raises(ValueError, match="'column3'") as error:
         distinct([*NAMES, "column3"])
+    assert error.value.kind == "named twice"
     whole, partly = grouped([f"{name}_{each}" for name in NAMES for each in "ab"] + ["only_a"], ["a", "b"])
     assert list(whole) == NAMES
     assert partly == ["only_a"]

@@ -138,10 +138,13 @@ def test_threads_and_copies() -> None:
         thread.join()
     assert shared.ledger_.rounds == 4000
     assert shared.ledger_.expert_mistakes.tolist() == (y[:, None] != A).sum(axis=0).tolist()
-    for way in (copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
+    for way in (copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
+        weights, mistakes = shared.weights_.tolist(), shared.ledger_.expert_mistakes.tolist()
         other = way(shared)
         other.run(A[:3], y[:3])
-        assert (other.ledger_.rounds, shared.ledger_.rounds) == (4003, 4000)
+        other.tell(other.ask([0, *A[0, 1:]]), 1)
+        assert (other.ledger_.rounds, shared.ledger_.rounds) == (4004, 4000)
+        assert (shared.weights_.tolist(), shared.ledger_.expert_mistakes.tolist()) == (weights, mistakes)
 
 
 def test_a_later_run_alone_has_no_certificate() -> None:

@@ -53,6 +53,20 @@ def test_tell_can_be_repeated_after_a_bad_outcome() -> None:
     assert learner.ledger_.rounds == 1
 
 
+@every_learner
+def test_a_shallow_copy_learns_on_its_own(name: str) -> None:
+    learner = LEARNERS[name]()
+    learner.learn_one(ANN_AND_BOB, 0.2)
+    asked = learner.ask(ANN_AND_BOB)
+    before = state(learner)
+    twin = copy.copy(learner)
+    twin.tell(asked, 0.2)
+    twin.learn_one(ANN_AND_BOB, 0.2)
+    assert (learner.ledger_.rounds, twin.ledger_.rounds) == (1, 3)
+    assert state(learner) == before
+    learner.tell(asked, 0.2)
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda pair: pickle.loads(pickle.dumps(pair))])
 def test_a_copy_has_its_own_waiting_forecasts(copied: Any) -> None:
     learner = experts.Squint()

@@ -403,6 +403,21 @@ def test_a_bad_first_ask_does_not_start_a_learner(other: Any) -> None:
     assert learner.ledger_.rounds == 1
 
 
+class NoHash:
+    def __hash__(self) -> int:
+        message = "no hash"
+        raise RuntimeError(message)
+
+
+def test_a_ticket_waits_after_an_error_of_the_outcome_itself() -> None:
+    learner = mb.Perceptron()
+    asked = learner.ask({"a": 1.0})
+    with pytest.raises(RuntimeError, match="no hash"):
+        learner.tell(asked, NoHash())
+    learner.tell(asked, 1)
+    assert learner.ledger_.rounds == 1
+
+
 def test_an_outcome_of_an_example_that_cannot_be_learned() -> None:
     """The error has the same fields as that of ``learn_one``, and the ticket still waits."""
     learner = mb.Perceptron()

@@ -144,6 +144,35 @@ def test_a_bad_first_round_does_not_start_a_learner() -> None:
         assert learner.predict_one(good) == 1
 
 
+class NoHash:
+    """A label or a value whose own methods fail."""
+
+    def __hash__(self) -> int:
+        message = "no hash"
+        raise RuntimeError(message)
+
+
+def test_an_error_of_the_label_itself_does_not_start_a_learner() -> None:
+    learner = mb.Perceptron()
+    with pytest.raises(RuntimeError, match="no hash"):
+        learner.learn_one({"a": 1.0}, NoHash())
+    learner.learn_one([1.0, 2.0], 1)
+    with pytest.raises(RuntimeError, match="no hash"):
+        learner.learn_one([1.0, 2.0], NoHash())
+    assert learner.ledger_.rounds == 1
+
+
+@pytest.mark.parametrize("rounds", [0, 1])
+def test_the_labels_of_a_bad_first_round_are_not_learned_by_a_started_learner(rounds: int) -> None:
+    learner = mb.Perceptron()
+    learner.predict_one({"a": 1.0})
+    learner.run([{"a": 1.0}] * rounds, [1] * rounds)
+    with pytest.raises(mb.StreamError, match="must be finite"):
+        learner.run([{"a": NAN}, {"b": 1.0}], [1, 0])
+    assert learner.run([{"a": 1.0}, {"b": 1.0}], [1, -1]).rounds == 2
+    assert learner.classes_.tolist() == [-1, 1]
+
+
 def isolated(code: str) -> None:
     """Run code that once crashed the interpreter."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=False)

@@ -69,8 +69,11 @@ class Interval:
     def __str__(self) -> str:
         limits = [
             f"{word} {limit:g}"
-            for word, limit in zip(
-                ("at least", "above", "at most", "below"), (self.least, self.above, self.most, self.below), strict=True
+            for word, limit in (
+                ("of at least", self.least),
+                ("above", self.above),
+                ("at most", self.most),
+                ("below", self.below),
             )
             if limit is not None
         ]
@@ -158,7 +161,7 @@ def require(holds: bool, message: str) -> None:  # noqa: FBT001
 
 
 def _truth(name: str, value: Any) -> bool:
-    """Return a bool, also from 0 or 1."""
+    """Return a bool; 0 and 1 are accepted, too."""
     if isinstance(value, (bool, int)) and value in (0, 1):
         return bool(value)
     if type(value).__name__ in ("bool_", "bool"):  # a bool of numpy, which may not be imported

@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Lock:
-    """A re-entrant lock. A copy, a pickle and the lock in a forked process are new locks that nobody holds.
+    """A re-entrant lock. A copy, a pickle and the lock in a forked process are new locks that no thread holds.
 
     Examples
     --------

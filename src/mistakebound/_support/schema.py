@@ -105,42 +105,42 @@ def fields(value: Any, *names: str, path: str = "") -> list[Any]:
 
 
 def whole(value: Any, path: str, low: int = 0, high: int = MOST - 1) -> int:
-    """A whole number from ``low`` to ``high``."""
+    """Return the value if it is a whole number from ``low`` to ``high``."""
     if type(value) is not int or not low <= value <= high:
         refuse(path, f"a whole number from {low} to {high}", value)
     return value
 
 
 def number(value: Any, path: str, low: float = -LARGEST_FLOAT, high: float = LARGEST_FLOAT) -> float:
-    """A finite number from ``low`` to ``high``, also written as a whole number."""
+    """Return the value as a float if it is a finite number from ``low`` to ``high``."""
     if type(value) not in (int, float) or not low <= value <= high:  # comparisons with NaN are false
         refuse(path, f"a number from {low:g} to {high:g}", value)
     return float(value)
 
 
 def flag(value: Any, path: str) -> bool:
-    """True or false."""
+    """Return the value if it is true or false."""
     if type(value) is not bool:
         refuse(path, "true or false", value)
     return value
 
 
 def text(value: Any, path: str, among: Collection[str] | None = None) -> str:
-    """A text; with ``among``, one of these."""
+    """Return the value if it is a string; with ``among``, if it is one of these strings."""
     if type(value) is not str or (among is not None and value not in among):
-        refuse(path, "a text" if among is None else f"one of {', '.join(among)}", value)
+        refuse(path, "a string" if among is None else f"one of {', '.join(among)}", value)
     return value
 
 
 def sha256(value: Any, path: str) -> str:
-    """64 hexadecimal digits."""
+    """Return the value if it is a string of 64 hexadecimal digits."""
     if type(value) is not str or len(value) != 64 or not set(value) <= set("0123456789abcdef"):
-        refuse(path, "a SHA-256 of 64 digits", value)
+        refuse(path, "a SHA-256 of 64 hexadecimal digits", value)
     return value
 
 
 def optional(check: Callable[..., Value], value: Any, path: str, *more: Any) -> Value | None:
-    """None for null; otherwise the result of ``check``."""
+    """Return None for null, otherwise the result of ``check``."""
     return None if value is None else check(value, path, *more)
 
 
@@ -148,19 +148,19 @@ def optional(check: Callable[..., Value], value: Any, path: str, *more: Any) -> 
 
 
 def is_list_of(kind: type, values: Any) -> bool:
-    """Whether this is a list with members of exactly this type (True is not an int here)."""
+    """Whether this is a list with elements of exactly this type (True is not an int here)."""
     return isinstance(values, list) and all(type(value) is kind for value in values)
 
 
 def items(value: Any, path: str, length: int | None = None) -> list[Any]:
-    """A list; with ``length``, a list of that many members."""
+    """Return the value if it is a list; with ``length``, if it has that many elements."""
     if not isinstance(value, list) or length not in (None, len(value)):
-        refuse(path, "a list" if length is None else f"a list of {length}", value)
+        refuse(path, "a list" if length is None else f"a list of length {length}", value)
     return value
 
 
 def wholes(value: Any, path: str, low: int, high: int, length: int | None = None) -> list[int]:
-    """A list of whole numbers from ``low`` to ``high``."""
+    """Return the value if it is a list of whole numbers from ``low`` to ``high``."""
     for position, each in enumerate(items(value, path, length)):
         if type(each) is not int or not low <= each <= high:
             whole(each, f"{path}[{position}]", low, high)
@@ -169,7 +169,7 @@ def wholes(value: Any, path: str, low: int, high: int, length: int | None = None
 
 
 def rising(value: Any, path: str, high: int, length: int | None = None) -> list[int]:
-    """A list of whole numbers from 0 to ``high``, each greater than the one before."""
+    """Return the value if it is a list of whole numbers from 0 to ``high`` in increasing order, without repeats."""
     found = wholes(value, path, 0, high, length)
     if any(a >= b for a, b in pairwise(found)):
         refuse(path, "a list of increasing numbers", value)
@@ -177,7 +177,7 @@ def rising(value: Any, path: str, high: int, length: int | None = None) -> list[
 
 
 def numbers(value: Any, path: str, low: float, high: float, length: int | None = None) -> list[float]:
-    """A list of finite numbers from ``low`` to ``high``."""
+    """Return the value if it is a list of finite numbers from ``low`` to ``high``."""
     for position, each in enumerate(items(value, path, length)):
         if type(each) not in (float, int) or not low <= each <= high:
             number(each, f"{path}[{position}]", low, high)
@@ -186,7 +186,7 @@ def numbers(value: Any, path: str, low: float, high: float, length: int | None =
 
 
 def flags(value: Any, path: str, length: int | None = None) -> list[bool]:
-    """A list of true and false."""
+    """Return the value if it is a list whose elements are true or false."""
     for position, each in enumerate(items(value, path, length)):
         flag(each, f"{path}[{position}]")
     found: list[bool] = value
@@ -194,11 +194,11 @@ def flags(value: Any, path: str, length: int | None = None) -> list[bool]:
 
 
 def texts(value: Any, path: str, *, distinct: bool = False) -> list[str]:
-    """A list of texts; with ``distinct``, each text at most once."""
+    """Return the value if it is a list of strings; with ``distinct``, if no string is repeated."""
     for position, each in enumerate(items(value, path)):
         text(each, f"{path}[{position}]")
     if distinct and len(set(value)) != len(value):
-        refuse(path, "a list of different texts", value)
+        refuse(path, "a list of different strings", value)
     found: list[str] = value
     return found
 
@@ -216,10 +216,10 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any, path: str = "it") -> Any:
-    """Return the number that ``to_json`` wrote. Texts, true, false and null do not change; lists are not valid."""
+    """Return the number that ``to_json`` wrote. Strings, true, false and null do not change; lists are not valid."""
     if isinstance(value, dict):
         (word,) = fields(value, "float", path=path)
         need(word in ("inf", "-inf", "nan"), f'{path}.float must be "inf", "-inf" or "nan", got {shown(word)}', path)
         return float(word)
-    need(not isinstance(value, list), f"{path} must be a number, a text, true, false or null, got a list", path)
+    need(not isinstance(value, list), f"{path} must be a number, a string, true, false or null, got a list", path)
     return value

@@ -17,7 +17,7 @@ ECHO = 1.0
 
 
 class Uninterrupted:
-    """Context in which Ctrl-C and SIGTERM wait until its end: what was learned is then also counted and written.
+    """A context that delays Ctrl-C and SIGTERM until its end: what was learned is then also counted and written.
 
     Waiting for input stays outside of it, so that Ctrl-C works there at once. The signal handlers stay installed,
     because installing them for every part of a file would take longer than learning a short part. The KeyboardInterrupt

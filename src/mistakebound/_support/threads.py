@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 QUEUED = 2
-"""Tasks that wait in the queue beside those in progress, so that a thread finds the next one at once."""
+"""Tasks that wait in the queue, in addition to those in progress, so that a thread finds the next one at once."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -93,7 +93,7 @@ class Forecaster(Protocol):
 
 
 class Mixture:
-    """A forecaster whose weights come from a rule on regrets."""
+    """A forecaster that mixes forecasts with the weights of a rule, which learns from regrets."""
 
     def __init__(self, rule: Rule, loss: Loss, *, gradient: bool) -> None:
         self.rule, self.loss, self.gradient = rule, loss, gradient
@@ -270,7 +270,7 @@ def regrets(
 
 
 def without_rounding(r: FloatArray, awake: BoolArray, noise: float) -> FloatArray:
-    """Return the regrets, with 0 for experts asleep and for regrets too small to square or within rounding error.
+    """Return the regrets. It is 0 for a sleeping expert, within rounding error, and if it is too small to square.
 
     ``noise`` is the size of the losses, which determines the rounding error.
     """
@@ -290,7 +290,7 @@ def check_not_too_small(scale: float, sizes: FloatArray) -> None:
 
 
 def infinite_loss(own_loss: float, k: int | None) -> StreamError:
-    """Return the error for a round in which the learner's loss is not finite, and also that of expert k, if any."""
+    """Return the error for a round in which the learner's loss and that of expert k, unless None, are not finite."""
     words = f"the loss of the forecast is {own_loss}"
     if k is None:
         return StreamError(words, kind="loss", value=own_loss)
@@ -303,13 +303,13 @@ def infinite_expert_loss(k: int, loss: float) -> StreamError:
 
 
 def too_large(k: int) -> StreamError:
-    """Return the error for a round whose regrets are too large to square. Expert k has the largest."""
+    """Return the error for a round whose regrets are too large to square. Expert k has the largest regret."""
     limit = f"): each must be at most {LARGEST:g} in absolute value; scale the numbers down"
     return StreamError("the losses are too large to be squared (largest regret: ", Expert(k), limit, kind="too large")
 
 
 def too_small(k: int) -> StreamError:
-    """Return the error for a round whose losses are too small to square. Expert k has the largest."""
+    """Return the error for a round whose losses are too small to square. Expert k has the largest loss."""
     limit = f"): in each round the largest must be 0 or at least {LEAST_LOSS:g} in absolute value; scale the numbers up"
     return StreamError("the losses are too small to be squared (largest: ", Expert(k), limit, kind="too small")
 

@@ -86,7 +86,7 @@ ADAPTIVE = Parameter("'observed' or 'proved'", words=("observed", "proved"), req
 
 @dataclass(frozen=True)
 class Variant:
-    """The rule on regrets that a learner uses for some of its parameters."""
+    """The rule on regrets that a learner uses if its parameters satisfy ``needs`` and ``when``."""
 
     name: str
     """Name of the rule in the core."""
@@ -123,7 +123,7 @@ class ExpertRule:
     def variant(self, parameters: Mapping[str, Any], *, gradient: bool) -> Variant:
         """Return the first variant that fits these parameters, or the last one if none fits.
 
-        None fits if a rate is not set, because the learner then chooses it during the run.
+        No variant fits if a rate is not set, because the learner then chooses it during the run.
         """
         for each in self.variants:
             numbers = all(isinstance(parameters.get(name), (int, float)) for name in each.needs)

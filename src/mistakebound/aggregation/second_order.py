@@ -214,7 +214,7 @@ class Squint(Rule):
         return softmax(self.log_weights())
 
     def log_weights(self) -> FloatArray:
-        """Return the logarithm of π times the integral, or ``ln π`` if all regrets so far are 0."""
+        """Return ``ln(π ∫₀^{1/2B} e^{ηR − η²V} dη)``, or ``ln π`` if all regrets so far are 0."""
         if self.largest == 0:
             return self.log_prior
         return self.log_prior + log_integral(self.S, self.V, 0.5 / self.largest)

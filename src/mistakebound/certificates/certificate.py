@@ -72,7 +72,7 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """Read the text that ``to_json`` returned. ModelError, a ValueError, if it is not valid."""
+        """Read the text that ``to_json`` returned. Raise ModelError (a ValueError) if it is not valid."""
         return cls.from_object(schema.parse(text, "the certificate"))
 
     @classmethod

@@ -127,7 +127,7 @@ def _far_from_separable(agnostic: list[Certificate]) -> bool:
 def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
     """Check the theorem and the comparator of a stored certificate again, on the given rounds.
 
-    ValueError if the comparator has features that do not occur in these rounds.
+    Raise ValueError if the comparator has features that do not occur in these rounds.
     """
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
@@ -280,7 +280,7 @@ CIRCULAR = (
 
 
 def _reserved(evidence: Evidence) -> dict[int, str]:
-    """Return the names of columns that have none: the constant feature, and one for all names that were not learned."""
+    """Return names for columns without a name: the constant feature, and one for all names that were not learned."""
     taken = set(evidence.names)
     reserved = {evidence.features: "(constant)"} if evidence.rule.bias else {}
     if evidence.named:

@@ -49,7 +49,7 @@ def write(document: dict[str, Any], path: str | PathLike[str]) -> None:
 
 
 def read(path: str | PathLike[str], learners: Collection[str]) -> dict[str, Any]:
-    """Read a document and check the form of every field. ModelError has the field that is wrong.
+    """Read a document and check the form of every field. Raise ModelError, with the field, if one is not valid.
 
     Parameters
     ----------

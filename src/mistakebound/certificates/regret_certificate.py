@@ -41,13 +41,14 @@ class RegretCertificate:
     Attributes
     ----------
     regret : float
-        The learner's total loss less that of the expert ``against``. With the gradient trick it is computed on losses
-        made linear; it is then at least the regret to any convex combination of the experts.
+        The learner's total loss minus that of the expert ``against``. With the gradient trick it is computed on
+        linearised losses; it is then at least the regret to any convex combination of the experts.
     bound : float
         Bound on this regret. If the regret to any expert exceeds the bound for that expert, the status is ``violated``.
     status : str
         ``holds``; ``vacuous`` (true, but no stream with such losses could violate it); ``does not apply`` (a premise
-        fails, or no theorem is known); ``violated`` (a bug of ours); ``incomplete`` (the advice was too large to keep).
+        fails, or no theorem is known); ``violated`` (a bug in mistakebound); ``incomplete`` (the advice was too
+        large to keep).
     """
 
     theorem: str

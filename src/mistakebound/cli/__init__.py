@@ -36,7 +36,7 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         """Call the command, and turn exceptions into messages and exit codes.
 
-        Ctrl-C ends it as it ends any other program, and so does a pipe whose reader (such as head) has ended.
+        Ctrl-C ends the command. So does a closed pipe: the program that read the output, such as head, has ended.
         """
         if sys.stdout is None:
             ctx.fail("standard output is closed: redirect it, for example with > /dev/null")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mistakebound.bench.comparison import Timing
 
 
-@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Measure the speed beside other libraries.")
+@click.command(cls=Manual, epilog=EXIT_CODES, short_help="Compare the speed with other libraries.")
 @click.option(
     "--rows", default=20_000, show_default=True, type=click.IntRange(100), help="Number of rows of the stream."
 )
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 def bench(rows: int, repeats: int, *, as_json: bool) -> None:
-    """Measure mistakebound beside scikit-learn, river and Vowpal Wabbit, if they are installed.
+    """Compare the speed with scikit-learn, river and Vowpal Wabbit, if they are installed.
 
     Both sides learn a Perceptron from the same generated stream (75 non-zeros per row, about 1.2 kB of text), in
     alternating turns; Vowpal Wabbit runs its default learner. The ratio is the time of the other library divided by

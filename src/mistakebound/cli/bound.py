@@ -49,7 +49,7 @@ def bound(theorem: str | None, values: tuple[str, ...]) -> None:
         hint = f"did you mean {near[0]!r}?" if near else "'mistakebound bound' lists them"
         message = f"there is no theorem {theorem!r}; {hint}"
         raise click.UsageError(message)
-    takes = f"its parameters are {parameters_as_options(known[theorem])}"
+    takes = f"the parameters of this bound are {parameters_as_options(known[theorem])}"
     if len(values) % 2 or not all(name.startswith("--") for name in values[::2]):
         message = f"the parameters of {theorem} must be pairs --NAME VALUE; {takes}"
         raise click.UsageError(message)

@@ -91,7 +91,7 @@ def rule_table(found: Comparison) -> list[str]:
 
 
 def regret_notes(found: Comparison) -> list[str]:
-    """Return notes: to whom the regrets are, and which of them the bound limits."""
+    """Return notes: to which expert each regret is, and which regret the bound limits."""
     total = "mistakes minus those" if found.of_labels else "the total loss minus that"
     rivals = {each.rule: each.against for each in found.mixes}
     if not found.some_slept or len({*rivals.values()}) == 1:
@@ -114,7 +114,7 @@ def regret_notes(found: Comparison) -> list[str]:
 
 
 def hindsight_table(found: Comparison) -> list[str]:
-    """Return the table of what would have been best, and the regret of the best rule to it."""
+    """Return the table of the best choices in hindsight, with the regret of the best rule to each."""
     best = found.mixes[0]
     known = [(each, each.oracle) for each in found.hindsight if each.oracle is not None]
     rounds = [oracle.rounds for _, oracle in known]

@@ -164,7 +164,7 @@ def experts(
 
     FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column per expert. Each forecast is
     made before its outcome is read. An empty field means that the expert is asleep in that round. The output shows the
-    experts, the rules with their regret and the bound of a theorem, and what would have been best in hindsight.
+    experts, the rules with their regret and the bound of a theorem, and the best choices in hindsight.
 
     \b
       numbers        every column of numbers is an expert; --loss sets the loss

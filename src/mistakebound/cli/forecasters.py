@@ -54,25 +54,27 @@ def forecasters(
 
     FILE is a table, JSON lines, Parquet or Arrow, with one row per round and one column of probabilities per
     forecaster. An empty field means that there is no forecast. Two forecasters are compared in the rows in which both
-    gave a forecast; the table uses the rows in which all did.
+    gave a forecast; the table uses the rows in which all forecasters gave one.
 
     \b
       Brier      mean of (forecast − outcome)²; smaller is better;
                  it is MCB − DSC + UNC
       MCB        miscalibration: the gain from recalibrating (isotonic regression)
-      DSC        discrimination: their gain over the base rate, if recalibrated
+      DSC        discrimination: the gain of recalibrated forecasts over the base
+                 rate
       UNC        uncertainty: the score of always forecasting the base rate
       skill      1 − Brier/UNC
-      log score  mean of −ln of the probability that was given to what happened
+      log score  mean of −ln p; p is the probability given to the actual outcome
 
     On average, a smaller Brier score means that the forecasts are closer to the true probabilities. A confidence
     sequence encloses the difference of two scores. It holds at every moment: you may look after every row, and stop
     when the difference is clear. All pairs together hold with probability 1 − ALPHA. Rows need not be independent.
 
-    "not yet clear (evidence 0.8 of 120)": imagine that one coin is bet, half of it on each of the two being better, at
-    odds that are fair if both are equally good. The evidence is what the half on the better one is worth now. If both
-    are equally good, the probability that either half ever reaches 120 is at most 1/120. A pair is clear when its
-    evidence reaches 1/ALPHA times the number of pairs.
+    "not yet clear (evidence 0.8 of 120)": the evidence is the present value of a bet. Imagine two bets of half a coin,
+    one on each forecaster of the pair, that this forecaster is better. The odds are fair if both are equally good. The
+    evidence is the present value of the bet on the better one. If both are equally good, the probability that either
+    bet ever reaches 120 is at most 1/120. A pair is clear when its evidence reaches the number of pairs divided by
+    ALPHA.
 
     \b
     Examples:

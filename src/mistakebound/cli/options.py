@@ -53,8 +53,8 @@ READING = (
         metavar="COLUMN",
         help="Column of words: each word is a feature. Repeatable.",
     ),
-    click.option("--words", type=click.IntRange(0), metavar="N", help="Of a text, use runs of up to N words."),
-    click.option("--letters", type=click.IntRange(0), metavar="N", help="Of a text, also use runs of N characters."),
+    click.option("--words", type=click.IntRange(0), metavar="N", help="Use sequences of up to N words of a text."),
+    click.option("--letters", type=click.IntRange(0), metavar="N", help="Also use sequences of N characters."),
     click.option(
         "--bins",
         type=click.IntRange(0),

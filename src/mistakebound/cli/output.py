@@ -69,7 +69,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def changed_option(name: str, before: Any, now: Any) -> str:
-    """Say which option differs between a run and the command that should resume it."""
+    """Return a message: which option differs between a run and the command that should resume it."""
     if name == "predictions":
         return f"its run was {'with' if before else 'without'} --predictions to a file; this one must be the same"
     if name == "skip_bad":

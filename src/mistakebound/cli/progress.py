@@ -32,7 +32,7 @@ class Table(Progress):
         self.has_header = False
 
     def begin(self, rounds: int | None) -> None:
-        """Say where a resumed run starts."""
+        """Show where a resumed run starts."""
         if rounds is None:
             click.echo(f"there is no {escaped(self.checkpoint)} yet: starting at the beginning", err=True)
             return

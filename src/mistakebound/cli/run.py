@@ -112,7 +112,7 @@ def run(
     The table has a line at rounds 1, 2, 4, 8, ..., and at the end:
       mistakes  wrong predictions so far; each was made before its label was read
       rate      mistakes per round so far
-      since     mistakes per round since the line before
+      since     mistakes per round since the previous line
       bound     the bound of a theorem, if it is known during the run, otherwise –
                 elimination: the number of features so far, until a positive
                 example is missed
@@ -127,8 +127,8 @@ def run(
       loss            how far the comparator falls short of the margin γ, summed
                       over the rounds (hinge loss)
       whole stream    premises are checked, and losses summed, in every round
-      mistaken rounds only in the rounds with a mistake, because FILE cannot be
-                      read twice
+      mistaken rounds the same, but only in the rounds with a mistake, because
+                      FILE cannot be read twice
       holds           every premise holds, and the bound is clearly below the
                       number of rounds; this does not mean that the learner is
                       good: compare it with always predicting one label
@@ -141,11 +141,10 @@ def run(
     the saved model and exit code 0. A last line without a newline may be incomplete, and is not learned. A file that is
     replaced (rotated) or cut short is read again from its beginning, and a note says so.
 
-    Ctrl-C also ends any other run with the summary and the saved model, and exit code 130; SIGTERM does the same, with
-    143. Later, the same command with --resume (and without --report) continues; after a crash it does so if there were
-    checkpoints. The final model equals that of a run that never stopped. Files that have changed are refused, except
-    that a file that is followed may have grown. With --resume or a certificate, Parquet and Arrow must be files, not a
-    pipe.
+    In any other run, Ctrl-C also prints the summary and saves the model. The exit code is then 130 (143 after SIGTERM).
+    Later, the same command with --resume (and without --report) continues the run; after a crash, this needs a
+    checkpoint. The final model equals that of a run that never stopped. A file that has changed is an error, but a
+    followed file may have grown. With --resume or a certificate, Parquet and Arrow must be files, not a pipe.
 
     \b
     A long run that can be killed at any time:

@@ -31,7 +31,7 @@ Block = tuple[Any, bool]
 
 
 class Text(NamedTuple):
-    """A text in blocks of whole lines. A short block is all that is there for now."""
+    """A text in blocks of whole lines. A short block is all the text that is available now."""
 
     blocks: Iterator[Block]
     position: Callable[[], int] | None = None
@@ -215,7 +215,7 @@ def parse(reader: Reader, most_bad: int, keep_text: bool, block: Block) -> Chunk
 
 
 def parsed_one_by_one(reader: Reader, blocks: Iterable[Block], most_bad: int, *, first: bool) -> Iterator[Chunk]:
-    """Yield the chunks of a table whose records may continue in the next block; ``first``: a header may come."""
+    """Yield the chunks of a table whose records may continue in the next block; ``first``: it may have a header."""
     rest = b""
     for block, last in chain(blocks, [(b"", True)]):
         text = rest + bytes(block)

@@ -24,7 +24,6 @@ from zlib import crc32
 from mistakebound._core import Chunk, give_back
 from mistakebound._support.atomic_file import Replacement, sweep
 from mistakebound._support.threads import parallel_map
-from mistakebound.data.blocks import value_errors_of_file
 from mistakebound.data.reader import lines_of
 from mistakebound.errors import InputError, add_file_name
 
@@ -62,7 +61,7 @@ class Cache:
         self._new: Replacement | None = None
 
     def stored(self, threads: int) -> Iterator[tuple[Begin, Chunk]] | None:
-        """Return each chunk with where it begins; None if there is no cache of these files and options.
+        """Return each chunk with its position; None if there is no cache of these files and options.
 
         Raise InputError if there is a file that is not a cache: writing a cache would destroy it.
         """
@@ -70,21 +69,23 @@ class Cache:
             with open(self.path, "rb", opener=_without_waiting) as file:
                 head = file.read(len(self._head)) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b"?"
                 if head and not head.startswith(KIND):
-                    raise InputError(NOT_A_CACHE.format(self.path), kind="cache")
+                    raise InputError(NOT_A_CACHE.format(self.path), kind="not a cache")
                 if head != self._head:
                     return None
                 pages = Pages(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except FileNotFoundError:
             return None
         except IsADirectoryError:
-            raise InputError(NOT_A_CACHE.format(self.path), kind="cache") from None
+            raise InputError(NOT_A_CACHE.format(self.path), kind="not a cache") from None
         return self._unpacked(pages, threads)
 
     def _unpacked(self, pages: Pages, threads: int) -> Iterator[tuple[Begin, Chunk]]:
         def unpacked(record: tuple[Begin, memoryview]) -> tuple[Begin, Chunk]:
             pages.release()
-            with value_errors_of_file(self.path):
+            try:
                 return record[0], Chunk.unpack(record[1])
+            except ValueError:
+                raise damaged(self.path) from None
 
         order = Order(self.path, len(self.files))
         stored = records(self.path, pages, len(self._head))
@@ -165,7 +166,8 @@ def records(path: str, pages: Pages, at: int) -> Iterator[tuple[Begin, memoryvie
 
 def damaged(path: str) -> InputError:
     """Return the error for a damaged cache."""
-    return InputError("the cache is damaged; delete it, and the next run will write it again", kind="cache", file=path)
+    message = "the cache is damaged; delete it, and the next run will write it again"
+    return InputError(message, kind="damaged cache", file=path)
 
 
 class Order:
@@ -211,7 +213,7 @@ class Pages:
         self._read = self._released = 0
 
     def read_before(self, end: int) -> None:
-        """Note that bytes before this one are not needed any more. Reading them again would read the file again."""
+        """Record that bytes before this one are no longer needed. Reading them again would read the file again."""
         self._read = max(end, 0) // mmap.PAGESIZE * mmap.PAGESIZE
         if self._read >= self._released + 2 * AT_ONCE:  # no other thread releases
             self.release()

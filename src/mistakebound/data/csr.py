@@ -31,7 +31,7 @@ class GrowingArray:
         self._all: AnyArray = np.empty(0, kind)
 
     def add(self, more: AnyArray, share: float) -> None:
-        """Add an array; ``share`` is the share of all data that is read after it, 0 if it is not known."""
+        """Add an array; ``share`` is the share of all data read so far, including this array; 0 if it is not known."""
         size = self.size + len(more)
         if size > len(self._all):
             before = self._all

@@ -180,7 +180,7 @@ def text_format(start: bytes, settings: Settings, notes: Notes) -> TextFormat:
 
 
 def kind_of(start: bytes, settings: Settings) -> str:
-    """Return the format of a text: the option if passed, table or JSON for a model of these, otherwise detected."""
+    """Return the format of a text: the one passed; table or JSON, if the model has one of these; else detected."""
     known = settings.how.format
     if settings.given.format != "auto" or known not in ("table", "json"):
         return detect_format(start) if settings.given.format == "auto" else settings.given.format

@@ -24,7 +24,7 @@ KNOWN = frozenset({"ignore", "text", "words", "letters", "bins"})
 
 
 def json_reader(start: bytes, settings: Settings, notes: Notes) -> tuple[Reader, None, str]:
-    """Return the reader of JSON lines, no layout, and the key of the label."""
+    """Return the reader of JSON lines, None instead of a layout, and the key of the label."""
     given, how = settings.given.table, settings.how
     for name in given.keys() - KNOWN:
         message = f"{name} is only valid for tables; this file is JSON lines"
@@ -51,7 +51,7 @@ def keys_of(line: bytes) -> list[str]:
 
 
 def is_object(start: bytes, *, whole: bool) -> bool:
-    """Return whether the first line that is not empty begins with an object; with ``whole``, is an object.
+    """Return whether the first line that is not empty begins with an object; with ``whole``, whether all of it is one.
 
     >>> is_object(b'{"a": 1}', whole=True), is_object(b"{x},1", whole=True), is_object(b"{x},1", whole=False)
     (True, False, True)

@@ -50,7 +50,7 @@ def encode_labels(labels: Iterable[bytes]) -> tuple[list[bytes], bytes, tuple[by
 
 
 def labels_of(chunk: Chunk) -> tuple[list[bytes], bytes, tuple[bytes, ...]]:
-    """Return the same for a chunk."""
+    """Return what ``encode_labels`` returns, for the labels of a chunk."""
     labels = chunk.labels
     return labels, chunk.label_ids, tuple(chunk.other_labels) if len(labels) == MOST else ()
 

@@ -145,7 +145,7 @@ class Labels:
         return np.asarray(matches.get(POSITIVE, none) - matches.get(NEGATIVE, none))
 
     def encode_ids(self, texts: list[bytes], ids: bytes) -> bytes:
-        """Return the same for labels that are given as positions in a list of texts; each sign is a signed byte."""
+        """Return +1, −1 or 0, as signed bytes, for labels that are given as positions in a list of texts."""
         labels = [plain_label(text) for text in texts]
         if labels and not self.settled:
             self._settle(labels[0], [label for label in labels if label not in (None, labels[0])][:1])

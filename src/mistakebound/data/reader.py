@@ -233,7 +233,7 @@ class StreamReader:
     # ------------------------------------------------------------------ chunks
 
     def _all_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
-        """Return every chunk with where it begins: from the cache if it exists; otherwise it is written."""
+        """Return every chunk with its position: from the cache if it exists; otherwise the cache is written."""
         source = self.source
         if source.cache is None or start != START:
             return self._parsed_chunks(start)
@@ -264,7 +264,7 @@ class StreamReader:
             yield begin, chunk
 
     def _parsed_chunks(self, start: Place) -> Iterator[tuple[Begin, Chunk]]:
-        """Yield every chunk parsed from the files, with where it begins."""
+        """Yield every chunk parsed from the files, with its position."""
         source, settings, notes = self.source, self.settings, self._notes
         for number, file in enumerate(self.files):
             before, begin = notes.done, start if number == start.file else Place(number)

@@ -31,7 +31,7 @@ class BadLine(NamedTuple):
         return self.text()
 
     def text(self, write_option: Callable[[Option], str] = str) -> str:
-        """Return the place and what is wrong; ``write_option`` writes each option that it names."""
+        """Return the place and the reason; ``write_option`` writes each option that it names."""
         where = location(self.file, self.line, self.column, in_rows=self.in_rows)
         return where + message_text(self.words, write_option)
 

@@ -146,7 +146,7 @@ def matched(how: Reading, names: list[str], *, label_may_be_missing: bool) -> di
 
 
 def missing_columns(how: Reading, missing: list[str], names: list[str], *, label_is_read: bool) -> MissingColumnsError:
-    """Return the error for a table with the columns ``names`` that lacks columns which the model ``how`` needs."""
+    """Return the error for a table that lacks columns of the model ``how``; ``names`` are the columns of the table."""
     error = MissingColumnsError(missing, names)
     error.label, error.label_is_read = how.label, label_is_read
     if numbered_names(how.columns) and numbered_names(names):

@@ -57,7 +57,7 @@ def open_gzip(raw: IO[bytes], block_size: int) -> tuple[Iterator[bytes], tuple[t
 
 
 def open_zstd(raw: Any, block_size: int) -> tuple[Iterator[bytes], tuple[type[Exception], ...]]:
-    """The same for a .zst file; needs the package zstandard."""
+    """Return the same two for a .zst file as ``open_gzip`` for a .gz file. This needs the package zstandard."""
     try:
         import zstandard  # noqa: PLC0415 - optional
     except ImportError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -51,7 +51,7 @@ class Aggregation:
     loss : str, Loss or pair of functions
         ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``, or a function with its gradient.
     gradient : bool, optional
-        Learn from losses made linear at the forecast: the learner then competes with the best *convex combination* of
+        Learn from losses linearised at the forecast: the learner then competes with the best *convex combination* of
         the experts instead of the best expert. The default is True for convex losses.
     prior : sequence or dict, optional
         A positive weight for each expert; uniform by default.
@@ -102,7 +102,7 @@ class Aggregation:
 
     @property
     def uses_gradient(self) -> bool:
-        """Whether the rule learns from losses made linear."""
+        """Whether the rule learns from linearised losses."""
         return self._loss.convex if self.gradient is None else self.gradient
 
     # ------------------------------------------------------------------ parameters
@@ -304,7 +304,8 @@ class Aggregation:
 
     def _new_play(self, *, losses_alone: bool = False) -> MixturePlay:
         """Return a new play with the present parameters."""
-        built_with = copy(self)
+        built_with = type(self).__new__(type(self))
+        vars(built_with).update(self.__getstate__())  # not `copy`: it would copy the parameters, too
         built_with._check()  # noqa: SLF001 - it is a copy of this one
         self._loss = built_with._loss  # noqa: SLF001
         if losses_alone:
@@ -314,6 +315,10 @@ class Aggregation:
     def _play_so_far(self) -> MixturePlay:
         """Return the play; before the first round an empty one, which is not kept."""
         return self._play or MixturePlay(self)
+
+    def __copy__(self) -> Self:
+        """Return a deep copy, because both learners go on learning."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, consistent even if another thread learns."""

@@ -107,7 +107,7 @@ class ExponentiallyWeightedAverage(Aggregation):
 
     @property
     def uses_gradient(self) -> bool:
-        """Whether the rule learns from losses made linear; by default not if eta is ``"theorem"``."""
+        """Whether the rule learns from linearised losses; by default not if eta is ``"theorem"``."""
         return False if self.eta == "theorem" and self.gradient is None else super().uses_gradient
 
     @property

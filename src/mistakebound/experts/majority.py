@@ -11,7 +11,7 @@ docs/theory.md, "Sleeping experts and newcomers: votes".
 from __future__ import annotations
 
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -284,6 +284,10 @@ class WeightedMajority:
         finally:
             if play.roster.n:
                 self._play = play
+
+    def __copy__(self) -> Self:
+        """Return a deep copy, because both learners go on learning."""
+        return deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for copies and pickles, consistent even if another thread learns."""

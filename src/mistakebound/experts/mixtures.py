@@ -20,7 +20,7 @@ class MLPoly(Aggregation):
     """Weights proportional to regrets, with a rate for each expert and nothing to tune: the default, as in R's opera.
 
     ``w_k ∝ η_k (R_k)₊`` with ``1/η_k = B² + V_k``. R_k is the regret to expert k so far: the sum of ``r_k``, the
-    learner's loss less the loss of k, over the rounds in which k was awake. V_k is the sum of their squares. B is the
+    learner's loss minus the loss of k, over the rounds in which k was awake. V_k is the sum of their squares. B is the
     largest ``|r|`` so far, of any expert. See docs/theory.md, "ML-Poly".
 
     Parameters
@@ -29,7 +29,7 @@ class MLPoly(Aggregation):
         ``square``, ``absolute``, ``percentage``, ``pinball:TAU``, ``log``; or a pair (loss, gradient) of functions of
         (forecast, outcome), which work elementwise on arrays.
     gradient : bool, optional
-        Learn from losses made linear at the forecast: the learner then competes with the best *convex combination* of
+        Learn from losses linearised at the forecast: the learner then competes with the best *convex combination* of
         the experts instead of the best expert. The default is True for convex losses.
     prior : sequence or dict by name, optional
         A positive weight for each expert; uniform by default. An expert that a dict does not name has the mean weight.
@@ -52,7 +52,7 @@ class MLPoly(Aggregation):
 
 
 class MLEwa(Aggregation):
-    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``. We know no theorem about it.
+    """Exponential weights with a rate for each expert, ``η_k = √(ln n/V_k)``. No theorem is known.
 
     See docs/theory.md, "ML-Ewa".
 
@@ -118,7 +118,7 @@ class BOA(Aggregation):
         A fixed rate; there is a theorem if η|r| ≤ ½. By default rates adapt.
     rates : str
         ``observed``: rates use the losses of the round that they are applied to, as in opera; better on real data, but
-        we know no theorem. ``proved``: rates use only earlier rounds, as the theorem `boa-adaptive` requires.
+        no theorem is known. ``proved``: rates use only earlier rounds, as the theorem `boa-adaptive` requires.
     loss, gradient, prior, keep_bytes
         As in `MLPoly`.
     """

@@ -248,7 +248,7 @@ class VotePlay:
         return self.chooser.choose(outcomes, self.core.shares(self._codes(votes, outcomes), len(outcomes)))
 
     def _weights_among(self, awake: BoolArray) -> FloatArray:
-        """Return the weights of the awake experts, summing to 1 even if they underflow beside a sleeping expert's."""
+        """Return the weights of the awake experts, which sum to 1 even if a sleeping expert has far more weight."""
         weights = np.where(awake, self.core.weights(), 0.0)
         if not weights.sum() > 0:
             losses = np.where(awake, self.core.losses(), np.inf)

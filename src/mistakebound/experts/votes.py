@@ -96,7 +96,7 @@ class Chooser(Protocol):
         """Return one of several outcomes, by the weight of each."""
 
     def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:
-        """Return whether the greater of two outcomes is predicted; ``lean`` is its weight less that of the other."""
+        """Return whether the greater of two outcomes is predicted; ``lean`` is its weight minus the other's weight."""
 
     def next_draw(self) -> float | None:
         """Return the random number of the next prediction; None if predictions are not random."""

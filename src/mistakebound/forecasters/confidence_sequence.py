@@ -199,7 +199,7 @@ class ConfidenceSequence:
         return column
 
     def _check(self, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray | None) -> tuple[int, str]:
-        """Return the number of good rounds before the first bad one, and what is wrong with the bad one."""
+        """Return the number of good rounds before the first bad one, and the reason why that one is bad."""
         finite = np.maximum(np.abs(low), np.abs(high)) <= LARGEST
         inside = (low <= d) & (d <= high) & (low >= self.low) & (high <= self.high) & finite
         if guess is not None:
@@ -254,7 +254,9 @@ def _running(before: FloatArray, costs: FloatArray) -> FloatArray:
 
 
 def _costs(rates: FloatArray, d: FloatArray, low: FloatArray, high: FloatArray, guess: FloatArray) -> FloatArray:
-    """Return the term a for each round and each λ: Hoeffding's, or that of Fan et al. if it should be smaller.
+    """Return the term a of the notes for each round and each λ, in the form that is expected to be smaller.
+
+    The two forms are that of Hoeffding and that of Fan, Grama and Liu.
 
     See docs/theory.md, "Confidence sequences".
     """

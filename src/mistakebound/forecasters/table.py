@@ -89,7 +89,7 @@ def forecasts_of(frame: Frame, outcome: str) -> tuple[dict[str, FloatArray], tup
     if not chosen:
         numbers = [frame.numbers[name] for name in others if name in frame.numbers]
         there = f"; {'; '.join(left)}" if left else ""
-        message = f"there is no column of probabilities beside {outcome!r}{there}{percent_hint(numbers)}"
+        message = f"there is no column of probabilities besides {outcome!r}{there}{percent_hint(numbers)}"
         raise StreamError(message, kind="no forecaster", feature=outcome)
     return chosen, left
 

@@ -236,7 +236,7 @@ def agnostic_squared(X: csr_matrix, y: Array, radius: float, *, weight: float | 
 
 
 def _best_scale(scores: Array, omega: Array, k: float) -> tuple[float, float]:
-    """Return the least root c of ``L1 + c k / gamma = c^2`` over gamma, and its gamma, which is one of the scores."""
+    """Return the smallest c with ``L1 + c k / gamma = c^2`` for any gamma, and this gamma: it is one of the scores."""
     order = np.argsort(scores)
     gamma, omega = scores[order], omega[order]
     first = int(np.searchsorted(gamma, 0.0, side="right"))

@@ -197,7 +197,7 @@ def _search(rows: Rows, omega: Array, rate: Rate, phi: Potential, start: tuple[f
 
 
 def _best_margin(scores: Array, omega: Array, entropy: float, rate: Rate) -> tuple[float, float]:
-    """Return the least ``(RE + eta H) / C`` over gamma <= L, and its gamma, which is one of the scores or L."""
+    """Return the smallest ``(RE + eta H) / C`` for any gamma <= L, and this gamma, which is one of the scores or L."""
     eta, growth, radius = rate
     order = np.argsort(scores)
     gamma, omega = scores[order], omega[order]

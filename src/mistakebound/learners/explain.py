@@ -32,7 +32,7 @@ class Contribution:
 
     @property
     def adds(self) -> float:
-        """The value times the weight."""
+        """What the feature adds to the score: its value times its weight."""
         return self.value * self.weight
 
 

@@ -90,7 +90,8 @@ class Learner:
         """Return a bound that is known during a stream, because it needs no comparator; None if there is none.
 
         The bound is a function of a ledger and of the number of missed positives so far. ``relevant`` is the number of
-        features in the OR that gives the label, if it is known; OptionError if no theorem of this learner uses it.
+        features in the OR that gives the label, if it is known. Raises OptionError if no theorem of this learner uses
+        it.
         """
         if relevant is not None:
             reason = " is only valid for winnow without a bias: no other theorem is about an OR of so many features"
@@ -155,7 +156,7 @@ class Learner:
         Returns
         -------
         ledger, error
-            The ledger of the rows that were learned, and what is wrong with the row after them, or None.
+            The ledger of the rows that were learned, and the error of the row after them, or None.
         """
         return self._start_with_chunk(part.chunk).run_part(part, first, last, y)
 
@@ -168,7 +169,7 @@ class Learner:
         return None if self._play is None else self._play.reading
 
     def reading_for(self, stream: Stream) -> Reading | None:
-        """Return how to read a stream: like the learner's files; the last of these, as in its first pass."""
+        """Return how to read a stream: like the learner's files; a later pass over the last stream, like its first."""
         known, last = self.known_reading(), self._last_stream
         return known if known is None or last is None or last[0] is not stream else last[1]
 
@@ -230,9 +231,9 @@ class Learner:
             The γ at which an agnostic theorem measures hinge losses.
         X, y : optional
             The stream that this learner learned from, in the same order; X may be a Source. Each example counts once
-            per pass. ValueError if a replay gives other predictions, mistakes or weights. Other differences are not
-            detected; for a byte-by-byte comparison, use a portable certificate. The status is *incomplete* for a
-            stream of more than some 350 million non-zeros.
+            per pass. A replay that gives other predictions, mistakes or weights raises ValueError. Other differences
+            are not detected; for a byte-by-byte comparison, use a portable certificate. The status is *incomplete*
+            for a stream of more than about 350 million non-zeros.
 
         Examples
         --------
@@ -325,7 +326,7 @@ class Learner:
         return self._early_labels
 
     def _current_play(self) -> LinearPlay:
-        """Return the play; before any input, one of no rounds that is not kept."""
+        """Return the play; before the first input, an empty play that is not stored."""
         return self._play or LinearPlay(LearnerEngine(self._make_rule(0), 0, 0, Reduction()), self._labels)
 
     def _start(self, width: int | None) -> LinearPlay:
@@ -372,7 +373,7 @@ class Learner:
 
 
 def number_of(name: str, value: Any, allowed: Range) -> float:
-    """Return a parameter as a float; OptionError, with the allowed range, if it is out of range."""
+    """Return a parameter as a float; raise OptionError, with the allowed range, if it is out of range."""
     number = value if type(value) in (bool, int, float) else plain(value)
     with suppress(OverflowError):  # an integer that is too large for a float
         if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):

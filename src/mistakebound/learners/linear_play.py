@@ -60,7 +60,7 @@ class LinearPlay:
 
     @property
     def has_learned(self) -> bool:
-        """Whether there was a round."""
+        """Whether at least one round was learned."""
         return self.engine.counts.rounds > 0
 
     @property
@@ -124,15 +124,17 @@ class LinearPlay:
             labels = self.labels.copy()
             self.engine.tell(asked.held, labels.sign(y))
             self.labels = labels
-        except ValueError as error:
+        except Exception as error:
             with LOCK:
                 tickets.reopen(asked)
+            if not isinstance(error, ValueError):  # raised by the label, such as by its hash
+                raise
             raise as_stream_error(error, rounds, self.engine.ledger(self.labels.pair)) from None
 
     # ------------------------------------------------------------------ many examples
 
     def run_rows(self, rows: Positional, y: AnyArray) -> tuple[Ledger, InputError | None]:
-        """Predict, then learn, rows of a matrix; return their ledger, and what is wrong with the row after them."""
+        """Predict, then learn, rows of a matrix; return their ledger, and the fault of the row after them, or None."""
         labels = self.labels.copy()
         signs = labels.encode(y[: len(rows)])
         played = self.engine.play(rows, signs)
@@ -147,8 +149,8 @@ class LinearPlay:
     def run_named(self, rounds: Iterable[tuple[Any, Any]], learner: str) -> tuple[Ledger, ValueError | None]:
         """Predict, then learn, pairs of a named example and its label.
 
-        Returns the ledger of the rounds that were learned, and what is wrong with the pair after them. ``learner`` is
-        the name of the class, for messages.
+        Returns the ledger of the rounds that were learned, and the error of the pair after them, or None. ``learner``
+        is the name of the class, for messages.
         """
         before = self.engine.counts
         positive: list[bool] = []
@@ -217,7 +219,7 @@ class LinearPlay:
         return ledger, part.error if last == part.rows else None
 
     def look_ahead(self, y: AnyArray) -> None:
-        """Settle the labels by the first two different ones of a batch."""
+        """Set the two labels from the first two different labels of a batch."""
         if not self.labels.settled:
             labels = self.labels.copy()
             labels.look_ahead(y)
@@ -226,7 +228,7 @@ class LinearPlay:
     # ------------------------------------------------------------------ results
 
     def no_rounds(self) -> Ledger:
-        """Return a ledger of no rounds, after those that there were."""
+        """Return an empty ledger, which begins after the rounds so far."""
         return self.engine.ledger(self.labels.pair, self.engine.counts, positive=np.zeros(0, np.bool_))
 
     def weights(self) -> FloatArray | dict[str, float]:

@@ -26,7 +26,7 @@ def get_params(learner: Any) -> dict[str, Any]:
 
 
 def set_params(learner: L, params: Mapping[str, Any]) -> L:
-    """Set parameters; ValueError for a name that is not a parameter of the constructor."""
+    """Set parameters; raise ValueError for a name that is not a parameter of the constructor."""
     known = list(defaults_of(type(learner)))
     for name, value in params.items():
         if name not in known:

@@ -139,7 +139,7 @@ class Replica(Learner):
 
 
 def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
-    """Return the evidence of all rounds of a learner; ValueError if it did not learn from X and y.
+    """Return the evidence of all rounds of a learner; raise ValueError if it did not learn from X and y.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def replay_files(
 ) -> ReadReport | None:
     """Learn at most ``rounds`` examples in passes over a stream, and record the first pass.
 
-    Returns the report of the last pass. StreamError if ``passes`` passes do not have so many examples.
+    Returns the report of the last pass. Raises StreamError if ``passes`` passes have fewer examples.
     """
     left, report = rounds, None
     for _ in count() if passes is None else range(passes):

@@ -57,9 +57,11 @@ def learn_one(learner: Learner, x: Any, y: Any) -> None:
         else:
             play, example = start_with(learner, as_example(x))
             play.learn_one(example, y)
-    except ValueError as error:
-        rounds = 0 if before is None else before.engine.counts.rounds
+    except Exception as error:
         learner._forget(before)
+        if not isinstance(error, ValueError):  # raised by the caller's own objects, such as the hash of a label
+            raise
+        rounds = 0 if before is None else before.engine.counts.rounds
         raise as_stream_error(error, rounds, learner.ledger_) from None
 
 
@@ -86,7 +88,7 @@ def ask(learner: Learner, x: Any) -> Asked:
     try:
         play, example = start_with(learner, x)
         return play.ask(example)
-    except ValueError:
+    except Exception:
         learner._forget(before)
         raise
 
@@ -96,7 +98,7 @@ def tell(learner: Learner, asked: Asked, y: Any) -> None:
 
     It counts as a mistake if that prediction was wrong. The learner learns if it was wrong, or if its score was
     inside the update margin. If nothing else was learned since ``ask``, this equals ``learn_one``.
-    TicketError if ``asked`` is not from this learner, or was passed before.
+    Raises TicketError if ``asked`` is not from this learner, or was passed before.
 
     Examples
     --------
@@ -196,10 +198,13 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
         play = learner._start(None)
     except ValueError as error:
         raise as_stream_error(error, 0, learner._current_play().no_rounds()) from None
+    known, rounds = play.labels, play.engine.counts.rounds
     if not isinstance(labels, Iterator):
         play.look_ahead(labels)
     ledger, wrong = play.run_named(chain([first], pairs), type(learner).__name__)
     if wrong is not None:
+        if play.engine.counts.rounds == rounds:  # nobody learned these labels
+            play.labels = known
         if ledger.rounds == 0:
             learner._forget(before)
         raise as_stream_error(wrong, ledger.rounds, ledger) from None
@@ -207,7 +212,7 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
 
 
 def look_ahead(learner: Learner, y: AnyArray) -> None:
-    """Settle the labels by the first two different ones of a batch, before a part of it is learned."""
+    """Set the two labels from the first two different labels of a batch, before a part of it is learned."""
     if learner._play is not None:
         learner._play.look_ahead(y)
     elif not learner._labels.settled:

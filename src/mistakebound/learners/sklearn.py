@@ -59,7 +59,7 @@ def partial_fit(learner: L, X: Any, y: Any = None, classes: Sequence[Any] | None
 
 
 def settle_classes(learner: Learner, classes: Sequence[Any] | None) -> None:
-    """Set both labels; ValueError if the learner has other labels already."""
+    """Set both labels; raise ValueError if the learner has other labels already."""
     if classes is None:
         return
     labels = learner._labels
@@ -153,7 +153,7 @@ def classes(learner: Learner) -> AnyArray:
 
 
 def n_features_in(learner: Learner) -> int:
-    """Width of the arrays that the learner takes; AttributeError if features have names."""
+    """Number of columns of the arrays that the learner accepts. Raises AttributeError if features have names."""
     check_fitted(learner, "n_features_in_")
     width = learner._current_play().engine.width
     if width is None:
@@ -183,7 +183,7 @@ def tags(*, poor_score: bool, binary_inputs: bool) -> Any:
 
 
 def matrix_rows(X: Any) -> Positional:
-    """Return the rows of an array or a sparse matrix; ValueError if it has no rows or no columns."""
+    """Return the rows of an array or a sparse matrix; raise ValueError if it has no rows or no columns."""
     rows = read_matrix(X)
     if len(rows) == 0 or rows.width == 0:
         what = "sample(s)" if len(rows) == 0 else "feature(s)"
@@ -200,7 +200,7 @@ def check_lengths(rows: Positional, y: AnyArray) -> None:
 
 
 def targets(y: Any, learner: str) -> AnyArray:
-    """Return y as labels of two classes; ValueError, in the words that scikit-learn's tests expect, if it is not."""
+    """Return y as labels of two classes, or raise ValueError with a message that scikit-learn's tests accept."""
     if y is None:
         message = f"requires y to be passed, but the target y is None: {learner} learns from labels"
         raise ValueError(message)
@@ -235,7 +235,7 @@ def _distinct(labels: AnyArray) -> AnyArray:
 
 
 def not_fitted(wanted: str) -> type[Exception]:
-    """Return scikit-learn's NotFittedError if it is installed, otherwise ours; AttributeError for an attribute."""
+    """Return an AttributeError for an attribute; otherwise NotFittedError of scikit-learn, or ours if it is missing."""
     if wanted.endswith("_"):
         return AttributeError
     try:

@@ -41,7 +41,7 @@ class LearnsParts(Protocol[Learned_co]):
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Learned_co, InputError | None]:
-        """Learn rows of a part; return their ledger, and what is wrong with the row after them, or None."""
+        """Learn rows of a part. Return their ledger, and the error of the row after them, or None."""
 
 
 class Step(Generic[Learned_co]):
@@ -91,7 +91,7 @@ def steps(
     skip : int
         Number of rows that were learned before. They are read, but not learned again.
     limit : callable, optional
-        Returns the most rows that the next step may learn; None for all rows of its part.
+        Returns the largest number of rows that the next step may learn; None for all rows of its part.
     guard : context manager
         Entered before each step, and left when the caller asks for the next one.
 
@@ -170,7 +170,7 @@ def with_labels(part: Part, labels: list[bytes]) -> Part:
 
 
 def first_error(parts: list[Part]) -> InputError | None:
-    """Return what is wrong with the first line that is bad or has no label; None if there is no such line."""
+    """Return the error of the first line that is bad or has no label; None if there is no such line."""
     for part in parts:
         row = part.label_ids.find(part.labels.index(b"")) if b"" in part.labels else part.rows
         if 0 <= row < part.rows:

@@ -273,7 +273,7 @@ def _best_rate(margin: float | None, radius: float) -> float:
 
 
 def _reduction(target: str, complements: bool) -> Reduction:  # noqa: FBT001 - the values of two parameters
-    """Return how a target is turned into a disjunction; ValueError for an unknown target."""
+    """Return how a target is turned into a disjunction; raise ValueError for an unknown target."""
     if target not in ("disjunction", "conjunction"):
         message = f'target must be "disjunction" or "conjunction", got {target!r}'
         raise ValueError(message)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 COUNTS: dict[str, Callable[..., Any]] = {"played": schema.whole, "since": schema.whole, "stale": schema.flag}
 """Fields of the core's state that are not arrays, with their checks."""
 FIXED = ("eta", "alpha", "penalty")
-"""Parameters that a rule with a fixed rate stores beside its state."""
+"""Parameters that a rule with a fixed rate stores in addition to its state."""
 INFINITE = ("numbers", "totals", "z")
 """Arrays that may contain infinity: a rate that is not set yet, the loss of a removed member, a weight of 0."""
 
@@ -175,7 +175,7 @@ def _plain(value: Any) -> Any:
 
 
 def _array(arrays: Mapping[str, AnyArray], name: str, like: AnyArray | None, *, holes: bool = False) -> FloatArray:
-    """Return an array of the file in the shape of ``like``. Its numbers must be finite; with ``holes``, also NaN."""
+    """Return an array of the file in the shape of ``like``. It must be finite; ``holes`` allows NaN."""
     path = f"engine.{name}"
     need(name in arrays, f"{path} is missing", path)
     found = np.asarray(arrays[name], np.float64).ravel()

@@ -134,7 +134,7 @@ def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
 
 
 def _sums(start: tuple[float, ...]) -> tuple[str, ...]:
-    """Return the names of the single numbers of a state: a rule with S floats per feature has S for the constant."""
+    """Return the names of the single numbers of a state, including the floats of the constant feature after its z."""
     return (*SUMS, *(f"bias_{k}" for k in range(1, len(start))))
 
 
@@ -190,7 +190,7 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
     features = len(has["name_offsets"]) - 1 if engine.named else len(has["z"]) // len(engine.rule.start)
     need((index < features).all(), "a kept example has a feature that the learner does not have", "kept_index")
     need(np.isfinite(value).all(), "a kept value is not finite", "kept_value")
-    need((np.abs(value) <= LARGEST).all(), "a kept value is too large to learn from", "kept_value")
+    need((np.abs(value) <= LARGEST).all(), "the value of a kept example is too large to learn from", "kept_value")
     need(not engine.rule.binary or ((value == 0) | (value == 1)).all(), "a kept value is not 0 or 1", "kept_value")
     compare(
         counts,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Kind = TypeVar("Kind", bound=Learner)
 
 OF_THE_RUN = ("progress", "reading", "tickets")
-"""Optional objects of a file beside the learner."""
+"""Optional objects of a file, in addition to the learner."""
 
 
 def save(

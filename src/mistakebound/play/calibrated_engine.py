@@ -75,7 +75,7 @@ class Calibrated:
         return
 
     def serve(self, x: FloatArray, awake: BoolArray) -> Served:
-        """Return the forecast of the best member; before there is one, the mean by the prior."""
+        """Return the forecast of the best member; before there is one, the mean weighted by the prior."""
         if not self.values:
             p = np.where(awake, self.prior, 0.0)
             return weighted_mean_forecast(x, awake, p / p.sum())
@@ -138,5 +138,5 @@ class Calibrated:
 
 
 def _row(x: FloatArray, awake: BoolArray) -> FloatArray:
-    """Return forecasts as engines take them, NaN for a sleeping expert."""
+    """Return forecasts as an array for an engine; NaN for a sleeping expert."""
     return np.where(awake.reshape(-1, *[1] * (x.ndim - 1)), x, np.nan)

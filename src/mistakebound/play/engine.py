@@ -45,7 +45,7 @@ class Reduction(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The result of a batch: the predictions and, if a row was bad, its number and what is wrong with it."""
+    """The result of a batch: the predictions and, if a row was bad, its number and its fault."""
 
     positive: BoolArray
     row: int
@@ -128,7 +128,7 @@ class LearnerEngine:
         return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts(*before), Counts(*after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
-        """Return the scores and predictions of a part, up to the first bad row, and what is wrong with that row."""
+        """Return the scores and predictions of a part, up to the first bad row, and the fault of that row, or None."""
         if not self.named:
             return self._scores(self.csr(part, part.rows))
         out, positive = np.empty(part.rows), np.empty(part.rows, np.uint8)
@@ -162,7 +162,7 @@ class LearnerEngine:
         return out, positive
 
     def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
-        """Return the scores and predictions up to the first bad row, and what is wrong with that row."""
+        """Return the scores and predictions up to the first bad row, and the fault of that row, or None."""
         seen = self.reduction.rows(rows)
         out, positive = np.empty(len(seen)), np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
@@ -262,7 +262,7 @@ class LearnerEngine:
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:
-        """Return what is wrong with the row after those that were played; None if nothing is."""
+        """Return the fault of the first row that was not played; None if all rows were played."""
         if fault is None:
             return self._malformed(rows, seen) or (RowFault("broken", rows.broken) if rows.broken else None)
         if fault.kind not in FEATURE_FAULTS:
@@ -277,7 +277,7 @@ class LearnerEngine:
         return row_fault(fault.kind, int(column), value, of_sum=fault.of_sum)
 
     def _malformed(self, rows: Positional, seen: Positional) -> RowFault | None:
-        """Return what is wrong with the first row that a reduction could not make dense; None if it made all."""
+        """Return the fault of the first row that a reduction could not make dense; None if it made all rows dense."""
         if not isinstance(rows, Csr) or len(seen) == len(rows):
             return None
         begin, end = rows.indptr[len(seen)], rows.indptr[len(seen) + 1]
@@ -288,7 +288,7 @@ class LearnerEngine:
 
 
 def _part_fault(part: Part, fault: Fault | None) -> RowFault | None:
-    """Return what is wrong with a row of a file; None if nothing is."""
+    """Return the fault of a row of a file; None if the row is good."""
     if fault is None or fault.kind not in FEATURE_FAULTS:  # the row may have no feature to name
         return None if fault is None else row_fault(fault.kind)
     chunk, at = part.chunk, fault.position

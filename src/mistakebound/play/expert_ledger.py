@@ -189,8 +189,8 @@ class AggregationLedger:
     """The record of a learner that mixes forecasts, for all of its rounds or for those of one ``run``.
 
     ``expert_losses`` has each expert's loss over the rounds in which it was awake, since the learner's first round.
-    ``regrets`` has the learner's losses less the expert's over those rounds. With the gradient trick the rule learns
-    from ``linear_regrets``, on losses made linear at its forecasts; they are at least the regrets.
+    ``regrets`` has the learner's losses minus the expert's over those rounds. With the gradient trick the rule learns
+    from ``linear_regrets``, on losses linearised at its forecasts; they are at least the regrets.
 
     Examples
     --------
@@ -261,12 +261,12 @@ class AggregationLedger:
 
     @property
     def regrets(self) -> FloatArray:
-        """The learner's loss less each expert's, over the rounds in which the expert was awake."""
+        """The learner's loss minus each expert's, over the rounds in which the expert was awake."""
         return self.sums.get("own_losses", np.zeros(0)) - self.expert_losses
 
     @property
     def linear_regrets(self) -> FloatArray:
-        """The regrets that the rule learned from; with the gradient trick, on losses made linear."""
+        """The regrets that the rule learned from; with the gradient trick, on linearised losses."""
         return self.sums.get("regrets", np.zeros(0))
 
     @property

@@ -185,7 +185,7 @@ def read_rows(X: Any) -> Dense | Csr | Named:
 
 
 def read_list(rows: list[Any]) -> Dense:
-    """Return vectors as rows: those before the first bad one, and what is wrong with that one."""
+    """Return vectors as rows: those before the first bad one, and the fault of that one."""
     with suppress(ValueError):  # such as lists of different lengths
         whole = np.asarray(rows)
         if whole.ndim == 2 and whole.dtype.kind in "fiub":
@@ -252,7 +252,7 @@ def read_one(x: Any) -> Positional:
 
 
 def as_floats(values: Any, *, dimensions: int) -> AnyArray:
-    """Return a C-contiguous array of float32, if it is float32 already, or float64; ValueError unless real numbers."""
+    """Return a C-contiguous array: float32 if X is float32, otherwise float64. Raise ValueError unless X is real."""
     x = np.asarray(values)
     if x.dtype.kind == "c":
         message = "Complex data not supported"
@@ -282,7 +282,7 @@ def solid(x: AnyArray, dtype: type[np.generic]) -> AnyArray:
 
 
 def floats_of_objects(x: AnyArray) -> AnyArray:
-    """Return numbers that are Python objects as floats; CellError with the place of anything else."""
+    """Return numbers that are Python objects as floats; raise CellError, with the place, for anything else."""
     out = np.empty(x.shape)
     for place, cell in np.ndenumerate(x):
         try:

@@ -195,7 +195,7 @@ class Ledger:
 
     @property
     def late(self) -> int:
-        """Number of kept rounds whose outcome came late: after another update than those before the prediction."""
+        """Number of kept rounds whose outcome came late: with an update between the prediction and the outcome."""
         return len(self.record.late()[0])
 
     @property
@@ -233,7 +233,7 @@ class Ledger:
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
-        """Read what ``to_json`` wrote; ModelError, with the name of the field, if it is not valid.
+        """Read what ``to_json`` wrote; raise ModelError, with the name of the field, if it is not valid.
 
         At most 2²⁷ positional features are accepted, because a certificate allocates memory for each of them.
         """

@@ -40,7 +40,7 @@ def write(ledger: Ledger) -> str:
 
 
 def read(text: str, kind: type[Ledger]) -> Ledger:
-    """Return the ledger of this class that ``write`` wrote; ModelError if the text is not a valid ledger."""
+    """Return the ledger of this class that ``write`` wrote; raise ModelError if the text is not a valid ledger."""
     fields = check(text)
     return kind(
         Counts(*fields.counts),

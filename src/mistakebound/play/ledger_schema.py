@@ -57,7 +57,7 @@ class LedgerFields(NamedTuple):
 
 
 def check(text: Any) -> LedgerFields:
-    """Return the fields of a ledger; ModelError if one is missing, unknown, out of range or contradicts another."""
+    """Return the fields of a ledger; raise ModelError if one is missing, unknown, out of range or inconsistent."""
     data = schema.parse(text, "the ledger")
     late = data.pop("late", None)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)

@@ -89,7 +89,7 @@ class Tickets:
 
     @classmethod
     def from_json(cls, stored: Any) -> Tickets:
-        """Read what ``to_json`` returned; ModelError for anything else."""
+        """Read what ``to_json`` returned; raise ModelError for anything else."""
         from mistakebound._support import schema  # noqa: PLC0415 - learning needs no JSON
 
         def checked(value: Any, path: str) -> str:

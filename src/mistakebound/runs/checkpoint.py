@@ -85,8 +85,9 @@ class Checkpoint:
         need(progress is not None, "its run has ended; load the model to learn more examples")
         run, counts, shown, written = fields(progress, "run", "counts", "shown", "predictions")
         for which, length in ((counts, 4), (shown, 2)):
-            need(is_list_of(int, which) and len(which) == length and min(which) >= 0, "its counts are not valid")
-        need(counts[0] <= model.ledger_.rounds, "its counts are not valid: there are more rounds than its learner has")
+            valid = is_list_of(int, which) and len(which) == length and min(which) >= 0
+            need(valid, "the counts that it stores are not valid")
+        need(counts[0] <= model.ledger_.rounds, "it stores more rounds than its learner has learned")
         need(written is None or (type(written) is int and written >= 0), "its predictions are not valid")
         if (written is not None) != predictions:
             wrote = "did not write" if written is None else "wrote"

@@ -127,7 +127,7 @@ class Contenders:
     def run_part(
         self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
     ) -> tuple[Rows, InputError | None]:
-        """Learn rows of a part with all learners. Return how many, and what is wrong with the next row."""
+        """Learn rows of a part with all learners. Return their number, and the error of the next row, or None."""
         if part.rows and not self.each:
             self.each = [Contender(each) for each in default_learners(part, self.classes, keep=self.keep)]
         rows = part.rows if last is None else min(last, part.rows)

@@ -69,13 +69,13 @@ def text_options(source: Source) -> dict[str, Any]:
 
 
 def restore(position: Position, stored: Any) -> None:
-    """Set the position to where an earlier run stopped. ModelError if its files or options differ from these."""
+    """Set the position to where an earlier run stopped. Raise ModelError if its files or options differ from these."""
     files, passes, reading, labels, texts, number, place, rows, skipped, remarks, replaced = fields(stored, *FIELDS)
     source = position.source
     need(files == list(source.files), f"its run read {listed(files)}, and this run reads {listed(list(source.files))}")
     same_option("passes", passes, position.passes)
     now = reading_of(source)
-    need(isinstance(reading, dict) and set(reading) == set(now), "its reading options are not valid")
+    need(isinstance(reading, dict) and set(reading) == set(now), "the reading options that it stores are not valid")
     before, wanted = as_options(reading), as_options(now)
     for name in {**wanted, **before}:
         same_option(name, before.get(name), wanted.get(name))
@@ -111,12 +111,12 @@ def as_options(reading: dict[str, Any]) -> dict[str, Any]:
     """Return reading options by name, with the options of tables among them."""
     options = dict(reading)
     table = options.pop("table")
-    need(isinstance(table, dict), "its reading options are not valid")
+    need(isinstance(table, dict), "the reading options that it stores are not valid")
     return {**options, **table}
 
 
 def _read_before(file: str, stored: Any, byte: int, growing: bool) -> FileRead:  # noqa: FBT001 - one of a tuple
-    """Return what was read of a file, up to where reading continues. ModelError if the file has changed."""
+    """Return what was read of a file, up to where reading continues. Raise ModelError if the file has changed."""
     size, length, whole, columns, digest = fields(stored, *FILE_FIELDS)
     need(
         type(length) is int and type(whole) is bool and type(columns) is bool,

@@ -373,7 +373,7 @@ class Job:
             self.remark(Remark("one label", (words,)))
 
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
-        """Write the model, unless nothing was learned, or an error would make it replace an earlier model."""
+        """Write the model if something was learned. After an error, do not replace the model of another run."""
         rounds = self.tally.rounds
         if not rounds and not (self.stopped or self.continued or self.source.follow):
             files = ", ".join(self.source.files)

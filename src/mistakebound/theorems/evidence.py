@@ -54,7 +54,7 @@ class Step:
 
 
 class Witness(NamedTuple):
-    """A comparator: a vector u, or the variables of a disjunction or panel, and the margin to use it at."""
+    """A comparator: a vector u, or the variables of a disjunction or panel, and the γ at which it is measured."""
 
     u: FloatArray = np.zeros(0)
     variables: tuple[int, ...] = ()

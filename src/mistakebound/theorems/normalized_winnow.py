@@ -232,11 +232,11 @@ class WinnowPanel(WinnowBestRate):
     in_hindsight: ClassVar[bool] = False
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
-        """Return the k experts unchanged: they have no scale."""
+        """Return the panel unchanged: a set of experts has no scale."""
         return witness
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """Measure the sum of the panel's advice in each round, and k."""
+        """Measure k, the number of experts in the panel, and the sum of their advice in each round."""
         return measured_panel(evidence, witness)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
@@ -251,7 +251,7 @@ class WinnowPanel(WinnowBestRate):
         return bounds.winnow_panel(evidence.n, len(measured.witness.variables))
 
     def lemma(self, step: Step, witness: Witness) -> dict[str, float]:
-        """Check the lemma of ``winnow-fixed-rate`` with u uniform over the panel."""
+        """Check the lemma of ``winnow-fixed-rate`` for the u that is uniform over the experts of the panel."""
         u = indicator(witness.variables, len(step.z))
         return super().lemma(step, Witness(u / u.sum(), margin=1 / u.sum()))
 
@@ -263,7 +263,7 @@ UNIT = 1e-12
 
 
 def unit_l1(u: FloatArray) -> FloatArray:
-    """Return u/‖u‖₁; u itself if its norm is 1 up to rounding. ValueError if u is zero."""
+    """Return u/‖u‖₁; u itself if its norm is 1 up to rounding. Raise ValueError if u is zero."""
     top = float(np.abs(u).max(initial=0.0))
     if top == 0:
         message = "the comparator must have a weight that is not 0"

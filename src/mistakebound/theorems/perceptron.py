@@ -71,7 +71,7 @@ class PerceptronPanel(Novikoff):
     in_hindsight: ClassVar[bool] = False
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """Measure the sum of the panel's advice in each round, and k."""
+        """Measure k, the number of experts in the panel, and the sum of their advice in each round."""
         return measured_panel(evidence, witness)
 
     def premises(self, evidence: Evidence, measured: Measured) -> tuple[Premise, ...]:
@@ -157,7 +157,7 @@ class PerceptronAgnostic(Theorem):
 
 
 def measured_panel(evidence: Evidence, witness: Witness) -> Measured:
-    """Measure the sum of the advice of the k experts in each round, and k."""
+    """Measure k, the number of experts in the panel, and the sum of their advice in each round."""
     scores = evidence.X @ indicator(witness.variables, evidence.n)
     return Measured(witness, scores, evidence.errors(scores), float(len(witness.variables)))
 

@@ -1,7 +1,7 @@
 """Fixed Share against sequences of experts, for every number of switches. See docs/theory.md, "Fixed Share".
 
 A sequence that begins with expert i and switches k times has a prior weight of at least ``π_i (α/n)^k (1−α)^{T−1−k}``.
-So the regret against it is at most ``(ln(1/π_i) + k ln(n/α) + (T−1−k) ln(1/(1−α)))/η``, plus what is added for a loss
+So the regret against it is at most ``(ln(1/π_i) + k ln(n/α) + (T−1−k) ln(1/(1−α)))/η``, plus a term for a loss
 that is not exp-concave at η. A sleeping expert has the loss of the learner. A sequence cannot use an expert before the
 expert has come.
 """

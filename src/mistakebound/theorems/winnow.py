@@ -24,7 +24,7 @@ class OnDisjunctions(Theorem):
     norm_is: ClassVar[str] = "r"
 
     def scaled(self, evidence: Evidence, witness: Witness) -> Witness:  # noqa: ARG002
-        """Return the variables unchanged: they have no scale."""
+        """Return the disjunction unchanged: a set of variables has no scale."""
         return witness
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
@@ -136,7 +136,7 @@ class LittlestoneSeparable(Theorem):
         return witness._replace(margin=min(1.0, 1 - worst))
 
     def measure(self, evidence: Evidence, witness: Witness) -> Measured:
-        """Measure Σμ as the norm and δ as γ. A score is μ·x minus the middle between 1 and 1−δ."""
+        """Measure Σμ, stored as the norm, δ, stored as γ, and the scores, which are μ·x − (1 − δ/2)."""
         witness = self.scaled(evidence, witness)
         delta = witness.margin or 0.0
         scores = evidence.X @ witness.u - (1 - delta / 2)
@@ -209,7 +209,7 @@ ROUNDING = 1e-9
 
 
 def as_winnow(rule: Any) -> WinnowRule:
-    """Return the rule as a WinnowRule; TypeError if it is another rule."""
+    """Return the rule as a WinnowRule; raise TypeError if it is another rule."""
     if not isinstance(rule, WinnowRule):
         message = f"this theorem is about the rule winnow, got {rule.id}"
         raise TypeError(message)

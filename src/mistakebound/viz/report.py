@@ -148,7 +148,7 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP_EDGE, BOTTOM = 480, 300, 60, 10, 10, 40
 
 
 def pictures(points: Sequence[tuple[int, int]], guessing: int, guess: object, bound: float | None) -> str:
-    """Return the curves of mistakes, with linear and logarithmic axes, beside those of always the same label."""
+    """Return the curves of mistakes, also of always predicting the same label, with linear and logarithmic axes."""
     rounds, mistakes = points[-1]
     if not rounds:
         return ""

@@ -254,7 +254,7 @@ def compare(
 
 
 def regret_to(best: Hindsight, losses: FloatArray, expert_losses: FloatArray, advice: Advice) -> float | None:
-    """Return the regret to a best choice in hindsight; for the best expert, if some slept, the largest regret."""
+    """Return the regret to a best choice in hindsight; to the best expert, if some slept, the largest regret to any."""
     if best.kind == "expert" and not advice.awake.all():
         return float(regrets_to_each(advice.awake, expert_losses, losses).max())
     return None if best.oracle is None else float(losses[best.counted].sum()) - best.oracle.total

@@ -63,7 +63,7 @@ def figure(found: Comparison) -> Any:
     lost = np.where(advice.awake[:, place], found.expert_losses[:, place], 0.0)
     past = history(best, learner_for(best.rule, advice, found.loss, found.parameters), advice)
     rivals = {rule: f"{advice.names[k]}, while awake" for rule, k in leaders.items()}
-    # A bound on mistakes, less the mistakes of the best expert, is a bound on the regret.
+    # A bound on mistakes, minus the mistakes of the best expert, is a bound on the regret.
     subtracted = np.concatenate([[0.0], np.cumsum(lost)]) if found.of_labels else np.zeros(advice.rounds + 1)
     allowed = ""
     if past.bounds:
@@ -85,7 +85,7 @@ def bound_in_words(found: Comparison, bound: float, rival: str, mistakes: float)
     if found.of_labels:
         return (
             f"bound on the mistakes of {best.rule}:\n"
-            f"{bound:.4g} in the end, less the {mistakes:,.0f}\nmistakes of {rival}: {bound - mistakes:.4g}"
+            f"{bound:.4g} in the end, minus the {mistakes:,.0f}\nmistakes of {rival}: {bound - mistakes:.4g}"
         )
     kind = "regret" if best.linear_regret is None else "linear regret"
     return f"bound on the {kind} of {best.rule}:\n{bound:.4g} in the end"

@@ -1,4 +1,4 @@
-"""Run each rule on the same advice, and find what would have been best in hindsight."""
+"""Run each rule on the same advice, and find the best choices in hindsight."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ def best_in_hindsight(
 
 
 def regrets_to_each(awake: BoolArray, losses: FloatArray, learner_losses: FloatArray) -> FloatArray:
-    """Return the learner's losses less each expert's, over the rounds in which that expert was awake; −∞ if none.
+    """Return the learner's losses minus each expert's, over the rounds in which that expert was awake; −∞ if none.
 
     Experts that were awake in different rounds cannot be ranked by mean loss: an expert that sleeps in difficult rounds
     has a small mean. The expert with the largest regret is the hardest to beat. If nobody sleeps, it is the best one.
@@ -311,7 +311,7 @@ def regrets_to_each(awake: BoolArray, losses: FloatArray, learner_losses: FloatA
 
 
 def searched(kind: str, name: str, counted: BoolArray, search: Callable[[], Oracle], *, few: bool) -> Hindsight:
-    """Return the result of a search, or the reason why there is none; ``few`` says whether a search is affordable."""
+    """Return the result of a search, or the reason why there is none; ``few`` is whether a search is affordable."""
     if not few:
         return Hindsight(kind, name, None, counted, "there are too many forecasts to search")
     try:

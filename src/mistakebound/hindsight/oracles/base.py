@@ -73,7 +73,7 @@ class CheckedForecasts:
 
     @property
     def errors(self) -> FloatArray:
-        """Forecasts less outcomes: rounds (times classes) × experts."""
+        """Forecasts minus outcomes: rounds (times classes) × experts."""
         return _rows(self.forecasts - self.outcomes[:, None])
 
     @property
@@ -96,7 +96,7 @@ class CheckedForecasts:
         return self.loss.gradient(combined, self.outcomes)
 
     def two_slopes(self) -> tuple[float, float, FloatArray] | None:
-        """Return the slopes below and above the outcome, and a factor per outcome; None if the loss has others."""
+        """Return the slopes below and above the outcome, and a factor per outcome; None for other losses."""
         ones = np.ones(self.outcomes.size)
         if isinstance(self.loss, Pinball):
             return self.loss.tau, 1 - self.loss.tau, ones

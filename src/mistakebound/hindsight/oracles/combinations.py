@@ -76,7 +76,7 @@ def best_convex(A: Any, y: ArrayLike | None = None, loss: LossLike = "square") -
         return Oracle(name, total, total / rounds, rounds, w, gap=gap, names=given.names)
     if isinstance(given.loss, Square):
         w = nearest_to_zero(E)
-        r = E @ w  # not A w − y, which would lose the bits of small errors beside large outcomes
+        r = E @ w  # not A w − y, which would lose the bits of small errors if outcomes are large
         total, pull = float(r @ r), 2 * (E.T @ r)
     else:
         w = _descend(given, E)
