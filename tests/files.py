@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ def call(*words: Any, fails: int = 0, text: str | bytes | None = None, **more: A
     result = CliRunner().invoke(main, [str(word) for word in words], input=text, **more)
     assert result.exit_code == fails, result.output
     return result.output
+
+
+def shows(text: str, *names: str) -> bool:
+    """Whether all names, values and options occur in a text, in this order."""
+    return re.search(".*".join(map(re.escape, names)), text, re.DOTALL) is not None
 
 
 DATA = Path(os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[2] / "shared" / "data"))

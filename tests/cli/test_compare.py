@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from files import call
+from files import call, shows
 
 from mistakebound._support.signals import uninterrupted
 from mistakebound.data.reader import StreamReader
@@ -86,10 +86,9 @@ def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None
     assert found["rounds"] == 110
     refused = {each["options"].split()[1]: each["reason"] for each in found["not_counted"]}
     assert set(refused) == {"winnow", "elimination"}
-    assert refused["winnow"].startswith(f"{path}:101: feature 1 is 0.5; ")
+    assert shows(refused["winnow"], f"{path}:101: ", "feature 1", "0.5")
     output = call("compare", path)
-    assert "cannot learn this stream:" in output
-    assert f"  elimination: {path}:101: feature 1" in output
+    assert shows(output, f"  elimination: {path}:101: ", "feature 1")
 
 
 def test_bounds(stream: Path, tmp_path: Path) -> None:
@@ -120,12 +119,10 @@ def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:
     assert "300 rounds" in call("compare", stream, "--skip-bad", 1)
     third = tmp_path / "third.svm"
     third.write_text("1 1:1\n2 1:1\n3 1:1\n")
-    assert "third.svm:3: label 3 is a third label, after 1 and 2; for a file, --positive" in call(
-        "compare", third, fails=1
-    )
+    assert shows(call("compare", third, fails=1), "third.svm:3: label 3", "1 and 2", "--positive")
     assert json.loads(call("compare", third, "--positive", 3, "--json"))["rounds"] == 3
     (tmp_path / "empty").write_text("")
-    assert "there are no examples" in call("compare", tmp_path / "empty", fails=1)
+    assert shows(call("compare", tmp_path / "empty", fails=1), "Error: ", "examples")
 
 
 def test_ctrl_c_comes_between_the_rounds_of_all(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:

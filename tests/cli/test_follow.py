@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from files import call
+from files import call, shows
 from pages import all_options
 from processes import DEADLINE, lines_of, running, wait_until
 
@@ -128,12 +129,12 @@ def test_the_bar_goes_to_standard_error_alone(stream: Path, tmp_path: Path) -> N
 
 def test_following_at_a_terminal(stream: Path) -> None:
     """All is there at once, and Ctrl-C leaves a clean screen with the cursor shown."""
-    text, code = at_a_terminal("run", stream, "--follow", until="waiting for more")
+    text, code = at_a_terminal("run", stream, "--follow", until="waiting")
     assert code == 0
     assert re.search(r"200 examples, \d+ mistakes", text)
     assert "waiting" not in "".join(screen(text))
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
-    assert "in 200 rounds" in screen(text)[-6]
+    assert "200 rounds" in screen(text)[-6]
 
 
 def test_a_quick_run_and_one_for_machines_import_neither_rich_nor_scipy(stream: Path) -> None:
@@ -196,7 +197,7 @@ def test_winnow_shows_littlestones_bound_with_relevant(stream: Path) -> None:
     flipped = stream.with_name("flipped")
     flipped.write_text("".join(f"{1 - int(line[0])}{line[1:]}\n" for line in stream.read_text().splitlines()))
     assert shown(call("run", flipped, *options, "--relevant", 1))[-1][2] == "exceeded"  # no OR of one feature
-    assert "winnow without a bias" in call("run", stream, "--relevant", 2, fails=2)
+    assert shows(call("run", stream, "--relevant", 2, fails=2), "--relevant", "winnow", "bias")
 
 
 @pytest.mark.parametrize("learner", ["perceptron", "normalized-winnow", "balanced-winnow", "pnorm"])
@@ -324,23 +325,23 @@ def test_bash_takes_the_completion() -> None:
 def test_errors_name_the_cause_and_the_option(tmp_path: Path) -> None:
     """One line each, with the file's name and a way out."""
     file = tmp_path / "x"
-    assert "did you mean 'predict'?" in call("predcit", fails=2)
-    assert "the commands are run, compare, experts, forecasters, predict" in call("zzz", fails=2)
-    assert f"{file}: No such file or directory" in call("run", file, fails=1)
-    assert f"{tmp_path}: Is a directory" in call("run", tmp_path, fails=1)
-    assert "--passes must be 1" in call("run", file, "--follow", "--passes", 2, fails=2)
-    for data, words in (
+    assert shows(call("predcit", fails=2), "predcit", "'predict'?")
+    assert shows(call("zzz", fails=2), "zzz", "run, compare, experts, forecasters, predict")
+    assert f"{file}: {os.strerror(errno.ENOENT)}" in call("run", file, fails=1)
+    assert f"{tmp_path}: {os.strerror(errno.EISDIR)}" in call("run", tmp_path, fails=1)
+    assert shows(call("run", file, "--follow", "--passes", 2, fails=2), "--passes", "1")
+    for data, name in (
         (b"PK\x03\x04 and so on", "zip archive"),
         (b"BZh91AY", "bzcat"),
         ("a,b\n".encode("utf-16"), "UTF-8"),
-        (b"MZ\x90\0\x03", "not text: byte 4 is zero"),
+        (b"MZ\x90\0\x03", "byte 4"),
         (b"a,b\nx,y\n", "--label NAME"),
     ):
         file.write_bytes(data)
         output = call("run", file, fails=1)
-        assert words in output
+        assert name in output
         assert output.count("\n") == 1
-    assert "no column 'z'" in call("run", file, "--label", "z", fails=1)
+    assert shows(call("run", file, "--label", "z", fails=1), f"Error: {file}: ", "column 'z'")
     file.write_text('{"label": 1}\n')
     output = call("run", file, "--categorical", "a", fails=1)
     assert output.startswith(f"Error: {file}: ")
@@ -348,8 +349,7 @@ def test_errors_name_the_cause_and_the_option(tmp_path: Path) -> None:
     file.write_bytes(b"\x1b[2J\x9b\n")
     assert "\x1b" not in call("run", file, "--format", "svmlight", fails=1)
     file.write_text("")
-    assert "note: " in call("run", file)
-    assert f"{file}: there are no examples" in call("run", file)
+    assert shows(call("run", file), f"note: {file}: ", "examples")
 
 
 def test_a_header_is_recognised_by_the_columns_of_options(tmp_path: Path) -> None:
@@ -367,8 +367,8 @@ def test_a_second_table_has_the_same_columns_or_is_refused(tmp_path: Path) -> No
     second.write_text("y,x\na,1\n")
     assert json.loads(call("run", first, second, "--label", "y", "--json"))["rounds"] == 3
     second.write_text("a,1\nb,2\n")  # as `split` leaves them: its first line is no header, and must not be lost
-    assert "2: there is no column 'y'" in call("run", first, second, "--label", "y", fails=1)
-    assert f"{second}: its columns are a, 1" in call("run", first, second, "--label", "1", fails=1)
+    assert shows(call("run", first, second, "--label", "y", fails=1), f"Error: {second}: ", "column 'y'")
+    assert shows(call("run", first, second, "--label", "1", fails=1), f"Error: {second}: ", "a, 1")
 
 
 def test_importance_weights_are_not_ignored_silently(tmp_path: Path) -> None:

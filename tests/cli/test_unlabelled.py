@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from files import call
+from files import call, shows
 
 import mistakebound as mb
 from mistakebound.data.formats import detect_format
@@ -31,7 +32,7 @@ def test_labels_may_be_missing_when_predicting(model: Path, tmp_path: Path) -> N
         "predict", model, tmp_path / "x.svm", "--scores"
     )
     result = call("explain", model, tmp_path / "xl.svm", "--first", 1)
-    assert f"{tmp_path / 'xl.svm'}:2: predicted 1\n" in result
+    assert re.search(rf"{tmp_path / 'xl.svm'}:2: .*\b1\n", result)
     learner = mb.load(model)  # which knows nothing of files
     learner.save(tmp_path / "bare.mb")
     assert call("predict", tmp_path / "bare.mb", tmp_path / "xl.svm").split() == ["1", "-1"] * 5
@@ -47,25 +48,24 @@ def test_labels_of_their_own(model: Path, tmp_path: Path) -> None:
 def test_nothing_is_learned_without_labels(model: Path, tmp_path: Path) -> None:
     for more in ((), ("--load", model)):
         output = call("run", tmp_path / "xl.svm", *more, fails=1)
-        assert f"Error: {tmp_path / 'xl.svm'}:2:1: there is no label before '1:1'; " in output
-        assert "--labels FILE" in output
+        assert shows(output, f"Error: {tmp_path / 'xl.svm'}:2:1: ", "label", "'1:1'", "--labels FILE")
     (tmp_path / "x.svm").write_text(LABELLED + "3:1\n" + LABELLED)
-    assert "x.svm:11:1: there is no label" in call("run", tmp_path / "x.svm", fails=1)
+    assert shows(call("run", tmp_path / "x.svm", fails=1), "x.svm:11:1: ", "label", "'3:1'")
     assert "20 rounds" in call("run", tmp_path / "x.svm", "--skip-bad", 1)
 
 
 def test_a_cache_with_labels_is_not_one_without(model: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert call("predict", model, tmp_path / "xl.svm", "--cache").split() == ["1", "-1"] * 5
-    assert "there is no label before" in call("run", tmp_path / "xl.svm", "--cache", fails=1)
+    assert shows(call("run", tmp_path / "xl.svm", "--cache", fails=1), "xl.svm:2:1: ", "label", "'1:1'")
 
 
 @pytest.mark.parametrize(
     ("line", "place"),
-    [("1 1:1 3:x", ":1:9: the value"), ("1 1;1 3:1", ":1:3: a feature must"), ("x 1:1 3:1", ":1:1: the label must")],
+    [("1 1:1 3:x", ":1:9: the value"), ("1 1;1 3:1", ":1:3: a feature"), ("x 1:1 3:1", ":1:1: the label")],
 )
-def test_a_slip_in_line_1_is_one_of_svmlight(line: str, place: str, tmp_path: Path) -> None:
-    file = tmp_path / "slip.svm"
+def test_a_file_with_a_typing_error_in_line_1_is_still_read_as_svmlight(line: str, place: str, tmp_path: Path) -> None:
+    file = tmp_path / "typing_error.svm"
     file.write_text(f"{line}\n{LABELLED}")
     assert f"Error: {file}{place}" in call("run", file, fails=1)
     file.write_text(f"{LABELLED}{line}\n")

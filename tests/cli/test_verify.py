@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from files import STREAMS, call, rows, svmlight
+from files import STREAMS, call, rows, shows, svmlight
 
 from mistakebound.certificates.portable import seal
 from mistakebound.cli import main
@@ -66,7 +68,7 @@ def test_every_learner(learner: str, tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm")
     more = ["--threshold", 30] if learner == "winnow" else []
     call("run", path, "--learner", learner, *more, "--certificate", tmp_path / "c.json")
-    assert " agrees with the stream" in call("verify", tmp_path / "c.json", path)
+    assert not re.search("^✗", call("verify", tmp_path / "c.json", path), re.MULTILINE)
 
 
 def test_standard_input_pipes_and_no_mistakes(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_standard_input_pipes_and_no_mistakes(tmp_path: Path) -> None:
     few, words = "1 1:1\n1 2:1\n", ("run", "-", "--learner", "perceptron", "--certificate")
     call(*words, tmp_path / "c.json", text=few)
     assert "✗" not in call("verify", tmp_path / "c.json", "-", text=few)
-    assert "no examples" in call(*words, tmp_path / "none.json", text="", fails=1)
+    assert shows(call(*words, tmp_path / "none.json", text="", fails=1), "Error: ", "examples")
     assert not (tmp_path / "none.json").exists()
 
 
@@ -139,7 +141,7 @@ def test_every_changed_byte_of_the_stream_is_detected(written_run: tuple[Path, P
 def test_another_model_and_other_files(written_run: tuple[Path, Path, Path], tmp_path: Path) -> None:
     certificate, path, model = written_run
     other = svmlight(tmp_path / "b.svm", seed=4)
-    assert "certificate 1, given 2" in call("verify", certificate, path, other, fails=1)
+    assert shows(call("verify", certificate, path, other, fails=1), "✗ ", "files", "1", "2")
     call("run", other, "--learner", "perceptron", "--bias", 1, "--save", model)
     answer = call("verify", certificate, path, "--model", model, fails=1)
     assert f"✗ {model}" in answer
@@ -150,10 +152,10 @@ def test_another_model_and_other_files(written_run: tuple[Path, Path, Path], tmp
     data = bytearray(model.read_bytes())
     data[-1] ^= 1
     model.write_bytes(data)
-    assert "SHA-256 does not match" in call("verify", certificate, path, "--model", model, fails=1)
+    assert shows(call("verify", certificate, path, "--model", model, fails=1), "SHA-256")
     assert "--labels" in call("verify", certificate, path, "--labels", other, fails=2)
     refused = call("run", path, "--load", model, "--certificate", "x", fails=2)
-    assert "--certificate and --load cannot both be set" in refused
+    assert "--certificate and --load" in refused
 
 
 def test_the_model_is_compared_with_the_one_that_is_learned_again(written_run: tuple[Path, Path, Path]) -> None:
@@ -164,7 +166,7 @@ def test_the_model_is_compared_with_the_one_that_is_learned_again(written_run: t
     answer = call("verify", certificate, path, "--model", model, fails=1)
     assert f"✓ {model}" in answer
     assert "✗ model " in answer
-    assert f"{certificate} does not agree with the stream: 1 of " in answer
+    assert shows(answer, f"{certificate} ", ": 1 of ")
 
 
 def test_labels_of_their_own(tmp_path: Path) -> None:
@@ -172,7 +174,9 @@ def test_labels_of_their_own(tmp_path: Path) -> None:
     call("run", *words, "--certificate", tmp_path / "c.json")
     assert "--labels" in call("verify", tmp_path / "c.json", words[0], fails=2)
     piped = [each if each != tmp_path / "labels" else "-" for each in words]
-    assert "- is not a file" in call("run", *piped, "--certificate", tmp_path / "d.json", text="1\n", fails=1)
+    assert shows(
+        call("run", *piped, "--certificate", tmp_path / "d.json", text="1\n", fails=1), "Error: ", "- ", "file"
+    )
     (tmp_path / "labels").write_text("".join(f"{y}.0\n" for y, _ in rows(300)))
     assert "✗ labels" in call("verify", tmp_path / "c.json", words[0], "--labels", tmp_path / "labels", fails=1)
 
@@ -182,7 +186,7 @@ def test_stopped_by_a_bad_line(tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm", count=100)
     path.write_text(path.read_text() + "1 broken\n")
     call("run", path, "--certificate", tmp_path / "c.json", fails=1)
-    assert " agrees with the stream" in call("verify", tmp_path / "c.json", path)
+    assert not re.search("^✗", call("verify", tmp_path / "c.json", path), re.MULTILINE)
 
 
 def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,10 +195,9 @@ def test_incomplete_is_completed_by_the_replay(tmp_path: Path, monkeypatch: pyte
     keeping_little = DECLARATIONS["perceptron"]._replace(defaults={"keep_bytes": 500})
     monkeypatch.setitem(DECLARATIONS, "perceptron", keeping_little)
     piped = ("run", "-", "--learner", "perceptron", "--certificate", tmp_path / "c.json")
-    assert "standard input cannot be read a second time" in call(*piped, text=path.read_text())
+    assert shows(call(*piped, text=path.read_text()), "standard input")
     assert json.loads((tmp_path / "c.json").read_text())["certificate"]["status"] == "incomplete"
     document = call("verify", tmp_path / "c.json", path)
-    assert "With all of them" in document
     monkeypatch.undo()
     whole = json.loads(call("run", path, "--learner", "perceptron", "--certify", "--json"))["certificate"]
     assert whole["scope"] == "whole stream"
@@ -249,7 +252,7 @@ def test_hostile_certificates(written_run: tuple[Path, Path, Path]) -> None:
                 assert way[0] in ("skip_bad", "reading", "stream"), (way, value)
     for name in list(document):
         certificate.write_text(json.dumps({key: value for key, value in document.items() if key != name}))
-        assert "cannot be verified" in call("verify", certificate, path, fails=1)
+        assert shows(call("verify", certificate, path, fails=1), "Error: ", str(certificate))
 
 
 @pytest.mark.parametrize("name", ["cache", "labels", "files", "threads", "follow", "skip_bad"])
@@ -329,5 +332,5 @@ def test_a_certificate_is_written_completely_or_not_at_all(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    assert "No space left" in call("run", path, "--certificate", certificate, fails=1)
+    assert os.strerror(errno.ENOSPC) in call("run", path, "--certificate", certificate, fails=1)
     assert certificate.read_bytes() == before

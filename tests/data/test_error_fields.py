@@ -14,13 +14,17 @@ from files import call
 import mistakebound as mb
 from mistakebound.errors import (
     CellError,
+    CertificateError,
     Expert,
     InputError,
     MissingColumnsError,
+    ModelError,
     Option,
     OptionConflictError,
     OutcomeClass,
+    ResumeError,
     StreamError,
+    TicketError,
     as_stream_error,
 )
 
@@ -173,10 +177,14 @@ def test_an_error_of_another_round_keeps_its_fields() -> None:
         CellError("x", round=3),
         OptionConflictError("label", "a", "b"),
         MissingColumnsError(["a"], ["b"], "t.csv"),
+        TicketError("x", reason="used", learner="Perceptron", round=3),
+        ModelError("x", field="z"),
+        CertificateError("x", path="c.json", field="z"),
+        ResumeError("x", path="m.mb", option="label", before="a", now="b"),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_errors_can_be_pickled(error: InputError) -> None:
+def test_errors_can_be_pickled(error: InputError | ModelError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 

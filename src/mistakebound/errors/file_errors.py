@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ class ModelError(ValueError):
     def __init__(self, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
         self.field = field
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to copy and unpickle this error: without ``__init__``, whose parameters differ in subclasses."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class CertificateError(ModelError):

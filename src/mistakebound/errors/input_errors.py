@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from typing import TYPE_CHECKING, Any
 
 from mistakebound.errors.message import Expert, Option, OutcomeClass, location, message_text
@@ -71,6 +72,10 @@ class InputError(ValueError):
     def expert(self) -> int | None:
         """The number of the first expert that the message names."""
         return next((part.number for part in self.message_parts if isinstance(part, Expert)), None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to copy and unpickle this error: without ``__init__``, whose parameters differ in subclasses."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         return self.text()
