@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import threading
 from fractions import Fraction
 from typing import Any
@@ -19,24 +20,24 @@ from mistakebound.play.expert_engine import CompiledEngine
 
 INF, NAN = np.inf, np.nan
 BAD_LOSSES = [
-    ([NAN] * 3, "every expert is asleep"),
+    ([NAN] * 3, "asleep"),
     ([1, INF, 2], "expert 1 is inf"),
     ([1, NAN, -1e200], "expert 2 is -1e+200"),
 ]
 BAD = [
-    ("square", [NAN, NAN, NAN], 1.0, "every expert is asleep"),
-    ("square", [1.0, INF, 2.0], 1.0, "expert 1's forecast is inf; it must be finite"),
-    ("square", [1.0, NAN, -INF], 1.0, "expert 2's forecast is -inf; it must be finite"),
-    ("square", [1.0, 2.0, 3.0], NAN, "the outcome is nan; it must be finite"),
-    ("absolute", [1.0, 2.0, 3.0], INF, "the outcome is inf; it must be finite"),
-    ("percentage", [1.0, 2.0, 3.0], 0.0, "the outcome is 0.0; the percentage loss cannot divide by it"),
-    ("log", [0.5, 0.5, 1.5], 1.0, "expert 2's forecast is 1.5; for the log loss it must lie between 0 and 1"),
-    ("log", [0.5, -0.1, NAN], 0.0, "expert 1's forecast is -0.1; for the log loss it must lie between 0 and 1"),
-    ("log", [0.5, 0.5, 0.5], 0.5, "the outcome is 0.5; for the log loss it must be 0 or 1"),
-    ("log", [0.5, 0.0, 0.5], 1.0, "is inf"),  # the learner's too, if it follows expert 1
-    ("log", [0.0, NAN, 0.0], 1.0, "the loss of the forecast is inf"),
-    ("square", [1e200, 2.0, 3.0], 1.0, "is inf"),
-    ("absolute", [1e200, 2.0, 3.0], 1.0, "too large to be squared"),
+    ("square", [NAN, NAN, NAN], 1.0, "asleep"),
+    ("square", [1.0, INF, 2.0], 1.0, "expert 1.*forecast.* inf.*finite"),
+    ("square", [1.0, NAN, -INF], 1.0, "expert 2.*forecast.* -inf.*finite"),
+    ("square", [1.0, 2.0, 3.0], NAN, "outcome.* nan.*finite"),
+    ("absolute", [1.0, 2.0, 3.0], INF, "outcome.* inf.*finite"),
+    ("percentage", [1.0, 2.0, 3.0], 0.0, "outcome.* 0.0.*percentage loss"),
+    ("log", [0.5, 0.5, 1.5], 1.0, "expert 2.*forecast.* 1.5.*log loss"),
+    ("log", [0.5, -0.1, NAN], 0.0, "expert 1.*forecast.* -0.1.*log loss"),
+    ("log", [0.5, 0.5, 0.5], 0.5, "outcome.* 0.5.*log loss.*0 or 1"),
+    ("log", [0.5, 0.0, 0.5], 1.0, "loss.* inf"),  # the learner's too, if it follows expert 1
+    ("log", [0.0, NAN, 0.0], 1.0, "loss.*forecast.* inf"),
+    ("square", [1e200, 2.0, 3.0], 1.0, "loss.* inf"),
+    ("absolute", [1e200, 2.0, 3.0], 1.0, "squared"),
 ]
 
 
@@ -55,13 +56,13 @@ def test_a_bad_round_is_named_and_changes_nothing(
         assert len(forecasts) == len(losses) == 5
         assert isinstance(error, StreamError)
         assert error.round == 5
-        assert why in str(error)
+        assert re.search(why, str(error))
         assert str(error).startswith("round 5: ")
         core.serve(A[5])
         assert same(core, good)
         with pytest.raises(StreamError) as caught:
             core.learn(core.serve(np.array(x)), np.asarray(y))
-        assert why in str(caught.value)
+        assert re.search(why, str(caught.value))
         assert caught.value.round is None
         assert same(core, good)
         assert np.array_equal(core.run(A[5:], outcomes[5:])[0], good.run(A[5:], outcomes[5:])[0])
@@ -71,9 +72,9 @@ def test_a_bad_round_is_named_and_changes_nothing(
 @pytest.mark.parametrize(
     ("row", "expert", "why"),
     [
-        ([NAN] * 3, None, "every expert is asleep"),
-        ([1, INF, 2], 1, "got inf"),
-        ([1, NAN, -1e200], 2, "got -1e+200"),
+        ([NAN] * 3, None, "asleep"),
+        ([1, INF, 2], 1, " inf"),
+        ([1, NAN, -1e200], 2, " -1e+200"),
     ],
 )
 def test_bad_losses(

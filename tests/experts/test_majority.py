@@ -113,7 +113,7 @@ def test_a_run_has_its_own_ledger() -> None:
     assert [*first.mistake_rounds, *(second.mistake_rounds + 12)] == whole.ledger_.mistake_rounds.tolist()
     assert (first.expert_losses + second.expert_losses).tolist() == whole.ledger_.expert_losses.tolist()
     assert first.expected_mistakes + second.expected_mistakes == pytest.approx(whole.ledger_.expected_mistakes)
-    with pytest.raises(mb.StreamError, match="round 2: every expert is asleep") as error:
+    with pytest.raises(mb.StreamError, match="round 2: .*asleep") as error:
         parts.run([A[0].tolist(), A[1].tolist(), [None] * 5], [1, 1, 1])
     assert error.value.ledger.rounds == 2
     assert parts.ledger_.rounds == 32
@@ -122,7 +122,7 @@ def test_a_run_has_its_own_ledger() -> None:
 def test_bytes_other_than_0_and_1_are_rejected() -> None:
     learner = WeightedMajority()
     odd = np.array([[1, 0], [1, 0], [2, 1]], np.uint8).view(bool)
-    with pytest.raises(mb.StreamError, match="round 2: votes must be False or True") as error:
+    with pytest.raises(mb.StreamError, match="round 2: votes .*False or True") as error:
         learner.run(odd, np.ones(3, bool))
     assert error.value.ledger.rounds == learner.ledger_.rounds == 2
     assert learner.ledger_.expert_mistakes.tolist() == [0, 2] == learner._play.core.losses().tolist()
@@ -154,7 +154,7 @@ def test_a_later_run_alone_has_no_certificate() -> None:
     learner.run([[1, 0]] * 5, [1] * 5)
     later = certify(learner.run([[1, 0]] * 5, [1] * 5))
     assert later.status == "does not apply"
-    assert "the learner began with these rounds" in str(later)
+    assert len([premise for premise in later.premises if not premise.holds]) == 1
     assert learner.certify().status == "holds"
 
 

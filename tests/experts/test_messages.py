@@ -75,10 +75,10 @@ def test_beta_and_eta_cannot_both_be_set(rule: Any) -> None:
 @pytest.mark.parametrize(
     ("advice", "outcome", "words"),
     [
-        ({"Ann": 0.1, "Bob": "n/a"}, 0.5, "expert 'Bob' must be a number, got 'n/a'"),
-        ({"Ann": 0.1, "expert 7": "expert 9"}, 0.5, "expert 'expert 7' must be a number, got 'expert 9'"),
-        ({"Bob": 0.1, "Dee": np.inf}, 0.5, "the forecast of expert 'Dee' is infinite"),
-        ({"Ann": 0.1, "Bob": [0.2, 0.3]}, 0.5, "forecasts must be numbers"),
+        ({"Ann": 0.1, "Bob": "n/a"}, 0.5, "expert 'Bob'.*number.*'n/a'"),
+        ({"Ann": 0.1, "expert 7": "expert 9"}, 0.5, "expert 'expert 7'.*number.*'expert 9'"),
+        ({"Bob": 0.1, "Dee": np.inf}, 0.5, "forecast of expert 'Dee'.*inf"),
+        ({"Ann": 0.1, "Bob": [0.2, 0.3]}, 0.5, "forecasts.*numbers"),
     ],
 )
 def test_errors_name_the_expert(advice: Any, outcome: Any, words: str) -> None:
@@ -92,23 +92,23 @@ def test_errors_name_the_expert(advice: Any, outcome: Any, words: str) -> None:
 def test_errors_name_the_column() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"low": [0.1, 0.2], "who": ["Ann", "Bob"]})
-    with pytest.raises(mb.StreamError, match="^round 0: .*expert 'who' must be a number, got 'Ann'"):
+    with pytest.raises(mb.StreamError, match="^round 0: .*expert 'who'.*number.*'Ann'"):
         experts.MLPoly().run(frame, [0.1, 0.2])
     for loss in ("log", (lambda f, y: np.abs(f - y), lambda f, y: np.sign(f - y))):  # in the core, and in Python
         frame = pandas.DataFrame({"low": [0.1, 0.2], "high": [0.1, np.inf]})
-        with pytest.raises(mb.StreamError, match="^round 1: the forecast of expert 'high' is inf") as caught:
+        with pytest.raises(mb.StreamError, match="^round 1: .*forecast of expert 'high'.* inf") as caught:
             experts.MLPoly(loss=loss).run(frame, [1.0, 0.0])
         assert caught.value.ledger.rounds == 1
-    with pytest.raises(mb.StreamError, match="^round 0: expert 1's forecast is inf"):
+    with pytest.raises(mb.StreamError, match="^round 0: .*expert 1\\b.*forecast.* inf"):
         experts.MLPoly().run([[0.1, np.inf]], [1.0])
     parts = {"Ann": [[0.5, 0.5]], "Bob": [[0.5, NAN]]}
-    with pytest.raises(mb.StreamError, match="^round 0: expert 'Bob' must forecast all classes"):
+    with pytest.raises(mb.StreamError, match="^round 0: expert 'Bob'.* classes"):
         experts.MLPoly().run(parts, [[1.0, 0.0]])
-    with pytest.raises(mb.StreamError, match="^round 0: expert 'Bob' must forecast all classes"):
+    with pytest.raises(mb.StreamError, match="^round 0: expert 'Bob'.* classes"):
         experts.MLPoly().learn_one({name: said[0] for name, said in parts.items()}, [1.0, 0.0])
-    with pytest.raises(mb.StreamError, match="^round 0: the loss of expert 'Bob' .* got 1e.200"):
+    with pytest.raises(mb.StreamError, match="^round 0: .*loss of expert 'Bob' .* 1e.200"):
         experts.MLPoly().learn_losses({"Ann": 0.1, "Bob": 1e200})
-    with pytest.raises(mb.StreamError, match="^round 0: the loss of expert 'Bob' is inf"):
+    with pytest.raises(mb.StreamError, match="^round 0: .*loss of expert 'Bob'.* inf"):
         experts.Squint(loss="log").learn_one({"Ann": 0.5, "Bob": 0.0}, 1)
 
 
@@ -119,7 +119,7 @@ def test_a_custom_loss_must_be_a_pair_of_functions() -> None:
 
 # ---------------------------------------------------------------------- votes
 
-PROBABILITIES = "must be 0 or 1.* got 0.9; .*probability"
+PROBABILITIES = ".*0 or 1.* 0.9.*probability"
 
 
 @pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving, experts.RandomizedWeightedMajority])
@@ -135,9 +135,7 @@ def test_probabilities_are_rejected_as_votes(rule: Any, outcomes: Any) -> None:
     with pytest.raises(mb.StreamError, match=f"^round 0: the vote of expert 'Bob' {PROBABILITIES}"):
         master.learn_one({"Ann": 1, "Bob": 0.9}, 1)
     assert master.names_ == []
-    with pytest.raises(
-        mb.StreamError, match="^round 0: the vote of expert 0 must be 0 or 1.* got 0.2"
-    ):  # two values only
+    with pytest.raises(mb.StreamError, match="^round 0: .*expert 0\\b.*0 or 1.* 0.2"):  # two values only
         rule().run(np.array([[0.2, 1.0]] * 3), [1, 1, 1])
 
 
@@ -180,11 +178,11 @@ def test_a_prediction_does_not_add_experts() -> None:
 def test_the_round_of_a_batch_is_named() -> None:
     master = experts.WeightedMajority()
     master.run([[1, 0]] * 5, [1] * 5)
-    with pytest.raises(mb.StreamError, match="^round 1: every expert is asleep") as caught:
+    with pytest.raises(mb.StreamError, match="^round 1: .*asleep") as caught:
         master.run([[1, 0], [None, None]], [1, 1])
     assert caught.value.round == 1
     assert (caught.value.ledger.rounds, master.ledger_.rounds) == (1, 6)
-    with pytest.raises(mb.StreamError, match="^round 6: every expert is asleep"):  # in its life
+    with pytest.raises(mb.StreamError, match="^round 6: .*asleep"):  # in its life
         master.learn_one([None, None], 1)
 
 

@@ -12,6 +12,7 @@ from aggregation_learners import LEARNERS, NAN, every_learner, state
 
 import mistakebound as mb
 from mistakebound import experts
+from mistakebound.errors import TicketError
 
 ANN_AND_BOB = {"Ann": 0.1, "Bob": 0.4}
 
@@ -22,8 +23,9 @@ def test_tell_accepts_a_forecast_only_once(name: str) -> None:
     first, second = learner.ask(ANN_AND_BOB), learner.ask(ANN_AND_BOB)
     learner.tell(second, 0.2)
     before = state(learner)
-    with pytest.raises(mb.StreamError, match="^round 1: .*already"):
+    with pytest.raises(TicketError) as caught:
         learner.tell(second, 0.2)
+    assert (caught.value.reason, caught.value.round) == ("used", 1)
     assert state(learner) == before
     learner.tell(first, 0.2)
     assert learner.ledger_.rounds == 2
@@ -47,7 +49,7 @@ def test_tell_rejects_a_forecast_of_another_learner(advice: Any) -> None:
 def test_tell_can_be_repeated_after_a_bad_outcome() -> None:
     learner = experts.BOA()
     asked = learner.ask(ANN_AND_BOB)
-    with pytest.raises(mb.StreamError, match="outcome is nan"):
+    with pytest.raises(mb.StreamError, match="outcome.* nan"):
         learner.tell(asked, NAN)
     learner.tell(asked, 0.2)
     assert learner.ledger_.rounds == 1
@@ -78,12 +80,14 @@ def test_a_copy_has_its_own_waiting_forecasts(copied: Any) -> None:
     apart.tell(pickle.loads(pickle.dumps(asked)), 0.2)
     assert learner.ledger_.losses.tolist() == twin.ledger_.losses.tolist() == apart.ledger_.losses.tolist()
     for told in (asked, same):
-        with pytest.raises(mb.StreamError, match="already"):
+        with pytest.raises(TicketError) as caught:
             twin.tell(told, 0.2)
+        assert caught.value.reason == "used"
     # what is asked since then is of one of them alone, though each is their second
     ours, theirs = learner.ask(ANN_AND_BOB), twin.ask(ANN_AND_BOB)
-    with pytest.raises(mb.StreamError, match="copy of the learner"):
+    with pytest.raises(TicketError) as caught:
         learner.tell(theirs, 0.2)
+    assert caught.value.reason == "used"
     twin.tell(theirs, 0.2)
     learner.tell(ours, 0.2)
 

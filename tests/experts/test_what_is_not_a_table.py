@@ -12,7 +12,7 @@ import mistakebound as mb
 
 @pytest.mark.parametrize("table", [np.eye(2), mb.Source("a.csv"), [[0.5, 0.7]], [], 3])
 def test_something_that_is_not_a_table_is_rejected(table: Any) -> None:
-    wanted = rf"path.*DataFrame.*dict.* got {type(table).__name__}$"
+    wanted = rf"path.*DataFrame.*dict.* {type(table).__name__}$"
     with pytest.raises(TypeError, match=wanted):
         mb.experts.compare(table, "load")
     with pytest.raises(TypeError, match=wanted):

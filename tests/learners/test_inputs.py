@@ -129,9 +129,10 @@ def test_text_values_and_repeats() -> None:
     learner.run([{"colour": "red", "size": 2}, ["x", "x", "é"]], [-1, -1])
     assert learner.weights_ == {"colour=red": -1.0, "size": -2.0, "x": -2.0, "é": -1.0}
     for twice in (["x", "x"], {"a": "b", "a=b": 1}):
-        with pytest.raises(mb.StreamError, match=r"round 0: feature '(x|a=b)' is given more than once"):
+        with pytest.raises(mb.StreamError, match="round 0: ") as caught:
             mb.Winnow(threshold=4).learn_one(twice, 1)
-    with pytest.raises(mb.StreamError, match="round 0: feature 1 is given more than once"):
+        assert caught.value.feature in ("x", "a=b")
+    with pytest.raises(mb.StreamError, match="round 0: feature 1 "):
         mb.Winnow().run(sp.csr_matrix((np.ones(2), np.array([1, 1]), np.array([0, 2])), shape=(1, 3)), [1])
 
 
@@ -186,18 +187,18 @@ def test_kinds_do_not_mix() -> None:
     before = facts(named), facts(placed)
     for x in ([1.0], np.ones(1), np.ones((1, 2)), sp.csr_matrix([[1.0]])):
         for call in (named.predict_one, named.score_one, lambda x: named.learn_one(x, 1)):
-            with pytest.raises(mb.StreamError, match="names; examples with positions") as caught:
+            with pytest.raises(mb.StreamError, match="names.*positions") as caught:
                 call(x)
             assert caught.value.kind == "names and positions"
-        with pytest.raises(mb.StreamError, match="names; examples with positions") as caught:
+        with pytest.raises(mb.StreamError, match="names.*positions") as caught:
             mb.Perceptron().run([{}, x], [1, 1])
         assert (caught.value.kind, caught.value.round) == ("names and positions", 1)
     for x in ({"a": 1}, ["a"], {"a"}):
         for call in (placed.predict_one, lambda x: placed.learn_one(x, 1), lambda x: placed.run([x], [1])):
-            with pytest.raises(mb.StreamError, match="positions; examples with names") as caught:
+            with pytest.raises(mb.StreamError, match="positions.*names") as caught:
                 call(x)
             assert caught.value.kind == "names and positions"
-    with pytest.raises(mb.StreamError, match="names; examples with positions"):
+    with pytest.raises(mb.StreamError, match="names.*positions"):
         named.run(np.ones((2, 2)), [1, 1])
     assert (facts(named), facts(placed)) == before
 

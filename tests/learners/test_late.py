@@ -388,7 +388,7 @@ def test_delays_that_did_not_happen_do_not_replay() -> None:
 def test_a_second_pass_cannot_repeat_late_outcomes() -> None:
     learner = late_learner()
     X, y = stream(80, seed=5)
-    with pytest.raises(ValueError, match="came late"):
+    with pytest.raises(ValueError, match="late"):
         learner.certify(X=X, y=y)
 
 
@@ -397,7 +397,7 @@ def test_a_bad_first_ask_does_not_start_a_learner(other: Any) -> None:
     """The next input then decides whether features have names."""
     learner = mb.Perceptron()
     for bad in ({"a": math.nan}, [math.nan]):
-        with pytest.raises(mb.StreamError, match="must be finite"):
+        with pytest.raises(mb.StreamError, match="NaN"):
             learner.ask(bad)
     learner.tell(learner.ask(other), -1)
     assert learner.ledger_.rounds == 1

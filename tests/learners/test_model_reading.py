@@ -246,7 +246,7 @@ def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
             learner.predict(X)
         assert caught.value.missing == ["site", "price", "seen"]
         assert caught.value.columns == ["hour", "sites", "note", "device", "extra"]
-        assert "did you mean 'sites'?" in str(caught.value)
+        assert "'sites'?" in str(caught.value)
     with pytest.raises(MissingColumnsError) as caught:
         learner.predict(mb.Source(file))
     assert caught.value.file == str(file)
@@ -254,7 +254,7 @@ def test_missing_columns_are_named(model: Path, tmp_path: Path) -> None:
     output = call("predict", model, file, fails=1)
     assert all(repr(name) in output for name in ("site", "price", "seen"))
     assert str(file) in output
-    assert "did you mean 'sites'?" in output
+    assert "'sites'?" in output
     # Nothing can be learned without a label.
     whole = write("csv", tmp_path / "whole.csv", rows(5), label=False)
     with pytest.raises(MissingColumnsError) as caught:

@@ -16,6 +16,7 @@ from aggregation_learners import LEARNERS, NAN, every_learner, every_mixer, stat
 
 import mistakebound as mb
 from mistakebound import experts
+from mistakebound.errors import TicketError
 from mistakebound.experts.model import KINDS, restored, to_file
 from mistakebound.models.container import FORMAT
 
@@ -116,8 +117,9 @@ def test_predictions_that_wait_for_their_outcome(name: str, tmp_path: Path) -> N
     for each in (learner, again):
         each.tell(early, y[0])
         each.tell(late, y[4])
-        with pytest.raises(mb.StreamError, match="already"):
+        with pytest.raises(TicketError) as caught:
             each.tell(early, y[0])
+        assert caught.value.reason == "used"
     same(learner, again)
     first.tell(early, y[0])
     assert first.ledger_.late == 1
@@ -225,15 +227,15 @@ def told(learner: Any, *rounds: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
+    ("make", "name"),
     [
-        (Mine, "got Mine"),
-        (lambda: experts.MLPoly(loss=(lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))), "pair of functions"),
-        (lambda: told(experts.WeightedMajority(), ([(1, 2), (3, 4)], (1, 2))), "of type tuple"),
+        (Mine, "Mine"),
+        (lambda: experts.MLPoly(loss=(lambda f, y: (f - y) ** 2, lambda f, y: 2 * (f - y))), "functions"),
+        (lambda: told(experts.WeightedMajority(), ([(1, 2), (3, 4)], (1, 2))), "tuple"),
     ],
 )
-def test_a_rule_that_a_file_cannot_store(make: Any, words: str, tmp_path: Path) -> None:
-    with pytest.raises(mb.ModelError, match=f"m.mb: .*{words}"):
+def test_a_rule_that_a_file_cannot_store(make: Any, name: str, tmp_path: Path) -> None:
+    with pytest.raises(mb.ModelError, match=f"m.mb: .*{name}"):
         make().save(tmp_path / "m.mb")
     assert not (tmp_path / "m.mb").exists()
 

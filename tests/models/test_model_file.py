@@ -157,8 +157,9 @@ def test_labels_keep_their_type(pair: Any, tmp_path: Path) -> None:
         loaded = again(learner, tmp_path / "m.mb")
         expected = {repr(label) for label in (learner._labels.pair if given is None else pair)}
         assert {repr(loaded.predict_one(x)) for x in X} == expected
-        with pytest.raises(mb.StreamError, match="third"):
+        with pytest.raises(mb.StreamError) as caught:
             loaded.learn_one(X[0], "another")
+        assert (caught.value.kind, caught.value.value) == ("third label", "another")
 
 
 def test_labels_of_numpy_and_one_label_of_two(tmp_path: Path) -> None:
@@ -322,13 +323,13 @@ def told(*labels: Any) -> Any:
 
 UNSAVEABLE: list[tuple[Callable[[], Any], str]] = [
     (Mine, "Mine"),
-    (lambda: mb.Perceptron(classes=iter((0, 1))), "is of type tuple_iterator"),
-    (lambda: mb.Perceptron(classes=((1, 2), (3, 4))), r"\(1, 2\) is of type tuple"),
-    (lambda: mb.Perceptron(bias=1j), "1j is of type complex"),
-    (lambda: mb.Perceptron(classes=(np.datetime64("2020-01-01"), 1)), "is of type date"),
-    (lambda: told(None, 1), "label None is of type NoneType"),
-    (lambda: told(b"a", b"b"), "b'a' is of type bytes"),
-    (lambda: told(signal.SIGINT, 99), "is of type Signals"),
+    (lambda: mb.Perceptron(classes=iter((0, 1))), "tuple_iterator"),
+    (lambda: mb.Perceptron(classes=((1, 2), (3, 4))), r"\(1, 2\).*tuple"),
+    (lambda: mb.Perceptron(bias=1j), "1j.*complex"),
+    (lambda: mb.Perceptron(classes=(np.datetime64("2020-01-01"), 1)), r"\bdate\b"),
+    (lambda: told(None, 1), "None.*NoneType"),
+    (lambda: told(b"a", b"b"), "b'a'.*bytes"),
+    (lambda: told(signal.SIGINT, 99), "Signals"),
 ]
 
 
@@ -419,21 +420,21 @@ def test_a_file_that_is_not_a_model(tmp_path: Path) -> None:
     path, whole = tmp_path / "m.mb", bytes_of(model(), tmp_path / "m.mb")
     end = 8 + int.from_bytes(whole[:8], "little")
     header, data = whole[8:end], whole[end:]
-    refuse(path, b"", "empty")
-    refuse(path, b"\x80\x04K\x01.", "not a model")
-    refuse(path, (2).to_bytes(8, "little") + b"{}", "not a model")
+    refuse(path, b"")
+    refuse(path, b"\x80\x04K\x01.", "model")
+    refuse(path, (2).to_bytes(8, "little") + b"{}", "model")
     refuse(path, whole[:-1], "SHA-256")
     refuse(path, b"\xff" * 8 + whole[8:], "18446744073709551615 bytes")
     refuse(path, (len(whole) - 7).to_bytes(8, "little") + whole[8:], f"{len(whole) - 7} bytes")
-    refuse(path, sealed(header[:-1].rstrip() + b',"z":{}}' + b" " * 8, data), "JSON|twice")
-    refuse(path, sealed(header.rstrip()[:-1] + b',"z":{}}', data), "key twice")
-    refuse(path, sealed(header.replace(b'\\"width\\"', b'\\"width\\": 2, \\"width\\"'), data), "key twice")
-    refuse(path, sealed(header.replace(b'"shape":[', b'"shape":[' + b"[" * 100_000, 1), data), "not valid JSON")
+    refuse(path, sealed(header[:-1].rstrip() + b',"z":{}}' + b" " * 8, data), "JSON|z")
+    refuse(path, sealed(header.rstrip()[:-1] + b',"z":{}}', data), "key")
+    refuse(path, sealed(header.replace(b'\\"width\\"', b'\\"width\\": 2, \\"width\\"'), data), "key")
+    refuse(path, sealed(header.replace(b'"shape":[', b'"shape":[' + b"[" * 100_000, 1), data), "JSON")
     refuse(path, sealed(header.replace(b'\\"width\\": 12', b'\\"width\\": NaN'), data), "NaN")
-    refuse(path, sealed(header.replace(b'\\"width\\": 12', b'\\"width\\": ' + b"9" * 5000), data), "not valid JSON")
-    refuse(path, sealed(header.replace(b"F32", b"F\xff2"), data), "not valid JSON")
+    refuse(path, sealed(header.replace(b'\\"width\\": 12', b'\\"width\\": ' + b"9" * 5000), data), "JSON")
+    refuse(path, sealed(header.replace(b"F32", b"F\xff2"), data), "JSON")
     refuse(path, sealed(header + b" ", data), "multiple of 8")
-    refuse(path, sealed(header, data + b"\0"), "after its tensors")
+    refuse(path, sealed(header, data + b"\0"), "tensors")
     assert refuse(path, sealed(header, data[:-1])).field == "kept_mistaken"
     with pytest.raises(FileNotFoundError):
         mb.load(tmp_path / "none.mb")

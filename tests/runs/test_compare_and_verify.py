@@ -131,7 +131,7 @@ def test_other_files_and_models(certified: tuple[Path, Path, Path], tmp_path: Pa
 
 def test_verify_refuses_a_file_that_is_not_a_certificate(certified: tuple[Path, Path, Path]) -> None:
     path, certificate, _ = certified
-    with pytest.raises(CertificateError, match="not valid JSON") as raised:
+    with pytest.raises(CertificateError, match="JSON") as raised:
         mb.runs.verify(path, path)
     assert raised.value.path == str(path)
     with pytest.raises(OptionError) as refused:
@@ -142,5 +142,5 @@ def test_verify_refuses_a_file_that_is_not_a_certificate(certified: tuple[Path, 
 def test_the_package_lists_its_names() -> None:
     assert set(dir(mb.runs)) == set(mb.runs.__all__)
     assert all(getattr(mb.runs, name) is not None for name in mb.runs.__all__)
-    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="'nothing'"):
         _ = mb.runs.nothing

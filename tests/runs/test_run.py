@@ -169,10 +169,10 @@ def test_resume_refuses_another_run(tmp_path: Path) -> None:
         ({"resume": True}, "resume .*checkpoint"),
         ({"checkpoint_every": 5}, "checkpoint_every .*checkpoint"),
         ({"relevant": 1}, "relevant .*winnow"),
-        ({"passes": 0}, "passes .*1, got 0"),
-        ({"passes": 1.5}, "passes .*1, got 1.5"),
-        ({"checkpoint": "m.mb", "checkpoint_every": 0}, "checkpoint_every .*1, got 0"),
-        ({"checkpoint": "m.mb", "checkpoint_every": -5}, "checkpoint_every .*1, got -5"),
+        ({"passes": 0}, r"passes .*1.* 0\b"),
+        ({"passes": 1.5}, "passes .*1.* 1.5"),
+        ({"checkpoint": "m.mb", "checkpoint_every": 0}, r"checkpoint_every .*1.* 0\b"),
+        ({"checkpoint": "m.mb", "checkpoint_every": -5}, "checkpoint_every .*1.* -5"),
     ],
 )
 def test_options_that_do_not_go_together(options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -204,7 +204,9 @@ def test_a_bad_line_stops_a_run(tmp_path: Path) -> None:
     again = mb.runs.run(mb.Source(path), mb.Perceptron(), checkpoint=saved)
     assert again.saved is None
     assert saved.read_bytes() == before
-    assert [str(each) for each in again.remarks] == [f"the run was stopped by an error: {saved} is not written"]
+    (remark,) = again.remarks
+    assert remark.kind == "not saved"
+    assert str(saved) in str(remark)
     whole = mb.runs.run(mb.Source(path, skip_bad=5), fresh())
     whole.raise_if_stopped()
     assert whole.rounds > result.rounds
@@ -214,7 +216,7 @@ def test_a_bad_line_stops_a_run(tmp_path: Path) -> None:
 def test_no_model_is_saved_without_examples(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("")
     result = mb.runs.run(mb.Source(tmp_path / "empty"), fresh(), checkpoint=tmp_path / "m.mb")
-    assert "nothing was learned" in str(result.stopped)
+    assert f"{tmp_path / 'empty'}: " in str(result.stopped)
     assert not (tmp_path / "m.mb").exists()
 
 
@@ -229,7 +231,7 @@ def test_a_learner_that_has_learned_before(tmp_path: Path) -> None:
     result = mb.runs.run(mb.Source(path), learner, certify=True)
     assert result.certificate is not None
     assert result.certificate.scope == "mistaken rounds"
-    assert "continued a saved model" in str(result.remarks[0])
+    assert [remark.kind for remark in result.remarks] == ["certificate"]
     assert (result.rounds, learner.ledger_.rounds) == (300, 600)
 
 

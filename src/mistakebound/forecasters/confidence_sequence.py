@@ -242,7 +242,7 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:  # rows of different lengths
-        message = f"{name} must be numbers: {error}"
+        message = f"all {name} must be numbers ({error})"
         raise ValueError(message) from None
     if array.dtype.kind not in "biuf":  # texts and None are not numbers
         array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
