@@ -244,7 +244,7 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
         if array.dtype.kind not in "biuf":  # texts and None are not numbers
             array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
     except (TypeError, ValueError) as error:
-        message = f"{name} must be numbers: {error}"
+        message = f"all {name} must be numbers ({error})"
         raise ValueError(message) from None
     return np.asarray(array, np.float64).reshape(-1)
 

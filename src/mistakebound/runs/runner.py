@@ -382,7 +382,9 @@ class Job:
             self.stopped = self.stopped or ValueError("no certificate: there are no examples")
         elif self.position.replaced:
             file = self.source.files[-1]
-            self.stopped = ValueError(f"no certificate: {file} was replaced during the run, so nobody could verify it")
+            self.stopped = ValueError(
+                f"no certificate: {file} was replaced during the run, so it could not be verified"
+            )
         else:
             from mistakebound.runs.portable import write  # noqa: PLC0415 - few runs need it
 
