@@ -12,14 +12,14 @@ inline Mixed mix(const Book& book, const double* w, const double* x, double leas
   Four total{}, sum_x{}, low = all(infinity), high = all(-infinity), count{};
   Mask odd{};
   fours(book.n, [&](std::size_t k, auto kind) {
-    const Four said = from_row(x, k, book.n, nan, kind);
-    const Mask awake = said == said;
-    const Four weight = where(awake, load(w + k)), value = where(awake, said);
+    const Four forecast = from_row(x, k, book.n, nan, kind);
+    const Mask awake = forecast == forecast;
+    const Four weight = where(awake, load(w + k)), value = where(awake, forecast);
     total += weight;
     sum_x += weight * value;
-    low = least(said, low);  // ignores experts that are asleep, because NaN is not less
-    high = most(said, high);
-    odd |= awake & ~((said >= least_x) & (said <= most_x));
+    low = least(forecast, low);  // ignores experts that are asleep, because NaN is not less
+    high = most(forecast, high);
+    odd |= awake & ~((forecast >= least_x) & (forecast <= most_x));
     count += where(awake, all(1));
   });
   const double least_said = bottom(low), most_said = top(high);
@@ -79,9 +79,9 @@ Regrets lose_by(const Book& book, const double* x, const Outcome& o) {
   const double noise = noise_of(magnitude);
   Gathering all_of;
   fours(book.n, [&](std::size_t k, auto kind) {
-    const Four said = from_row(x, k, book.n, nan, kind);
-    const Mask awake = said == said;
-    const Four value = where(awake, said), loss = value_of<id>(value, o);
+    const Four forecast = from_row(x, k, book.n, nan, kind);
+    const Mask awake = forecast == forecast;
+    const Four value = where(awake, forecast), loss = value_of<id>(value, o);
     all_of.add(book, k, kind, awake, loss, o.gradient ? slope * (o.forecast - value) : mine - loss, noise);
   });
   constexpr bool scale_free = id == LossId::log || id == LossId::percentage;

@@ -97,16 +97,16 @@ void table(const std::string& input, Random& random) {
   options.zeros = below(random, 4) == 0;
   const bool header = options.header, zeros = options.zeros;
   formats::Table format(std::move(options));
-  bool begun = false;
+  bool started = false;
   try {
     feed(format, input, random, zeros, [&](std::string_view record, std::int64_t line) {
-      if (begun || format.blank(record, line)) return false;
+      if (started || format.blank(record, line)) return false;
       format.begin(record);
-      begun = true;
+      started = true;
       return header;
     });
   } catch (const std::invalid_argument&) {  // unknown columns, or a first record that is not a valid header
-    demand(!begun, "parse threw", input);
+    demand(!started, "parse threw", input);
   }
 }
 

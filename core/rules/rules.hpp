@@ -10,7 +10,7 @@
 // Such a rule keeps one float, z, and adds y·x to it. A rule with more floats declares
 //
 //   Slot                        its floats, the weight first, with their initial values
-//   gather(slot, x, score, y)   term of a non-zero in the second sum that `step` needs
+//   gather(slot, x, score, y)   term of a non-zero feature in a second sum over the example, if `step` needs one
 //   step(score, y, gathered)    the numbers that `apply` needs, computed once a round
 //   apply(slot, x, step)        update the floats of a non-zero
 #pragma once

@@ -13,7 +13,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.errors import ModelError, StreamError
+from mistakebound.errors import InputError, ModelError, StreamError
 from mistakebound.learners import linear
 from mistakebound.learners.linear import *  # noqa: F403 - the public learners are listed there, once
 from mistakebound.play.ledger import Ledger
@@ -33,6 +33,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Certificate",
+    "InputError",
     "Ledger",
     "ModelError",
     "Source",

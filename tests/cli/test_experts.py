@@ -117,19 +117,19 @@ def test_the_tables_say_the_same(load: Path) -> None:
     assert lines[6].startswith("largest weights of ml-poly: ")
     assert "(regret: the total loss minus that of the best expert: Alice)" in lines
     assert any("regret to any combination of experts" in line for line in lines)
-    assert "(bound: of a theorem, on the linear regret)" in lines
+    assert "(bound: a theorem's bound on the linear regret)" in lines
     assert "✓ ml-poly: linear regret " in shown
     assert notes_name_the_columns(lines[-2:], "day")
     assert "✓" not in call("experts", load, "--outcome", "load")
     plain = call("experts", load, "--outcome", "load", "--no-gradient")
-    assert "(bound: of a theorem, on the regret to any expert)" in plain
+    assert "(bound: a theorem's bound on the regret to any expert)" in plain
     assert "linear" not in plain.replace("best linear", "")
     assert "(weight:" not in shown
     words = (load, "--outcome", "load", "--rule", "ridge,ml-poly", "--penalty", 3)
     several = call("experts", *words)
     best = found(*words)["rules"][0]["rule"]
     assert f"(weight: after the last round, by {best}, the rule with the smallest loss)" in several
-    assert "(bound: of a theorem, on the linear regret, or on the regret of rules that have none)" in several
+    assert "(bound: a theorem's bound on the linear regret, or on the regret of rules that have none)" in several
 
 
 def test_rules_are_ranked(tmp_path: Path) -> None:

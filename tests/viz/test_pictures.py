@@ -13,6 +13,7 @@ FACTS = {
     "files": ["a.svm"],
     "stopped": "",
     "skipped": [],
+    "remarks": [],
     "learner": "Perceptron()",
     "classes": (0, 1),
     "rounds": 20,

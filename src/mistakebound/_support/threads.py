@@ -87,7 +87,7 @@ class Workers(Generic[Item, Result]):
     def _require_threads(self) -> None:
         """Raise RuntimeError after a fork: the threads do not exist in the new process, but their locks may be held."""
         if self._process != os.getpid():
-            message = "reading that started before a fork cannot continue in the new process: start again, or threads=1"
+            message = "reading that started before a fork cannot continue after it: start again, or set threads=1"
             raise RuntimeError(message)
 
     def _serve(self) -> None:

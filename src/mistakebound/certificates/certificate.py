@@ -167,7 +167,7 @@ def _check(data: Any) -> None:
     schema.need(isinstance(data["rule"], dict), "rule must be an object", field="rule")
     for name, value in data["rule"].items():
         sound = value is None or type(value) in (str, bool) or schema.number(value, f"rule.{name}") is not None
-        schema.need(sound, f"rule.{name} must be a number, a text, true, false or null", field="rule")
+        schema.need(sound, f"rule.{name} must be a number, a string, true, false or null", field="rule")
     schema.text(data["scope"], "scope", (MISTAKEN_ROUNDS, WHOLE_STREAM))
     schema.flag(data["hindsight"], "hindsight")
     for name in ("rounds", "mistakes", "updates"):

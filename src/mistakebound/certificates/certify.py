@@ -48,7 +48,7 @@ def certify(
     ----------
     ledger : Ledger or Evidence
         The ledger of all rounds of a learner, or of its first run. Premises are then checked on the mistaken rounds. Or
-        evidence of the whole stream, from ``replay.whole_stream``.
+        evidence of the whole stream; ``learner.certify(X, y)`` makes it, and calls this function.
     theorem : str, optional
         An id that ``mistakebound bound`` lists.
     comparator : array, dict or sequence of variables, optional
@@ -166,7 +166,7 @@ def _with_theorem(
         return check.certificate(premises)
     if evidence.scope == MISTAKEN_ROUNDS and not len(evidence.y):
         # There is nothing to search for. But a comparator that was passed is still checked and shown.
-        premises.append(Premise("there was no mistake, so nothing is left to bound", True))
+        premises.append(Premise("there was no mistake, so there is nothing to bound", True))
         shown = None if witness is None else theorem.scaled(evidence, witness)
         return check.certificate(premises, 0.0, shown=shown)
     found = []
@@ -268,7 +268,7 @@ class Check:
         if limit <= 0:
             return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
         return (
-            f"with a comparator chosen in hindsight, random labels can bring the bound down to T − 3√T = {limit:,.6g} "
+            f"with a comparator chosen in hindsight, random labels can have a bound as low as T − 3√T = {limit:,.6g} "
             f"of {rounds:,} {of}"
         )
 

@@ -83,7 +83,7 @@ class RegretCertificate:
         schema.text(rule.get("id"), "rule.id")
         for name, value in rule.items():
             if value is not None and type(value) not in schema.LABEL_TYPES:
-                schema.refuse(f"rule.{name}", "a number, a text, true, false or null", value)
+                schema.refuse(f"rule.{name}", "a number, a string, true, false or null", value)
         return cls(
             theorem=schema.text(data["theorem"], "theorem"),
             rule=rule,

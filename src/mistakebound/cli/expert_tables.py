@@ -99,18 +99,18 @@ def regret_notes(found: Comparison) -> list[str]:
         lines = [f"(regret: {total} of the {found.hindsight[0].name}{over})"]
     else:
         each_one = ", ".join(f"{rule} {rival}" for rule, rival in rivals.items())
-        lines = [f"(regret: {total} of the expert whom a rule is furthest behind, in that expert's rounds:"]
+        lines = [f"(regret: {total} of the expert to whom a rule has the largest regret, in its rounds:"]
         lines.append(f" {each_one})")
     if found.of_labels:
-        return [*lines, "(bound: of a theorem, on the mistakes)"]
+        return [*lines, "(bound: a theorem's bound on the mistakes)"]
     linear = [each.linear_regret is not None for each in found.mixes]
     if not any(linear):
-        return [*lines, "(bound: of a theorem, on the regret to any expert)"]
+        return [*lines, "(bound: a theorem's bound on the regret to any expert)"]
     whom = "any expert" if found.some_slept else "any combination of experts"
     rest = "" if all(linear) else ", or on the regret of rules that have none"
-    lines.append("(linear regret: with the tangents of the losses, the largest to any expert;")
+    lines.append("(linear regret: the largest regret to any expert, on linearised losses;")
     lines.append(f" the regret to {whom} is not larger)")
-    return [*lines, f"(bound: of a theorem, on the linear regret{rest})"]
+    return [*lines, f"(bound: a theorem's bound on the linear regret{rest})"]
 
 
 def hindsight_table(found: Comparison) -> list[str]:

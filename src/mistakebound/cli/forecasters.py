@@ -111,7 +111,7 @@ def as_text(report: Report) -> str:
         lines.append(f"({table}; {', '.join(counts)})")
     if infinite:
         lines.append(
-            f"(the log score is infinite, because the probability given to what happened was 0: {', '.join(infinite)})"
+            f"(the log score is infinite, because an actual outcome was given probability 0: {', '.join(infinite)})"
         )
     if report.left:
         lines.append(f"(not forecasters: {'; '.join(report.left)})")

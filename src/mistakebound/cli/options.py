@@ -200,7 +200,7 @@ def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Lea
             raise click.UsageError(message)
     options: dict[str, Any] = {**declared.defaults, **given}
     if not keep:
-        options["keep_bytes"] = 0  # nobody will need the mistaken examples
+        options["keep_bytes"] = 0  # the mistaken examples will not be needed
     made: Learner = kind(**options)
     return made
 

@@ -74,6 +74,8 @@ def changed_option(name: str, before: Any, now: Any) -> str:
         return f"its run was {'with' if before else 'without'} --predictions to a file; this one must be the same"
     if name == "skip_bad":
         return f"its run has skipped {before} bad lines, which is more than --skip-bad allows"
+    if name == "learner":
+        return f"its learner is {before}, not {now}"
     return f"its run had {option(name, before)}, this one has {option(name, now)}"
 
 
@@ -113,6 +115,8 @@ def option(name: str, value: Any) -> str:
     word = flag(name)
     if value is None or value is False or value in ([], ()):
         return "--no-header" if name == "header" and value is False else f"no {word}"
+    if name == "classes":
+        return f"{word} {','.join(map(str, value))}"
     if isinstance(value, (list, tuple)):
         return " ".join(f"{word} {each if isinstance(each, str) else ','.join(each)}" for each in value)
     return word if value is True else f"{word} {value}"

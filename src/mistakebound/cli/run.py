@@ -179,7 +179,7 @@ def show(result: RunResult, report: str | None, *, as_json: bool) -> None:
     """Write the result as JSON or as text, and the report; then exit with the code of the run."""
     found, certificate = facts(result), result.certificate
     if report is not None:
-        result.write_report(report, learner=found["options"], stopped=found["stopped"])
+        result.write_report(report, learner=found["options"], stopped=found["stopped"], remarks=found["remarks"])
         found["report"] = report
     if as_json:
         own = {"certificate": json.loads(certificate.to_json())} if certificate else {}

@@ -21,6 +21,8 @@ Exit codes:
   1    something differs, or a file cannot be read: the output says what
   2    the command line is wrong
   130  ended by Ctrl-C (143: by SIGTERM)"""
+WIDTH = len("comparator: variables")
+"""Width of the longest name of a check, except names of files."""
 
 
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Check a certificate by learning FILE again.")
@@ -72,4 +74,4 @@ def verify(certificate: str, files: tuple[str, ...], labels: str | None, model: 
 
 def show(check: Check) -> None:
     """Write one check as a line."""
-    click.echo(f"{'✓' if check.agrees else '✗'} {escaped(check.what):16} {escaped(check.words)}")
+    click.echo(f"{'✓' if check.agrees else '✗'} {escaped(check.what):{WIDTH}} {escaped(check.words)}")

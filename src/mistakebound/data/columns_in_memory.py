@@ -53,7 +53,7 @@ def _numbers(cells: list[Any], name: str) -> Any:
         return np.array([np.nan if cell is None else cell for cell in cells], np.float64)
     except (TypeError, ValueError):
         at, cell = next((at, cell) for at, cell in enumerate(cells) if not isinstance(cell, (int, float, type(None))))
-        message = f"column {name!r}: {cell!r} is neither a number nor a text"
+        message = f"column {name!r}: {cell!r} is neither a number nor a string"
         raise StreamError(message, kind="word", feature=name, value=cell, line=at + 1, in_rows=True) from None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mistakebound._core import Reader
 from mistakebound.data.labels import NO_LABEL
 from mistakebound.data.options import LINE_FORMATS, numbered_names
-from mistakebound.errors import MOST_LISTED, InputError, Option
+from mistakebound.errors import MOST_LISTED, InputError, Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +38,8 @@ FOREIGN = {
 
 ENOUGH = 1 << 16
 """Bytes at the beginning of a text that are used to detect its format."""
+KIND_WORDS = {"vw": "VW text", "table": "a table", "json": "JSON lines", "columnar": "a Parquet or Arrow file"}
+"""Formats other than svmlight, in words."""
 LABEL = Option("label", "label=NAME or NUMBER")
 HEADER_READ = (
     "this line looks like a header, but the model learned from tables without a header, so it is read as an example; "
@@ -81,10 +83,15 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
             return known.reader
     except ValueError as error:
         raise _of_file(file, error) from None
+    if settings.given.zero_based and found.kind != "svmlight":
+        what = f" is only valid for svmlight; this file is {KIND_WORDS[found.kind]}"
+        raise InputError(setting("zero_based"), what, kind="format", file=file)
     notes.format = found
     notes.columns = found.reader.columns
+    if "header" not in settings.given.table:
+        notes.possible_header = _possible_header(start, found.layout)
     if notes.columns and settings.labels_in_files:
-        there = f"; the columns are: {', '.join(notes.columns[:MOST_LISTED])}{_names_in_line_1(start, found.layout)}"
+        there = f"; the columns are: {', '.join(notes.columns[:MOST_LISTED])}{_names_in_line_1(notes)}"
         set_column = ("there is no label; set its column: ", LABEL, there)
         notes.unlabelled = set_column if settings.how.label is None else (NO_LABEL,)
     layout = {} if found.layout is None else found.layout._asdict()
@@ -92,16 +99,20 @@ def reader_of(file: str, start: bytes, columns: Columns | None, settings: Settin
     return found.reader
 
 
-def _names_in_line_1(start: bytes, layout: Layout | None) -> str:
-    """Return the cells of line 1 for a message, if the table has no header but line 1 could be one."""
+def _possible_header(start: bytes, layout: Layout | None) -> tuple[str, ...]:
+    """Return the cells of line 1 if the table has no header but line 1 could be one; otherwise nothing."""
     if layout is None or layout.header:
-        return ""
+        return ()
     from mistakebound.data.tables import first_cells, is_number  # noqa: PLC0415 - seldom needed
 
     names = first_cells(start, layout.separator)
-    if any(is_number(name) for name in names):
-        return ""
-    return f" (or {', '.join(names[:MOST_LISTED])} if line 1 is a header)"
+    return () if any(is_number(name) for name in names) else tuple(names)
+
+
+def _names_in_line_1(notes: Notes) -> str:
+    """Return the cells of line 1 for a message, if it could be a header."""
+    names = notes.possible_header
+    return f" (or {', '.join(names[:MOST_LISTED])} if line 1 is a header)" if names else ""
 
 
 def suffices(settings: Settings, seen: bytes) -> bool:

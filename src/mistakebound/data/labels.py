@@ -125,7 +125,7 @@ class Labels:
         try:
             known = self.signs.get(label)
         except TypeError:
-            message = f"the label {label!r} is not hashable; use a number, a text or a tuple"
+            message = f"the label {label!r} is not hashable; use a number, a string or a tuple"
             raise StreamError(message, kind="label", value=label) from None
         return known if known is not None else self._settle_one(plain(label))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound.data.label_codes import MOST
 from mistakebound.data.labels import NO_LABEL, plain_label
-from mistakebound.errors import InputError, location
+from mistakebound.errors import BY_HEADER, InputError, location
 
 if TYPE_CHECKING:
     from mistakebound._core import Chunk
@@ -56,6 +56,8 @@ class Part(NamedTuple):
     """The labels of the rows with 255 in ``label_ids``. Two classes do not need them, but a matrix may."""
     reading: Reading | None = None
     """The options of reading that a model stores."""
+    possible_header: tuple[str, ...] = ()
+    """The cells of line 1, if it was read as an example but could be a header."""
 
     def label(self, row: int) -> Any:
         """Return the label of a row."""
@@ -79,6 +81,15 @@ class Part(NamedTuple):
                 reason = "the label is empty" if self.label_key in keys else f"there is no key {self.label_key!r}"
                 words = (*words, f": {reason}; the keys are: {listed(keys)}")
         return self.error_at(row, InputError(*words, kind="no label"))
+
+    def bad_label(self, row: int, error: InputError, classes: tuple[Any, Any]) -> InputError:
+        """Return the error for the label of a row.
+
+        If there are three labels, and one of the first two is in line 1, then line 1 may be a header.
+        """
+        if error.kind == "third label" and any(label in self.possible_header for label in classes):
+            error.args = (*error.args, "; or line 1 is a header: set ", BY_HEADER)
+        return self.error_at(row, error)
 
     def skipped_before(self, row: int) -> int:
         """Return the number of bad lines skipped before this row, in all files."""

@@ -59,6 +59,8 @@ class Notes:
         """The format of the current file."""
         self.unlabelled: tuple[str | Option, ...] = (NO_LABEL,)
         """The message for a row without a label."""
+        self.possible_header: tuple[str, ...] = ()
+        """The cells of line 1, if it is read as an example but could be a header."""
 
     def remark(self, kind: str, *words: str | Option, file: str = "") -> None:
         """Add a remark, if it is not there yet."""
@@ -347,7 +349,7 @@ class StreamReader:
             notes.remark("weights ignored", WEIGHTS_IGNORED)
         first = 0 if self.settings.how.zero_based else 1
         key = notes.format.label_key if notes.format else ""
-        more = (notes.unlabelled, key, others, notes.options)
+        more = (notes.unlabelled, key, others, notes.options, notes.possible_header)
         return Part(chunk, file, begin, rows, error, labels, ids, in_rows, first, *more)
 
 

@@ -150,7 +150,7 @@ class Source:
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = f"a Source cannot be changed; make another one: but({name}={value!r})"
+        message = f"a Source cannot be changed; make a copy with source.but({name}={value!r})"
         raise AttributeError(message)
 
     def __delattr__(self, name: str) -> NoReturn:

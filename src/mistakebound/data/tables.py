@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mistakebound._core import Reader, sniff_table
 from mistakebound._support.text import did_you_mean
 from mistakebound.data.options import numbered_names
-from mistakebound.errors import MOST_LISTED, InputError, MissingColumnsError, Option
+from mistakebound.errors import BY_HEADER, MOST_LISTED, InputError, MissingColumnsError, Option, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mistakebound.data.reader import Notes
 
 SEPARATORS = "\t,; "
-BY_HEADER = Option("header", 'table={"header": True}', value=True)
 UNEXPECTED_HEADER = (
     "line 1 looks like a header, but the model learned from tables without a header, so line 1 is read as an example; "
     "if it is a header, set "
@@ -63,9 +62,22 @@ def roles_of(settings: Settings, names: list[str]) -> dict[str, Any]:
     """Return options for ``Reader.table`` and a table with these columns; separator and header only if passed."""
     if not settings.inherits_columns:
         return passed_roles(settings)
+    refuse_unknown_ignored(settings, names)
     options = matched(settings.how, names, label_may_be_missing=settings.label_optional)
     given = settings.given.table
     return {name: value for name, value in options.items() if name not in Layout._fields or name in given}
+
+
+def refuse_unknown_ignored(settings: Settings, names: list[str]) -> None:
+    """Raise InputError if a column to ignore was passed that neither the table nor the model's files have."""
+    model = settings.known or settings.how
+    most = max(len(names), len(model.columns))
+    known = {*names, *model.columns, *model.table.get("ignore", ()), *map(str, range(1, most + 1))}
+    for column in settings.given.table.get("ignore", ()):
+        if column not in known:
+            words = f"; the columns are: {', '.join(names[:MOST_LISTED])}{did_you_mean(column, names)}"
+            message = (f"there is no column {column!r} for ", setting("ignore"), words)
+            raise InputError(*message, kind="missing column", feature=column)
 
 
 def _names(start: bytes, layout: Layout, settings: Settings) -> list[str]:

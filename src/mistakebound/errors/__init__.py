@@ -13,10 +13,20 @@ from mistakebound.errors.input_errors import (
     TicketError,
     as_stream_error,
 )
-from mistakebound.errors.message import Expert, MessagePart, Option, OutcomeClass, location, message_text, setting
+from mistakebound.errors.message import (
+    BY_HEADER,
+    Expert,
+    MessagePart,
+    Option,
+    OutcomeClass,
+    location,
+    message_text,
+    setting,
+)
 from mistakebound.errors.missing_columns import MOST_IGNORED, MOST_LISTED, MissingColumnsError
 
 __all__ = [
+    "BY_HEADER",
     "MOST_IGNORED",
     "MOST_LISTED",
     "CellError",

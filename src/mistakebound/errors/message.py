@@ -41,6 +41,10 @@ def setting(name: str, value: Any = None) -> Option:
     return Option(name, f"{name}={value!r}", ",".join(value) if isinstance(value, list) else value)
 
 
+BY_HEADER = Option("header", 'table={"header": True}', value=True)
+"""Whether line 1 of a table is a header."""
+
+
 class Expert:
     """An expert that a message names: by its name, or by its number if the name is not known.
 

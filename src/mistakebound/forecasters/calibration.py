@@ -67,7 +67,7 @@ class Decomposition:
     uncertainty : float
         The score of always forecasting the base rate.
     within : float
-        The loss of the forecasts compared with forecasting the mean of their bin each time; 0 without bins.
+        The score of the forecasts minus the score of the mean forecasts of their bins; 0 without bins.
     """
 
     score: float

@@ -241,11 +241,11 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
     """Return numbers as one row; raise ValueError with the argument's name if one is not a number."""
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biuf":  # texts and None are not numbers
-            array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
-    except (TypeError, ValueError) as error:
-        message = f"{name} must be numbers: {error}"
+    except (TypeError, ValueError) as error:  # rows of different lengths
+        message = f"all {name} must be numbers ({error})"
         raise ValueError(message) from None
+    if array.dtype.kind not in "biuf":  # texts and None are not numbers
+        array = np.array([ANY.checked(name, each) for each in array.reshape(-1).tolist()], np.float64)
     return np.asarray(array, np.float64).reshape(-1)
 
 

@@ -38,7 +38,7 @@ MARGIN_CHUNKS = 10  # chunks of 50 iterations of a search for a separating u
 
 
 class Rate(NamedTuple):
-    """The rate of the learner, ``growth = eta L - C`` at gamma = L, and the radius L."""
+    """The rate eta of the learner, the radius L, and ``growth``, which is ``eta gamma - C`` for every gamma."""
 
     eta: float
     growth: float

@@ -191,7 +191,7 @@ def margin(n: int, rounds: int, margin: float, seed: int = 0, *, norm: Literal["
     X, u = (_sphere if norm == "l2" else _cube)(generator(seed), n, rounds, margin + slack)
     scores = X @ u
     if np.min(np.abs(scores)) < margin:
-        message = f"a point has a margin below {margin!r}: this is a bug of mistakebound, please report it"
+        message = f"a point has a margin below {margin!r}: this is a bug in mistakebound, please report it"
         raise RuntimeError(message)
     return Stream(X, np.where(scores > 0, 1, -1), u, float(margin))
 

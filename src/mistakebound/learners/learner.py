@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import Labels, plain
-from mistakebound.errors import Option, OptionError
+from mistakebound.errors import Option, OptionError, setting
 from mistakebound.learners import rounds, sklearn, streams
 from mistakebound.learners.linear_play import LOCK, LinearPlay
 from mistakebound.learners.parameters import changed_params, get_params, set_params
@@ -373,10 +373,9 @@ class Learner:
 
 
 def number_of(name: str, value: Any, allowed: Range) -> float:
-    """Return a parameter as a float; raise ValueError, with the allowed range, if it is out of range."""
+    """Return a parameter as a float; raise OptionError, with the allowed range, if it is out of range."""
     number = value if type(value) in (bool, int, float) else plain(value)
     with suppress(OverflowError):  # an integer that is too large for a float
         if isinstance(number, (bool, int, float)) and allowed.includes(float(number)):
             return float(number)
-    message = f"{name} must be {allowed.words}, got {value!r}"
-    raise ValueError(message)
+    raise OptionError(setting(name), f" must be {allowed.words}, got {value!r}")

@@ -167,7 +167,7 @@ class LinearPlay:
     def _check_named(self, x: Any, label: Any, learner: str) -> None:
         if x is END or label is END:
             ended, going = ("examples", "labels") if x is END else ("labels", "examples")
-            message = f"the {ended} end before the {going} do"
+            message = f"there are fewer {ended} than {going}"
             raise StreamError(message)
         if not (is_named(x) or is_empty(x)):
             if isinstance(x, (list, tuple)) or hasattr(x, "__array__") or hasattr(x, "tocsr"):
@@ -213,7 +213,9 @@ class LinearPlay:
             if unknown and label is None:
                 return ledger, part.no_label(row)
             fault = None if unknown else played.fault
-            return ledger, part.error_at(row, fault.error() if fault else labels.objection(label))
+            if fault:
+                return ledger, part.error_at(row, fault.error())
+            return ledger, part.bad_label(row, labels.objection(label), pair)
         return ledger, part.error if last == part.rows else None
 
     def look_ahead(self, y: AnyArray) -> None:

@@ -203,7 +203,7 @@ def run_named(learner: Learner, examples: Iterable[Any], y: Any) -> Ledger:
         play.look_ahead(labels)
     ledger, wrong = play.run_named(chain([first], pairs), type(learner).__name__)
     if wrong is not None:
-        if play.engine.counts.rounds == rounds:  # nobody learned these labels
+        if play.engine.counts.rounds == rounds:  # no thread has learned these labels
             play.labels = known
         if ledger.rounds == 0:
             learner._forget(before)

@@ -117,7 +117,7 @@ def read_mixture(text: Any, keep: Any) -> dict[str, Any]:
     flat = schema.numbers(fields["predictions"], "predictions", -schema.LARGEST_FLOAT, schema.LARGEST_FLOAT, size)
     parameters = fields["parameters"]
     plain = isinstance(parameters, dict) and all(_is_plain(each) for each in parameters.values())
-    need(plain, "parameters must be an object of numbers and texts", "parameters")
+    need(plain, "parameters must be an object of numbers and strings", "parameters")
     sums = {}
     if fields["sums"] is not None:
         values = schema.fields(fields["sums"], *SUMS, path="sums")

@@ -10,6 +10,7 @@ from mistakebound.learners.explain import Features
 from mistakebound.viz.report import CertificateText, page
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from mistakebound.runs.runner import RunResult
@@ -19,7 +20,12 @@ TOP = 40
 
 
 def write_report(
-    result: RunResult, path: str | PathLike[str], *, learner: str | None = None, stopped: str | None = None
+    result: RunResult,
+    path: str | PathLike[str],
+    *,
+    learner: str | None = None,
+    stopped: str | None = None,
+    remarks: Sequence[str] | None = None,
 ) -> None:
     """Write a self-contained HTML page about a run.
 
@@ -31,6 +37,8 @@ def write_report(
         The HTML file.
     learner, stopped : str
         Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
+    remarks : sequence of str
+        Texts for the remarks; by default their ``str``.
     """
     import mistakebound as mb  # noqa: PLC0415 - it imports this module
 
@@ -39,6 +47,7 @@ def write_report(
         "files": result.source.files,
         "stopped": str(result.stopped or "") if stopped is None else stopped,
         "skipped": result.skipped,
+        "remarks": result.remarks if remarks is None else remarks,
         "learner": repr(result.learner) if learner is None else learner,
         "classes": ledger.classes,
         "majority": result.majority,

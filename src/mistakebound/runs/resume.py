@@ -138,11 +138,16 @@ def _read_before(file: str, stored: Any, byte: int, growing: bool) -> FileRead: 
 
 
 def same_learner(wanted: Learner, found: Learner) -> None:
-    """Raise ModelError if the stored learner differs from the one that was passed."""
-    need(type(wanted) is type(found), f"its learner is {type(found).__name__}, not {type(wanted).__name__}")
-    has = describe_parameters(found)
+    """Raise ResumeError if the stored learner differs from the one that was passed."""
+    before, now = type(found).__name__, type(wanted).__name__
+    if type(wanted) is not type(found):
+        reason = f"its learner is {before}, not {now}"
+        raise ResumeError(reason, option="learner", before=before, now=now)
+    stored, old, new = describe_parameters(found), found.get_params(), wanted.get_params()
     for name, value in describe_parameters(wanted).items():
-        need(has[name] == value, f"its run had {name}={has[name]!r}, and this run has {name}={value!r}")
+        if stored[name] != value:  # encoded, because arrays cannot be compared
+            reason = f"its run had {name}={old[name]!r}, and this run has {name}={new[name]!r}"
+            raise ResumeError(reason, option=name, before=old[name], now=new[name])
 
 
 def listed(names: Any) -> str:

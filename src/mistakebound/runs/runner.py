@@ -18,6 +18,7 @@ from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.progress import Position, Progress, Tally, cannot_be_read_again
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
     from typing import IO
 
@@ -106,7 +107,14 @@ class RunResult:
             parts.append(f"stopped: {self.stopped or type(self.stopped).__name__}")
         return f"<RunResult: {'; '.join(parts)}>"
 
-    def write_report(self, path: Path, *, learner: str | None = None, stopped: str | None = None) -> None:
+    def write_report(
+        self,
+        path: Path,
+        *,
+        learner: str | None = None,
+        stopped: str | None = None,
+        remarks: Sequence[str] | None = None,
+    ) -> None:
         r"""Write an HTML page about the run.
 
         Parameters
@@ -115,6 +123,8 @@ class RunResult:
             The HTML file. The page uses no script and no network.
         learner, stopped : str, optional
             Texts for the learner and for the error that ended the run early; by default their ``repr`` and ``str``.
+        remarks : sequence of str, optional
+            Texts for the remarks; by default their ``str``.
 
         Examples
         --------
@@ -127,7 +137,7 @@ class RunResult:
         """
         from mistakebound.runs.report import write_report  # noqa: PLC0415 - seldom needed
 
-        write_report(self, path, learner=learner, stopped=stopped)
+        write_report(self, path, learner=learner, stopped=stopped, remarks=remarks)
 
     def raise_if_stopped(self) -> None:
         """Raise the error that ended the run early, if there is one."""
@@ -315,6 +325,7 @@ class Job:
 
                 out = during.enter_context(predictions_file(predictions, at))
             self.learn(out)
+            self.remark_on_labels()
             if self.checkpoint is not None:
                 self.save(self.checkpoint, out)
 
@@ -353,6 +364,14 @@ class Job:
             if position.report is not None:
                 self.remark(*position.report.remarks)
 
+    def remark_on_labels(self) -> None:
+        """Add a remark if every example had the same label: then a count of 0 mistakes means nothing."""
+        rounds, positives = self.tally.rounds, self.tally.positives
+        if self.stopped is None and rounds > 1 and positives in (0, rounds):
+            label = self.learner.ledger_.classes[int(positives > 0)]
+            words = f"only one label occurred: all {rounds:,} examples have the label {label!r}"
+            self.remark(Remark("one label", (words,)))
+
     def save(self, checkpoint: Checkpoint, out: PredictionsFile | None) -> None:
         """Write the model if something was learned. After an error, do not replace the model of another run."""
         rounds = self.tally.rounds
@@ -382,7 +401,9 @@ class Job:
             self.stopped = self.stopped or ValueError("no certificate: there are no examples")
         elif self.position.replaced:
             file = self.source.files[-1]
-            self.stopped = ValueError(f"no certificate: {file} was replaced during the run, so nobody could verify it")
+            self.stopped = ValueError(
+                f"no certificate: {file} was replaced during the run, so it could not be verified"
+            )
         else:
             from mistakebound.runs.portable import write  # noqa: PLC0415 - few runs need it
 

@@ -159,8 +159,8 @@ class RandomizedWeightedMajority(WeightedMajority):
         """Return a bound on the drawn mistakes: with probability 1 − δ, expected + √(T ln(1/δ)/2) (Azuma)."""
         above = math.sqrt(ledger.rounds * math.log(1 / DELTA) / 2)
         return (
-            f"{ledger.mistakes} mistakes were drawn; the bound does not speak of these, but with probability "
-            f"{1 - DELTA:.0%}, T fixed ahead, they are at most {ledger.expected_mistakes + above:.6g}"
+            f"{ledger.mistakes} mistakes were drawn; the bound is not about this number, but with probability "
+            f"{1 - DELTA:.0%}, for a T fixed in advance, it is at most {ledger.expected_mistakes + above:.6g}"
         )
 
     def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:

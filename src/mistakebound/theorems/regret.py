@@ -63,7 +63,7 @@ def apply_theorem(theorem: str, ledger: AggregationLedger, engine: Engine, losse
         concave, gaps = exp_concave(ledger), float(engine.forecaster.rule.gaps)  # type: ignore[attr-defined]
         proved = concave.holds and not ledger.gradient
         added = 0.0 if proved else gaps
-        what = "what mixing loses, the loss not being exp-concave at η, is added: Σ min(s, ηs²/8), s the round's spread"
+        what = "the loss is not exp-concave at η, so Σ min(s, ηs²/8) is added; s is the range of the losses of a round"
         premises.append(concave if proved else Premise(what, True, f"{added:.6g}"))
         allowed = allowed - (gaps - added)
     if theorem == "boa":

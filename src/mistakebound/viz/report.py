@@ -59,9 +59,10 @@ def page(
     Parameters
     ----------
     facts : mapping
-        ``files``, ``stopped`` (why, or empty), ``skipped`` (lines), ``learner`` (in words), ``classes`` (negative,
-        positive), the counts ``rounds``, ``mistakes``, ``false_positives`` and ``false_negatives``, ``majority`` (the
-        more frequent label) and ``majority_mistakes``, ``seconds`` and ``bytes``.
+        ``files``, ``stopped`` (why, or empty), ``skipped`` (lines), ``remarks`` (notes), ``learner`` (in words),
+        ``classes`` (negative, positive), the counts ``rounds``, ``mistakes``, ``false_positives`` and
+        ``false_negatives``, ``majority`` (the more frequent label) and ``majority_mistakes``, ``seconds`` and
+        ``bytes``.
     points : sequence of (rounds, mistakes)
         The curve of mistakes, from (0, 0).
     largest : sequence of (feature, weight)
@@ -81,6 +82,7 @@ def page(
         pictures(points, facts["majority_mistakes"], facts["majority"], bound),
         "" if certificate is None else certified(certificate),
         weights(largest),
+        listing("Notes", [text(remark) for remark in facts["remarks"]]),
         listing("Skipped lines", [text(line) for line in facts["skipped"]]),
         f"<footer>mistakebound {version}</footer>",
     ]

@@ -304,7 +304,7 @@ def regrets_to_each(awake: BoolArray, losses: FloatArray, learner_losses: FloatA
     """Return the learner's losses minus each expert's, over the rounds in which that expert was awake; −∞ if none.
 
     Experts that were awake in different rounds cannot be ranked by mean loss: an expert that sleeps in difficult rounds
-    has a small mean. The expert with the largest regret is the hardest to beat. If nobody sleeps, it is the best one.
+    has a small mean. The expert with the largest regret is the hardest to beat. If none sleeps, it is the best one.
     """
     totals = np.where(awake, learner_losses[:, None] - losses, 0.0).sum(axis=0)
     return np.where(awake.any(axis=0), totals, -np.inf)
