@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +137,7 @@ def test_a_changed_parameter_of_a_resumed_run_is_a_field(
 ) -> None:
     path, model = tmp_path / "x.svm", tmp_path / "m.mb"
     path.write_text("1 1:1\n-1 2:1\n1 1:x\n")
-    mb.runs.run(mb.Source(path), before, checkpoint=model)
+    mb.runs.run(mb.Source(path), deepcopy(before), checkpoint=model)  # the parameters outlive the test
     with pytest.raises(ResumeError) as caught:
         mb.runs.run(mb.Source(path), now, checkpoint=model, resume=True)
     assert caught.value.option == option
