@@ -48,7 +48,7 @@ def certify(
     ----------
     ledger : Ledger or Evidence
         The ledger of all rounds of a learner, or of its first run. Premises are then checked on the mistaken rounds. Or
-        evidence of the whole stream; ``learner.certify(X, y)`` makes it, and calls this function.
+        evidence of the whole stream; ``learner.certify(X=X, y=y)`` makes it, and calls this function.
     theorem : str, optional
         An id that ``mistakebound bound`` lists.
     comparator : array, dict or sequence of variables, optional
