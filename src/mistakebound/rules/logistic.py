@@ -1,0 +1,37 @@
+"""The logistic function from basic operations only: the same bits on every machine."""
+
+from __future__ import annotations
+
+import math
+
+from mistakebound.rules.hyperbolic import LN2_HIGH, LN2_LOW, LOG2_E, ROUNDER
+
+TERMS = tuple(1.0 / math.factorial(k) for k in range(2, 14))
+STEEPEST = 50.0
+"""Scores beyond it count as it: the function is 1 or e^−50 there."""
+
+
+def exp(x: float) -> float:
+    """Return e^x for |x| ≤ 700. ``core/experts/elementary.hpp`` does the same operations in the same order.
+
+    >>> exp(0.0), abs(exp(1.0) / math.e - 1) < 1e-15, abs(exp(-50.0) / math.exp(-50.0) - 1) < 1e-15
+    (1.0, True, True)
+    """
+    k = (x * LOG2_E + ROUNDER) - ROUNDER
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r2 = r * r
+    r4 = r2 * r2
+    t = TERMS
+    low = (r * t[1] + t[0]) + r2 * (r * t[3] + t[2])
+    middle = (r * t[5] + t[4]) + r2 * (r * t[7] + t[6])
+    high = (r * t[9] + t[8]) + r2 * (r * t[11] + t[10])
+    return ((r + r2 * ((low + r4 * middle) + (r4 * r4) * high)) + 1.0) * math.ldexp(1.0, int(k))
+
+
+def sigmoid(z: float) -> float:
+    """Return σ(z) = 1/(1 + e^−z), the probability that belongs to the log odds z.
+
+    >>> sigmoid(0.0), sigmoid(1000.0), 0 < sigmoid(-1000.0) < 1e-20
+    (0.5, 1.0, True)
+    """
+    return 1.0 / (1.0 + exp(-min(max(z, -STEEPEST), STEEPEST)))
