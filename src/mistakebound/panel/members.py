@@ -1,0 +1,219 @@
+"""The sixteen members of the Panel: nine linear rules on views, two on counts, four on interactions, one on labels."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from mistakebound.rules.adagrad import AdaGradHingeRule, AdaGradLogisticRule, ImplicitLogisticRule
+from mistakebound.rules.arow import ArowRule
+from mistakebound.rules.balanced_winnow import BalancedWinnowRule
+from mistakebound.rules.base import Round
+from mistakebound.rules.coin_betting import CoinBettingRule
+from mistakebound.rules.gradient_descent import ExponentiatedGradientRule, FtrlProximalRule, LogisticSgdRule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mistakebound.panel.interactions import Slots
+    from mistakebound.panel.views import Example, Features, Views
+    from mistakebound.rules.base import Rule
+
+
+class Scene(NamedTuple):
+    """All that members see of a round before its label."""
+
+    x: Example
+    views: Views
+    slots: Slots
+    features: Features
+
+
+class Member(Protocol):
+    """Scores an example, then learns its label."""
+
+    def score(self, scene: Scene) -> float:
+        """Return the log odds of the positive label, or a margin."""
+
+    def learn(self, scene: Scene, score: float, y: int) -> None:
+        """Learn y, which is +1 or −1; ``score`` is what the member said."""
+
+
+class LinearMember:
+    """A linear rule on one view of the example."""
+
+    def __init__(self, rule: Rule, view: Callable[[Scene], Example]) -> None:
+        self.rule = rule
+        self.view = view
+        self.state: dict[int, tuple[float, ...]] = {}
+
+    def of(self, j: int) -> tuple[float, ...]:
+        """Return the state of a feature."""
+        return self.state.get(j, self.rule.start)
+
+    def score(self, scene: Scene) -> float:
+        """Return w·x."""
+        return sum(self.rule.link(self.of(j)[0], 0.0) * x for j, x in self.view(scene))
+
+    def learn(self, scene: Scene, score: float, y: int) -> None:
+        """Make the step of the rule."""
+        row = self.view(scene)
+        now = Round(y, score)
+        now = now._replace(gathered=sum(self.rule.gather(self.of(j), x, now) for j, x in row))
+        tau = self.rule.step(now)
+        if tau != 0:
+            for j, x in row:
+                self.state[j] = self.rule.apply(self.of(j), x, tau, now)
+
+
+class SlotMember(LinearMember):
+    """A linear rule on interactions. Both orders of a rule share the table, because no slot belongs to two orders.
+
+    An order is not learned if both its members are nearly sure of the label (unless ``learn_all``).
+    """
+
+    LEAST_GRADIENT = 0.001
+
+
+class Counts:
+    """How often each label came: the prior of the members that count."""
+
+    def __init__(self) -> None:
+        self.positives = self.negatives = 1
+
+    @property
+    def share(self) -> float:
+        """Share of positive labels."""
+        return self.positives / (self.positives + self.negatives)
+
+    @property
+    def log_odds(self) -> float:
+        """ln(share/(1 − share))."""
+        return math.log(self.share / (1 - self.share))
+
+    def evidence(self, scene: Scene) -> list[float]:
+        """Return the log odds of each feature beside the prior; 0 for one that was never seen."""
+        p = self.share
+        found = []
+        for j, _ in scene.x:
+            feature = scene.features[j]
+            odds = (feature.positives + p) / (feature.negatives + 1 - p)
+            found.append(math.log(odds) - self.log_odds if feature.count else 0.0)
+        return found
+
+    def count(self, y: int) -> None:
+        """Count a label."""
+        if y > 0:
+            self.positives += 1
+        else:
+            self.negatives += 1
+
+
+class NaiveBayes:
+    """Add the evidence of all features to the prior, weighted by the scaled value; long rows count as 24 features."""
+
+    LONG = 24
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def score(self, scene: Scene) -> float:
+        """Return the log odds."""
+        evidence = self.counts.evidence(scene)
+        total = sum(abs(u) * r for (_, u), r in zip(scene.views.scaled, evidence, strict=False))
+        return self.counts.log_odds + total / max(1.0, len(scene.x) / self.LONG)
+
+    def learn(self, scene: Scene, score: float, y: int) -> None:
+        """Nothing: its counts are those of the features."""
+
+
+class DecisionList:
+    """Follow the features with the strongest evidence: the mean of r weighted by r⁴."""
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+
+    def score(self, scene: Scene) -> float:
+        """Return the log odds."""
+        evidence = self.counts.evidence(scene)
+        fourths = sum(r**4 for r in evidence)
+        return self.counts.log_odds + (sum(r**5 for r in evidence) / fourths if fourths > 0 else 0.0)
+
+    def learn(self, scene: Scene, score: float, y: int) -> None:
+        """Nothing: its counts are those of the features."""
+
+
+class LabelHistory:
+    """How often each label followed the last three labels."""
+
+    FORGET_BEYOND = 250
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.counts = [[0.0, 0.0] for _ in range(8)]
+
+    def score(self, scene: Scene) -> float:  # noqa: ARG002
+        """Return the log odds of the positive label after the last three."""
+        negatives, positives = self.counts[self.last]
+        return math.log((positives + 0.4) / (negatives + 0.4))
+
+    def learn(self, scene: Scene, score: float, y: int) -> None:  # noqa: ARG002
+        """Count the label; halve counts that are large, so that old labels are forgotten."""
+        positive = int(y > 0)
+        now = self.counts[self.last]
+        now[positive] += 1
+        if sum(now) > self.FORGET_BEYOND:
+            now[0] *= 0.5
+            now[1] *= 0.5
+        self.last = (self.last << 1 | positive) & 7
+
+
+NAMES = (
+    "coin-betting",
+    "implicit-logistic",
+    "arow",
+    "adagrad-logistic",
+    "adagrad-hinge",
+    "ftrl-proximal",
+    "logistic-sgd",
+    "balanced-winnow",
+    "exponentiated-gradient",
+    "naive-bayes",
+    "decision-list",
+    "coin-betting-pairs",
+    "adagrad-pairs",
+    "coin-betting-triples",
+    "adagrad-triples",
+    "label-history",
+)
+MARGINS = ("arow", "adagrad-hinge")
+"""Members whose score is a margin: four times it is a logit."""
+SLOT_MEMBERS = (("coin-betting-pairs", "adagrad-pairs"), ("coin-betting-triples", "adagrad-triples"))
+
+
+def all_members(counts: Counts) -> dict[str, Member]:
+    """Return the sixteen members by name, in their order."""
+    coin = SlotMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
+    adagrad = SlotMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
+    coin_triples = SlotMember(coin.rule, lambda scene: scene.slots.triples)
+    adagrad_triples = SlotMember(adagrad.rule, lambda scene: scene.slots.triples)
+    coin_triples.state, adagrad_triples.state = coin.state, adagrad.state
+    members: tuple[Member, ...] = (
+        LinearMember(CoinBettingRule(), lambda scene: scene.views.unit_scaled),
+        LinearMember(ImplicitLogisticRule(), lambda scene: scene.views.unit_scaled),
+        LinearMember(ArowRule(r=0.03), lambda scene: scene.views.unit),
+        LinearMember(AdaGradLogisticRule(), lambda scene: scene.views.unit_rare),
+        LinearMember(AdaGradHingeRule(), lambda scene: scene.views.unit_scaled),
+        LinearMember(FtrlProximalRule(), lambda scene: scene.views.scaled),
+        LinearMember(LogisticSgdRule(), lambda scene: scene.views.scaled),
+        LinearMember(BalancedWinnowRule(eta=0.1, update_margin=0.5), lambda scene: scene.views.scaled),
+        LinearMember(ExponentiatedGradientRule(), lambda scene: scene.views.unit_scaled),
+        NaiveBayes(counts),
+        DecisionList(counts),
+        coin,
+        adagrad,
+        coin_triples,
+        adagrad_triples,
+        LabelHistory(),
+    )
+    return dict(zip(NAMES, members, strict=True))

@@ -1,0 +1,100 @@
+"""One round of the Panel in plain Python: members score, mixers mix, the guard predicts, all learn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from mistakebound.aggregation.guard import Guard
+from mistakebound.aggregation.logit_mixers import BayesMixture, GradientMixer, NewtonMixer, sigmoid
+from mistakebound.panel.interactions import slots, tokens
+from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Counts, Scene, SlotMember, all_members
+from mistakebound.panel.views import Features
+
+if TYPE_CHECKING:
+    from mistakebound.panel.views import Example
+
+FIRST_WEIGHTS = np.array([0.15, 0.15, 0.08, 0.15, 0.08, 0.15, *[0.02] * 5, 0.30, 0.15, 0.10, 0.05, 0.02])
+FAST_VARIANCES = np.array([*[0.06] * 6, *[0.015] * 5, *[0.18] * 4, 0.015])
+SLOW_VARIANCES = np.array([*[0.018] * 6, *[0.0045] * 5, *[0.18] * 4, 0.0045])
+PRIOR = np.array([0.47, 0.47, 0.05, *[0.01 / 16] * 16])
+LARGEST_LOGIT, MARGIN_TO_LOGIT, LEAST = 8.0, 4.0, 1e-9
+
+
+class Said(NamedTuple):
+    """What the Panel says of an example before its label."""
+
+    scores: list[float]
+    """Of each member, in the order of NAMES."""
+    logit: float
+    """Of the mixture, before the guard."""
+    positive: bool
+    """The prediction."""
+
+
+class ReferencePanel:
+    """The Panel for two labels: slow, and written to be read. The core is held to it within the errors of float32.
+
+    Parameters
+    ----------
+    literal : bool
+        Without the three changes that make the core fast: moments of all features, a 64-bit hash of pairs, and
+        learning of interactions in every round.
+    """
+
+    def __init__(self, *, literal: bool = False) -> None:
+        self.literal = literal
+        self.features = Features()
+        self.counts = Counts()
+        self.members = all_members(self.counts)
+        self.fast = NewtonMixer(FIRST_WEIGHTS, FAST_VARIANCES)
+        self.slow = NewtonMixer(FIRST_WEIGHTS, SLOW_VARIANCES)
+        self.gradient = GradientMixer(FIRST_WEIGHTS)
+        self.mixture = BayesMixture(PRIOR)
+        self.guard = Guard(len(PRIOR))
+
+    def round(self, x: Example, y: int) -> Said:
+        """See x, predict, see y (+1 or −1), learn."""
+        views = self.features.views(x)
+        of = tokens(x, self.features, moments_everywhere=self.literal)
+        scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal), self.features)
+        scores = [member.score(scene) for member in self.members.values()]
+        logits = np.array([logit_of(name, score) for name, score in zip(NAMES, scores, strict=True)])
+        advice = np.array([self.fast.mix(logits), self.slow.mix(logits), self.gradient.mix(logits), *logits])
+        chances = np.array([sigmoid(logit) for logit in advice])
+        p = min(max(self.mixture.mix(chances), LEAST), 1 - LEAST)
+        logit = math.log(p / (1 - p))
+        logit = 0.0 if abs(logit) < LEAST else logit
+        votes = [1 if each >= 0 else -1 for each in advice]
+        positive = self.guard.predict(votes, 1 if logit >= 0 else -1) == 1
+        self._learn(scene, scores, y)
+        for mixer in (self.fast, self.slow, self.gradient):
+            mixer.learn(logits, int(y > 0))
+        self.mixture.learn(chances, int(y > 0))
+        self.guard.learn(votes, y)
+        return Said(scores, logit, positive)
+
+    def _learn(self, scene: Scene, scores: list[float], y: int) -> None:
+        said = dict(zip(NAMES, scores, strict=True))
+        sure = {
+            name
+            for order in SLOT_MEMBERS
+            if all(sigmoid(-y * said[each]) < SlotMember.LEAST_GRADIENT for each in order)
+            for name in order
+        }
+        for name, member in self.members.items():
+            if self.literal or name not in sure:
+                member.learn(scene, said[name], y)
+        self.features.count(scene.x, y)
+        self.counts.count(y)
+
+
+def logit_of(name: str, score: float) -> float:
+    """Return the score of a member as a logit within ±8.
+
+    >>> logit_of("arow", 1.0), logit_of("naive-bayes", -9.0)
+    (4.0, -8.0)
+    """
+    return min(max(score * (MARGIN_TO_LOGIT if name in MARGINS else 1.0), -LARGEST_LOGIT), LARGEST_LOGIT)
