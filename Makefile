@@ -34,8 +34,17 @@ CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefin
 build/test_%: core/tests/test_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
 	@mkdir -p build
 	$(CHECKED) $< -o $@
-core-tests: build/test_engine
+# The panel at each SIMD level that this machine can have.
+X86 := $(filter x86_64 amd64,$(shell uname -m))
+PANEL := core/panel/level_plain.cpp $(if $(X86),core/panel/level_avx2.cpp)
+build/test_panel: core/tests/test_panel.cpp $(wildcard core/panel/* core/experts/* core/memory/*)
+	@mkdir -p build
+	for level in $(PANEL); do $(CHECKED) -fno-math-errno -Wno-psabi $(if $(X86),-DMISTAKEBOUND_LEVELS) \
+		$$(case $$level in *avx2*) echo -mavx2 -mfma;; esac) -c $$level -o build/$$(basename $$level).o || exit 1; done
+	$(CHECKED) $(if $(X86),-DMISTAKEBOUND_LEVELS) $< $(PANEL:core/panel/%=build/%.o) -o $@
+core-tests: build/test_engine build/test_panel
 	build/test_engine
+	build/test_panel
 
 FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
 build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/*) core/fuzz/mutate.hpp

@@ -1,0 +1,7 @@
+// The panel for machines with AVX2 and FMA: compiled with -mavx2 -mfma, called only on such machines.
+#define MISTAKEBOUND_LEVEL avx2
+#include "panel/panel.hpp"
+
+namespace mistakebound::panel {
+std::unique_ptr<Core> avx2_panel() { return std::make_unique<avx2::Panel>(); }
+}  // namespace mistakebound::panel
