@@ -84,7 +84,7 @@ class Core {
   virtual ~Core() = default;
   virtual std::size_t features() const = 0;
   virtual void reserve(std::size_t features) = 0;
-  virtual void resize(std::size_t features) = 0;  // new ones were never seen
+  virtual void resize(std::size_t features) = 0;  // new features start as never seen
   virtual Verdict predict(const Example& x) = 0;
   virtual void learn(const Example& x, bool truth) = 0;  // of the example that was predicted last
   virtual const double* scores() const = 0;              // of the members, for the example that was predicted last

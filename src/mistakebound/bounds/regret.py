@@ -53,7 +53,7 @@ def hedge(n: int, rounds: int | None = None, eta: float | None = None, best: flo
             raise ValueError(message)
         return max(0.0, (eta * best + log_n) / -math.expm1(-eta) - best)
     if rounds is None:
-        message = "rounds must be set, or best together with eta"
+        message = "rounds must be set, unless both best and eta are set"
         raise ValueError(message)
     if eta is None:
         return math.sqrt(rounds * log_n / 2)

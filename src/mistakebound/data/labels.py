@@ -197,8 +197,9 @@ class Labels:
             sign = -known_sign
             if negative_and_positive(known, label) != ((known, label) if sign == POSITIVE else (label, known)):
                 message = (
-                    f"the label {known!r} came first and was used as the "
-                    f"{'positive' if known_sign == POSITIVE else 'negative'} label, which contradicts {label!r}: "
+                    f"the first label {known!r} was used as the "
+                    f"{'positive' if known_sign == POSITIVE else 'negative'} label; now {label!r} occurs, "
+                    "and the greater label should be the positive one: "
                 )
                 raise StreamError(message, BY_CLASSES, kind="label order", value=label)
         self.signs[label] = sign

@@ -194,7 +194,7 @@ class ConfidenceSequence:
     def _column(given: ArrayLike | None, default: float, rounds: int, name: str) -> FloatArray:
         column = np.full(rounds, default) if given is None else _numbers(given, name)
         if len(column) != rounds:
-            message = f"there are {rounds} values, but {len(column)} {name}"
+            message = f"{name} must have one number for each of the {rounds} values, got {len(column)} numbers"
             raise ValueError(message)
         return column
 

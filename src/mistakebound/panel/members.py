@@ -76,7 +76,7 @@ class SlotMember(LinearMember):
 
 
 class Counts:
-    """How often each label came: the prior of the members that count."""
+    """How often each label occurred: the prior of `NaiveBayes` and `DecisionList`."""
 
     def __init__(self) -> None:
         self.positives = self.negatives = 1

@@ -80,7 +80,7 @@ class WinnowFixedRate(Theorem):
         )
 
     def gain(self, evidence: Evidence, gamma: float) -> float:
-        """Return C at this γ, or at the radius if γ is larger, which only rounding allows; −∞ if γ ≤ 0."""
+        """Return C at this γ; −∞ if γ ≤ 0. Rounding may put γ above the radius; then C is taken at the radius."""
         radius, rule = evidence.largest_value, evidence.rule
         if gamma <= 0:
             return -math.inf
