@@ -17,11 +17,11 @@ class Guard:
     that M ≤ (m ln(1/β) + ln n)/ln(2/(1+β)) for the mistakes m of the best expert, whatever the advice was.
 
     >>> guard = Guard(3, 0.5)
-    >>> guard.predict([1, 1, -1], advice=-1)
-    -1
-    >>> guard.learn([1, 1, -1], 1)
+    >>> guard.predict([1, 1, -1], advice=-1), guard.predict([1, -1, -1], advice=-1)
+    (1, -1)
+    >>> guard.learn([1, -1, -1], 1)
     >>> guard.wrong, guard.mistakes
-    ([0, 0, 1], 1)
+    ([0, 1, 1], 1)
     """
 
     def __init__(self, experts: int, beta: float = 0.5) -> None:
