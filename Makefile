@@ -31,13 +31,13 @@ sanitize: .venv-sanitize/.ready
 
 # The core without Python, with the sanitizers: its own tests, and mutated files for every parser.
 CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
-build/test_%: core/tests/test_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
+build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
 	@mkdir -p build
 	$(CHECKED) $< -o $@
 # The panel at each SIMD level that this machine can have.
 X86 := $(filter x86_64 amd64,$(shell uname -m))
 PANEL := core/panel/level_plain.cpp $(if $(X86),core/panel/level_avx2.cpp)
-build/test_panel: core/tests/test_panel.cpp $(wildcard core/panel/* core/experts/* core/memory/*)
+build/test_panel: core/tests/test_panel.cpp core/tests/check.hpp $(wildcard core/panel/* core/experts/* core/memory/*)
 	@mkdir -p build
 	for level in $(PANEL); do $(CHECKED) -fno-math-errno -Wno-psabi $(if $(X86),-DMISTAKEBOUND_LEVELS) \
 		$$(case $$level in *avx2*) echo -mavx2 -mfma;; esac) -c $$level -o build/$$(basename $$level).o || exit 1; done

@@ -151,7 +151,6 @@ class Combiner {
   }
 
   double mixture() const { return mixture_; }
-  double mistakes() const { return mistakes_; }
 
  private:
   // Follow the advice as long as a mistake would leave the total weight W = Σ 2^(−wrong_i) at or below 19·(3/4)^(M + 1);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -72,16 +71,13 @@ class Members {
 
   // Score a row without changing what is kept: changes are made in the scratch of the row, which `learn` writes back.
   void score(const Example& x, double* scores) {
-    size_ = x.size;
     groups_ = x.size / lanes + 1;  // with the constant
     make_room();
     std::copy_n(x.value, x.size, row(value));
     std::fill(row(value) + x.size, row(value) + groups_ * lanes, 0.0f);
     row(value)[x.size] = 1;
     point_to(x);
-    float tail[lanes];
-    for (std::size_t k = 0; k < lanes; ++k) tail[k] = (groups_ - 1) * lanes + k < x.size ? 1 : 0;
-    std::memcpy(tail_, tail, sizeof tail);
+    for (std::size_t k = 0; k < lanes; ++k) tail_[k] = (groups_ - 1) * lanes + k < x.size ? 1 : 0;
     if (x.ahead)
       first_pass<true>(x);
     else
@@ -310,7 +306,7 @@ class Members {
   double positives_ = 1, negatives_ = 1, rounds_ = 0;
 
   // Of the row that was scored last.
-  std::size_t size_ = 0, groups_ = 0, room_ = 0;
+  std::size_t groups_ = 0, room_ = 0;
   std::vector<float> memory_;
   float* row_ = nullptr;
   std::vector<float*> line_, side_;

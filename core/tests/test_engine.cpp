@@ -10,17 +10,11 @@
 #include <vector>
 
 #include "play/engine.hpp"
+#include "tests/check.hpp"
 
 using namespace mistakebound;
 
 namespace {
-
-void check_that(bool so, const char* what, int line) {
-  if (so) return;
-  std::fprintf(stderr, "core/tests/test_engine.cpp:%d: %s\n", line, what);
-  std::exit(1);
-}
-#define CHECK(what) check_that((what), #what, __LINE__)
 
 Settings positional(std::size_t width) {
   Settings settings;

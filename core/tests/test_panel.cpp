@@ -9,17 +9,11 @@
 #include <vector>
 
 #include "panel/state.hpp"
+#include "tests/check.hpp"
 
 using namespace mistakebound::panel;
 
 namespace {
-
-void check_that(bool so, const char* what, int line) {
-  if (so) return;
-  std::fprintf(stderr, "core/tests/test_panel.cpp:%d: %s\n", line, what);
-  std::exit(1);
-}
-#define CHECK(what) check_that((what), #what, __LINE__)
 
 struct Row {
   std::vector<std::uint32_t> slot;

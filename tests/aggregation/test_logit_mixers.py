@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mistakebound.aggregation.logit_mixers import LARGEST, BayesMixture, GradientMixer, NewtonMixer, sigmoid
+from mistakebound.aggregation.logit_mixers import LARGEST, BayesMixture, GradientMixer, NewtonMixer
+from mistakebound.rules.logistic import sigmoid
 
 
 def log_loss(p: float, y: int) -> float:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mistakebound.rules.logistic import sigmoid
+
 if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
 
@@ -13,12 +15,18 @@ LARGEST = 20.0
 """Mixed logits are kept within ±20."""
 
 
-def sigmoid(z: float) -> float:
-    """Return 1/(1 + e^−z)."""
-    return float(1.0 / (1.0 + np.exp(-min(max(z, -50.0), 50.0))))
+class LogitMixer:
+    """Base of the mixers: weights v of the logits a."""
+
+    def __init__(self, weights: FloatArray) -> None:
+        self.weights = weights.copy()
+
+    def mix(self, logits: FloatArray) -> float:
+        """Return v·a within ±20."""
+        return float(np.clip(self.weights @ logits, -LARGEST, LARGEST))
 
 
-class NewtonMixer:
+class NewtonMixer(LogitMixer):
     r"""Online Newton steps on logistic loss, with a covariance P that drifts: a Kalman filter of logistic regression.
 
     Predict z = v·a. With p = σ(z), q = max(p(1−p), 0.01) and g = Pa: v ← v + (y − p)/(1 + q·a·g)·g and
@@ -30,13 +38,9 @@ class NewtonMixer:
     DRIFT = 6e-6
 
     def __init__(self, weights: FloatArray, variances: FloatArray) -> None:
-        self.weights = weights.copy()
+        super().__init__(weights)
         self.variances = variances
         self.covariance = np.diag(variances)
-
-    def mix(self, logits: FloatArray) -> float:
-        """Return v·a within ±20."""
-        return float(np.clip(self.weights @ logits, -LARGEST, LARGEST))
 
     def learn(self, logits: FloatArray, y: int) -> None:
         """Take a Newton step; y is 0 or 1."""
@@ -50,20 +54,13 @@ class NewtonMixer:
         diagonal[diagonal < self.variances] += self.DRIFT
 
 
-class GradientMixer:
+class GradientMixer(LogitMixer):
     """Gradient steps of rate 0.002 on logistic loss.
 
     Its loss is at most L_u + ‖u − v⁰‖²/(2η) + (η/2) Σ (p − y)²‖a‖² for every fixed mix u (Zinkevich 2003).
     """
 
     RATE = 0.002
-
-    def __init__(self, weights: FloatArray) -> None:
-        self.weights = weights.copy()
-
-    def mix(self, logits: FloatArray) -> float:
-        """Return v·a within ±20."""
-        return float(np.clip(self.weights @ logits, -LARGEST, LARGEST))
 
     def learn(self, logits: FloatArray, y: int) -> None:
         """Step along the gradient; y is 0 or 1."""

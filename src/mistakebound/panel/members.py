@@ -66,15 +66,6 @@ class LinearMember:
                 self.state[j] = self.rule.apply(self.of(j), x, tau, now)
 
 
-class SlotMember(LinearMember):
-    """A linear rule on interactions. Both orders of a rule share the table, because no slot belongs to two orders.
-
-    An order is not learned if both its members are nearly sure of the label (unless ``learn_all``).
-    """
-
-    LEAST_GRADIENT = 0.001
-
-
 class Counts:
     """How often each label occurred: the prior of `NaiveBayes` and `DecisionList`."""
 
@@ -193,10 +184,10 @@ SLOT_MEMBERS = (("coin-betting-pairs", "adagrad-pairs"), ("coin-betting-triples"
 
 def all_members(counts: Counts) -> dict[str, Member]:
     """Return the sixteen members by name, in their order."""
-    coin = SlotMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
-    adagrad = SlotMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
-    coin_triples = SlotMember(coin.rule, lambda scene: scene.slots.triples)
-    adagrad_triples = SlotMember(adagrad.rule, lambda scene: scene.slots.triples)
+    coin = LinearMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
+    adagrad = LinearMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
+    coin_triples = LinearMember(coin.rule, lambda scene: scene.slots.triples)
+    adagrad_triples = LinearMember(adagrad.rule, lambda scene: scene.slots.triples)
     coin_triples.state, adagrad_triples.state = coin.state, adagrad.state
     members: tuple[Member, ...] = (
         LinearMember(CoinBettingRule(), lambda scene: scene.views.unit_scaled),

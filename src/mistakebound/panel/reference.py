@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mistakebound.aggregation.guard import Guard
-from mistakebound.aggregation.logit_mixers import BayesMixture, GradientMixer, NewtonMixer, sigmoid
+from mistakebound.aggregation.logit_mixers import BayesMixture, GradientMixer, NewtonMixer
 from mistakebound.panel.interactions import slots, tokens
-from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Counts, Scene, SlotMember, all_members
+from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Counts, Scene, all_members
 from mistakebound.panel.views import Features
+from mistakebound.rules.logistic import sigmoid
 
 if TYPE_CHECKING:
     from mistakebound.panel.views import Example
@@ -21,6 +22,8 @@ FAST_VARIANCES = np.array([*[0.06] * 6, *[0.015] * 5, *[0.18] * 4, 0.015])
 SLOW_VARIANCES = np.array([*[0.018] * 6, *[0.0045] * 5, *[0.18] * 4, 0.0045])
 PRIOR = np.array([0.47, 0.47, 0.05, *[0.01 / 16] * 16])
 LARGEST_LOGIT, MARGIN_TO_LOGIT, LEAST = 8.0, 4.0, 1e-9
+LEAST_GRADIENT = 0.001
+"""Interactions of an order are not learned if the gradients of both its members are smaller."""
 
 
 class Said(NamedTuple):
@@ -81,7 +84,7 @@ class ReferencePanel:
         sure = {
             name
             for order in SLOT_MEMBERS
-            if all(sigmoid(-y * said[each]) < SlotMember.LEAST_GRADIENT for each in order)
+            if all(sigmoid(-y * said[each]) < LEAST_GRADIENT for each in order)
             for name in order
         }
         for name, member in self.members.items():

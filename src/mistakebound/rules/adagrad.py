@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import LARGEST, SMALLEST, Range, Rule
-from mistakebound.rules.logistic import sigmoid
+from mistakebound.rules.base import POSITIVE, Range, Rule
+from mistakebound.rules.logistic import logistic_step, sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class AdaGradRule(Rule):
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
         "update_margin": Range(lambda b: b == 0, "0, because every example with a loss is learned"),
-        "rate": Range(lambda rate: SMALLEST <= rate <= LARGEST, "between 1e-30 and 1e30"),
+        "rate": POSITIVE,
     }
 
     @property
@@ -61,7 +61,7 @@ class AdaGradLogisticRule(AdaGradRule):
 
     def step(self, now: Round) -> float:
         """Return yσ(−y·score)."""
-        return now.y * sigmoid(-now.y * now.score)
+        return logistic_step(now)
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Add the squared gradient, then step."""

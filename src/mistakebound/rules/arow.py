@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import LARGEST, SMALLEST, Range, Rule
+from mistakebound.rules.base import LARGEST, POSITIVE, SMALLEST, Range, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ class ArowRule(Rule):
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
         "update_margin": Range(lambda b: b == 0, "0, because AROW always updates below a margin of 1"),
-        "r": Range(lambda r: SMALLEST <= r <= LARGEST, "between 1e-30 and 1e30"),
+        "r": POSITIVE,
     }
 
     @property

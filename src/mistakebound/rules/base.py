@@ -53,6 +53,7 @@ class Range(NamedTuple):
         return f'{self.numbers}, or "{self.other}"' if self.other else self.numbers
 
 
+POSITIVE = Range(lambda number: SMALLEST <= number <= LARGEST, "between 1e-30 and 1e30")
 RATE = Range(lambda rate: rate > 0, "above 0 (infinity is allowed)", other="best")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import Range, Rule
-from mistakebound.rules.logistic import sigmoid
+from mistakebound.rules.base import LARGEST
+from mistakebound.rules.logistic import LogisticRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import FloatArray
     from mistakebound.rules.base import Round
 
-LARGEST_WEIGHT = 1e30
-
 
 @dataclass(frozen=True, kw_only=True)
-class CoinBettingRule(Rule):
+class CoinBettingRule(LogisticRule):
     r"""Logistic regression whose learning rates come from betting, so that there is nothing to tune.
 
     A feature keeps the sum T of its gradients γ, the sum G of their sizes, its reward R and its largest gradient L.
@@ -30,18 +28,6 @@ class CoinBettingRule(Rule):
 
     id: ClassVar[str] = "coin-betting"
     start: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 0.0)
-    ranges: ClassVar[dict[str, Range]] = {
-        **Rule.ranges,
-        "update_margin": Range(lambda b: b == 0, "0, because every example is learned"),
-    }
-
-    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """Identity."""
-        return z
-
-    def step(self, now: Round) -> float:
-        """Return the derivative of the logistic gain: yσ(−y·score)."""
-        return now.y * sigmoid(-now.y * now.score)
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Settle the bet of this round, and bet anew."""
@@ -52,12 +38,8 @@ class CoinBettingRule(Rule):
         reward = max(reward + w * gradient, 0.0)
         largest = max(largest, abs(gradient), 0.5 * abs(x))
         w = total / (size + largest) * (1.0 + reward / largest) if largest > 0 else 0.0
-        return min(max(w, -LARGEST_WEIGHT), LARGEST_WEIGHT), total, size, reward, largest
+        return min(max(w, -LARGEST), LARGEST), total, size, reward, largest
 
     def allows(self, state: FloatArray) -> bool:
         """Whether sizes are not negative, and |T| ≤ G."""
         return bool((state[:, 2:] >= 0).all() and (abs(state[:, 1]) <= state[:, 2] * (1 + 1e-3)).all())
-
-    def weights(self, z: FloatArray) -> FloatArray:
-        """Return w, as it is."""
-        return z.copy()

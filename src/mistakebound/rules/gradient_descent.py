@@ -7,38 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound._support.lazy import np
-from mistakebound.rules.base import LARGEST, SMALLEST, Range, Rule
+from mistakebound.rules.base import POSITIVE
 from mistakebound.rules.hyperbolic import sinh
-from mistakebound.rules.logistic import sigmoid
+from mistakebound.rules.logistic import LogisticRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mistakebound._support.arrays import FloatArray
-    from mistakebound.rules.base import Round
+    from mistakebound.rules.base import Range, Round
 
-POSITIVE = Range(lambda number: SMALLEST <= number <= LARGEST, "between 1e-30 and 1e30")
-EVERY_ROUND = Range(lambda b: b == 0, "0, because every example is learned")
 LARGEST_EXPONENT = 20.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class LogisticRule(Rule):
-    """Base of the three: τ = yσ(−y·score), the derivative of the logistic gain ln σ(y·score)."""
-
-    ranges: ClassVar[dict[str, Range]] = {**Rule.ranges, "update_margin": EVERY_ROUND}
-
-    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
-        """Identity."""
-        return z
-
-    def step(self, now: Round) -> float:
-        """Return yσ(−y·score)."""
-        return now.y * sigmoid(-now.y * now.score)
-
-    def weights(self, z: FloatArray) -> FloatArray:
-        """Return w, as it is."""
-        return z.copy()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,17 @@
-"""The logistic function from basic operations only: the same bits on every machine."""
+"""The logistic function with the same bits on every machine, and the base class of rules that use its loss."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+from mistakebound.rules.base import Range, Rule
 from mistakebound.rules.hyperbolic import LN2_HIGH, LN2_LOW, LOG2_E, ROUNDER
+
+if TYPE_CHECKING:
+    from mistakebound._support.arrays import FloatArray
+    from mistakebound.rules.base import Round
 
 TERMS = tuple(1.0 / math.factorial(k) for k in range(2, 14))
 STEEPEST = 50.0
@@ -35,3 +42,30 @@ def sigmoid(z: float) -> float:
     (0.5, 1.0, True)
     """
     return 1.0 / (1.0 + exp(-min(max(z, -STEEPEST), STEEPEST)))
+
+
+def logistic_step(now: Round) -> float:
+    """Return yσ(−y·score), the derivative of the logistic gain ln σ(y·score)."""
+    return now.y * sigmoid(-now.y * now.score)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticRule(Rule):
+    """Base of rules that learn every example by gradients of logistic loss: τ = yσ(−y·score)."""
+
+    ranges: ClassVar[dict[str, Range]] = {
+        **Rule.ranges,
+        "update_margin": Range(lambda b: b == 0, "0, because every example is learned"),
+    }
+
+    def link(self, z: float, factor: float) -> float:  # noqa: ARG002
+        """Identity."""
+        return z
+
+    def step(self, now: Round) -> float:
+        """Return yσ(−y·score)."""
+        return logistic_step(now)
+
+    def weights(self, z: FloatArray) -> FloatArray:
+        """Return w, as it is."""
+        return z.copy()
