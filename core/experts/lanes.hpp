@@ -255,6 +255,15 @@ template <class V = Four>
 MISTAKEBOUND_INLINE V all(double x) {
   return x - V{};  // not V{} + x, which changes −0 to 0
 }
+// A vector of four numbers, made in registers: a vector that is loaded right after its numbers were stored makes the processor
+// wait.
+MISTAKEBOUND_INLINE Four four(double a, double b, double c, double d) {
+#ifdef MISTAKEBOUND_HAS_FOUR
+  return Four{a, b, c, d};
+#else
+  return {Two{a, b}, Two{c, d}};
+#endif
+}
 // The first `count` elements from memory, and `beyond` for the others.
 template <class V>
 MISTAKEBOUND_INLINE V load_part(const double* p, std::size_t count, V beyond) {
@@ -292,10 +301,24 @@ MISTAKEBOUND_INLINE V where(M m, V v) {  // else 0
   return number(bits(v) & m);
 }
 
+// The first number of a vector, without a copy through memory.
+MISTAKEBOUND_INLINE double first_of(Four v) {
+#ifdef MISTAKEBOUND_HAS_FOUR
+  return v[0];
+#else
+  return v.low[0];
+#endif
+}
+
 // The order of the sum: (l_0 + l_2) + (l_1 + l_3) of four lanes; of eight lanes first l_j + l_{j+4}.
 MISTAKEBOUND_INLINE double sum(Four v) {
+#ifdef MISTAKEBOUND_HAS_FOUR  // in registers: gcc reads the numbers of a vector from memory
+  const __m128d s = _mm_add_pd(_mm256_castpd256_pd128(intel(v)), _mm256_extractf128_pd(intel(v), 1));
+  return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+#else
   const Numbers<Four> n = numbers(v);
   return (n.at[0] + n.at[2]) + (n.at[1] + n.at[3]);
+#endif
 }
 MISTAKEBOUND_INLINE double sum(Eight v) {
   const Numbers<Eight> n = numbers(v);

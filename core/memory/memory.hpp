@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 
 #if defined(__linux__)
@@ -46,7 +47,13 @@ T* zeroed_memory(std::size_t count) {
 #if defined(__linux__)
   if (count * sizeof(T) >= large_bytes) return static_cast<T*>(huge_memory(count * sizeof(T)));
 #endif
-  void* memory = std::calloc(count, sizeof(T));
+  void* memory = nullptr;
+  if constexpr (alignof(T) > alignof(std::max_align_t)) {
+    memory = std::aligned_alloc(alignof(T), count * sizeof(T));
+    if (memory != nullptr) std::memset(memory, 0, count * sizeof(T));
+  } else {
+    memory = std::calloc(count, sizeof(T));
+  }
   if (memory == nullptr && count > 0) throw std::bad_alloc();
   return static_cast<T*>(memory);
 }

@@ -1,10 +1,12 @@
 // Eight float32 at a time, with the same bits at every level of the processor: AVX2 has a register for them, every other
 // machine takes two registers of four. A comparison returns a mask: integers that are −1 where it holds, else 0.
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "experts/lanes.hpp"
+#include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -23,6 +25,15 @@ MISTAKEBOUND_INLINE Floats least(Floats a, Floats b) {
   return reinterpret_cast<Floats>(_mm256_min_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b)));
 }
 MISTAKEBOUND_INLINE Floats root(Floats v) { return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(v))); }
+// ab + c and c − ab, rounded once.
+MISTAKEBOUND_INLINE Floats fused(Floats a, Floats b, Floats c) {
+  return reinterpret_cast<Floats>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+}
+MISTAKEBOUND_INLINE Floats fused_away(Floats a, Floats b, Floats c) {
+  return reinterpret_cast<Floats>(_mm256_fnmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+}
+// A bit for each place where the mask holds.
+MISTAKEBOUND_INLINE std::uint8_t places(Whole m) { return static_cast<std::uint8_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(m))); }
 MISTAKEBOUND_INLINE Floats floor(Floats v) { return reinterpret_cast<Floats>(_mm256_floor_ps(reinterpret_cast<__m256>(v))); }
 #else
 using Half = float __attribute__((vector_size(16)));
@@ -54,6 +65,7 @@ MISTAKEBOUND_COMPARISON(>=)
   MISTAKEBOUND_INLINE Whole operator op(Whole a, std::int32_t b) { return {a.low op b, a.high op b}; }
 MISTAKEBOUND_ON_BITS(&)
 MISTAKEBOUND_ON_BITS(|)
+MISTAKEBOUND_ON_BITS(+)
 MISTAKEBOUND_ON_BITS(-)
 MISTAKEBOUND_ON_BITS(<<)
 MISTAKEBOUND_ON_BITS(>>)
@@ -80,6 +92,31 @@ MISTAKEBOUND_INLINE Half root(Half v) {
   return Half{__builtin_sqrtf(v[0]), __builtin_sqrtf(v[1]), __builtin_sqrtf(v[2]), __builtin_sqrtf(v[3])};
 }
 MISTAKEBOUND_INLINE Floats root(Floats v) { return {root(v.low), root(v.high)}; }
+// ab + c, rounded once. A product of two float32 is exact in float64. If its sum with c is not, its last bit is set to 1, so that
+// rounding it again to float32 gives the right result (rounding to odd).
+inline float fused(float a, float b, float c) {
+#if defined(__x86_64__) && !defined(__FMA__)
+  const double product = static_cast<double>(a) * static_cast<double>(b), wide = c, sum = product + wide;
+  const double back = sum - product, error = (product - (sum - back)) + (wide - back);
+  auto bits_of_sum = std::bit_cast<std::uint64_t>(sum);
+  if (error != 0 && (bits_of_sum & 1U) == 0) bits_of_sum += (error > 0) == (sum > 0) ? 1U : ~std::uint64_t{0};
+  return static_cast<float>(std::bit_cast<double>(bits_of_sum));
+#else
+  return __builtin_fmaf(a, b, c);
+#endif
+}
+MISTAKEBOUND_INLINE Half fused(Half a, Half b, Half c) {
+  return Half{fused(a[0], b[0], c[0]), fused(a[1], b[1], c[1]), fused(a[2], b[2], c[2]), fused(a[3], b[3], c[3])};
+}
+MISTAKEBOUND_INLINE Floats fused(Floats a, Floats b, Floats c) { return {fused(a.low, b.low, c.low), fused(a.high, b.high, c.high)}; }
+MISTAKEBOUND_INLINE Floats fused_away(Floats a, Floats b, Floats c) {
+  return {fused(-a.low, b.low, c.low), fused(-a.high, b.high, c.high)};
+}
+MISTAKEBOUND_INLINE std::uint8_t places(Whole m) {
+  unsigned found = 0;
+  for (int j = 0; j < 4; ++j) found |= (m.low[j] != 0 ? 1U : 0U) << j | (m.high[j] != 0 ? 1U : 0U) << (j + 4);
+  return static_cast<std::uint8_t>(found);
+}
 // Of moderate numbers only: those that a 32-bit integer holds.
 MISTAKEBOUND_INLINE Half floor(Half v) {
   const Half cut = __builtin_convertvector(__builtin_convertvector(v, HalfWhole), Half);
@@ -88,10 +125,13 @@ MISTAKEBOUND_INLINE Half floor(Half v) {
 MISTAKEBOUND_INLINE Floats floor(Floats v) { return {floor(v.low), floor(v.high)}; }
 #endif
 
-inline constexpr std::size_t lanes = 8;
-
 MISTAKEBOUND_INLINE Floats load(const float* p) {
   Floats v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+MISTAKEBOUND_INLINE Whole load(const std::int32_t* p) {
+  Whole v;
   __builtin_memcpy(&v, p, sizeof v);
   return v;
 }
@@ -100,34 +140,52 @@ MISTAKEBOUND_INLINE Floats eight(float v) { return v - Floats{}; }
 MISTAKEBOUND_INLINE Floats size(Floats v) { return number(bits(v) & 0x7fffffff); }
 MISTAKEBOUND_INLINE Floats clip(Floats v, float limit) { return most(least(v, eight(limit)), eight(-limit)); }
 
+// −1 in each place whose bit is set.
+MISTAKEBOUND_INLINE Whole mask_of(unsigned places) {
+  std::int32_t m[lanes];
+  for (std::size_t j = 0; j < lanes; ++j) m[j] = -static_cast<std::int32_t>(places >> j & 1U);
+  return load(m);
+}
+// A count is kept as an integer in the bits of its float: a float32 could not count beyond 2^24.
+MISTAKEBOUND_INLINE Floats count_of(Floats v) { return to_floats(bits(v)); }
+// Count one where the mask holds.
+MISTAKEBOUND_INLINE Floats counted(Floats v, Whole mask) { return number(bits(v) - mask); }
+
 // The written order: s_j = l_j + l_{j+4}, then (s_0 + s_2) + (s_1 + s_3).
 MISTAKEBOUND_INLINE float sum(Floats v) {
-  float l[lanes];
-  store(l, v);
-  const float s0 = l[0] + l[4], s1 = l[1] + l[5], s2 = l[2] + l[6], s3 = l[3] + l[7];
-  return (s0 + s2) + (s1 + s3);
+#ifdef MISTAKEBOUND_HAS_FOUR
+  const __m256 l = reinterpret_cast<__m256>(v);
+  const __m128 s = _mm_add_ps(_mm256_castps256_ps128(l), _mm256_extractf128_ps(l, 1)), t = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(t, _mm_movehdup_ps(t)));
+#else
+  const Half s = v.low + v.high;
+  return (s[0] + s[2]) + (s[1] + s[3]);
+#endif
 }
 
-// ln x of a positive normal number, exactly 0 at 1: with x = 2^e·(1 + f), f from √½ − 1 to √2 − 1, Cephes' polynomial in f.
+// ab + c with a number for one or two of them.
+MISTAKEBOUND_INLINE Floats fused(Floats a, float b, Floats c) { return fused(a, eight(b), c); }
+MISTAKEBOUND_INLINE Floats fused(Floats a, Floats b, float c) { return fused(a, b, eight(c)); }
+MISTAKEBOUND_INLINE Floats fused(Floats a, float b, float c) { return fused(a, eight(b), eight(c)); }
+
+// ln x of a positive normal number, exactly 0 at 1. With x = 2^e·m, m from √½ to √2, and s = (m − 1)/(m + 1), which is below
+// 0.172: ln m = 2(s + s³/3 + s⁵/5 + s⁷/7 + …), of which the next term is below 3e-8.
 MISTAKEBOUND_INLINE Floats ln(Floats x) {
   const Whole e = (bits(x) - 0x3f3504f3) >> 23;
-  const Floats f = number(bits(x) - (e << 23)) - 1.0f, f2 = f * f, f4 = f2 * f2;
-  const Floats a = 3.3333331174e-1f - f * 2.4999993993e-1f, b = 2.0000714765e-1f - f * 1.6668057665e-1f;
-  const Floats c = 1.4249322787e-1f - f * 1.2420140846e-1f, d = 1.1676998740e-1f - f * 1.1514610310e-1f;
-  const Floats cubic = ((a + b * f2) + f4 * ((c + d * f2) + f4 * 7.0376836292e-2f)) * (f * f2);
-  const Floats exponent = to_floats(e);
-  return (f - (f2 * 0.5f - (cubic + exponent * -2.12194440e-4f))) + exponent * 0.693359375f;
+  const Floats m = number(bits(x) - (e << 23)), s = (m - 1.0f) / (m + 1.0f), z = s * s;
+  const Floats sum = fused(z, fused(z, 2.0f / 7, 2.0f / 5), 2.0f / 3), exponent = to_floats(e);
+  return fused(exponent, 0.693359375f, fused(exponent, -2.12194440e-4f, fused(s * z, sum, s + s)));
 }
 
 // sinh(z + d) for w = sinh z and |d| ≤ ½, by the addition formula w·cosh d + √(1 + w²)·sinh d.
 MISTAKEBOUND_INLINE Floats sinh_moved(Floats w, Floats d) {
   const Floats d2 = d * d;
-  const Floats sinh = d * (1.0f + d2 * (1.0f / 6 + d2 * (1.0f / 120 + d2 * (1.0f / 5040))));
-  const Floats cosh = 1.0f + d2 * (0.5f + d2 * (1.0f / 24 + d2 * (1.0f / 720)));
-  return w * cosh + root(1.0f + w * w) * sinh;
+  const Floats sinh = d * fused(d2, fused(d2, fused(d2, 1.0f / 5040, 1.0f / 120), 1.0f / 6), 1.0f);
+  const Floats cosh = fused(d2, fused(d2, fused(d2, 1.0f / 720, 1.0f / 24), 0.5f), 1.0f);
+  return fused(w, cosh, root(fused(w, w, 1.0f)) * sinh);
 }
 
-// Eight records of eight floats become eight vectors, of which the k-th holds the k-th float of each record; and back.
+// Eight records of four floats become four vectors, of which the k-th holds the k-th float of each record; and back.
 #ifdef MISTAKEBOUND_HAS_FOUR
 MISTAKEBOUND_INLINE void cross(__m256 a, __m256 b, __m256 c, __m256 d, __m256 out[4]) {
   const __m256 low = _mm256_unpacklo_ps(a, b), high = _mm256_unpackhi_ps(a, b);
@@ -135,44 +193,53 @@ MISTAKEBOUND_INLINE void cross(__m256 a, __m256 b, __m256 c, __m256 d, __m256 ou
   out[0] = _mm256_shuffle_ps(low, low2, 0x44), out[1] = _mm256_shuffle_ps(low, low2, 0xee);
   out[2] = _mm256_shuffle_ps(high, high2, 0x44), out[3] = _mm256_shuffle_ps(high, high2, 0xee);
 }
-MISTAKEBOUND_INLINE void gather(const float* const record[lanes], Floats out[lanes]) {
-#pragma GCC unroll 2
-  for (std::size_t half = 0; half < lanes; half += 4) {
-    __m256 two[4], crossed[4];
+template <std::size_t First = 0, class Record>
+MISTAKEBOUND_INLINE void gather_four(const Record* record, Floats out[4]) {
+  __m256 two[4], crossed[4];
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < 4; ++j)
-      two[j] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_load_ps(record[j] + half)), _mm_load_ps(record[j + 4] + half), 1);
-    cross(two[0], two[1], two[2], two[3], crossed);
+  for (std::size_t j = 0; j < 4; ++j)
+    two[j] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_load_ps(record[j] + First)), _mm_load_ps(record[j + 4] + First), 1);
+  cross(two[0], two[1], two[2], two[3], crossed);
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < 4; ++j) out[half + j] = reinterpret_cast<Floats>(crossed[j]);
-  }
+  for (std::size_t j = 0; j < 4; ++j) out[j] = reinterpret_cast<Floats>(crossed[j]);
 }
-MISTAKEBOUND_INLINE void scatter(const Floats in[lanes], float* const record[lanes]) {
-#pragma GCC unroll 2
-  for (std::size_t half = 0; half < lanes; half += 4) {
-    __m256 crossed[4];
-    const auto from = [&](std::size_t j) { return reinterpret_cast<__m256>(in[half + j]); };
-    cross(from(0), from(1), from(2), from(3), crossed);
+template <std::size_t First = 0>
+MISTAKEBOUND_INLINE void scatter_four(const Floats in[4], float* const* record) {
+  __m256 crossed[4];
+  const auto from = [&](std::size_t j) __attribute__((always_inline)) { return reinterpret_cast<__m256>(in[j]); };
+  cross(from(0), from(1), from(2), from(3), crossed);
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < 4; ++j) {
-      _mm_store_ps(record[j] + half, _mm256_castps256_ps128(crossed[j]));
-      _mm_store_ps(record[j + 4] + half, _mm256_extractf128_ps(crossed[j], 1));
-    }
+  for (std::size_t j = 0; j < 4; ++j) {
+    _mm_store_ps(record[j] + First, _mm256_castps256_ps128(crossed[j]));
+    _mm_store_ps(record[j + 4] + First, _mm256_extractf128_ps(crossed[j], 1));
   }
 }
 #else
-MISTAKEBOUND_INLINE void gather(const float* const record[lanes], Floats out[lanes]) {
-  float cell[lanes][lanes];
+template <std::size_t First = 0, class Record>
+MISTAKEBOUND_INLINE void gather_four(const Record* record, Floats out[4]) {
+  float cell[4][lanes];
   for (std::size_t j = 0; j < lanes; ++j)
-    for (std::size_t k = 0; k < lanes; ++k) cell[k][j] = record[j][k];
-  for (std::size_t k = 0; k < lanes; ++k) out[k] = load(cell[k]);
+    for (std::size_t k = 0; k < 4; ++k) cell[k][j] = record[j][First + k];
+  for (std::size_t k = 0; k < 4; ++k) out[k] = load(cell[k]);
 }
-MISTAKEBOUND_INLINE void scatter(const Floats in[lanes], float* const record[lanes]) {
-  float cell[lanes][lanes];
-  for (std::size_t k = 0; k < lanes; ++k) store(cell[k], in[k]);
+template <std::size_t First = 0>
+MISTAKEBOUND_INLINE void scatter_four(const Floats in[4], float* const* record) {
+  float cell[4][lanes];
+  for (std::size_t k = 0; k < 4; ++k) store(cell[k], in[k]);
   for (std::size_t j = 0; j < lanes; ++j)
-    for (std::size_t k = 0; k < lanes; ++k) record[j][k] = cell[k][j];
+    for (std::size_t k = 0; k < 4; ++k) record[j][First + k] = cell[k][j];
 }
 #endif
+// The same for records of eight floats, from the `First` float on.
+template <std::size_t First = 0, class Record>
+MISTAKEBOUND_INLINE void gather(const Record* record, Floats out[lanes]) {
+  gather_four<First>(record, out);
+  gather_four<First + 4>(record, out + 4);
+}
+template <std::size_t First = 0>
+MISTAKEBOUND_INLINE void scatter(const Floats in[lanes], float* const* record) {
+  scatter_four<First>(in, record);
+  scatter_four<First + 4>(in + 4, record);
+}
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

@@ -1,5 +1,5 @@
 // The four members that look at products of features: coin betting and AdaGrad over single features and pairs, and over
-// triples, in one hashed table. A feature takes part by its token: its name, and into which part of its values x falls.
+// triples, in one hashed table. A feature takes part by its token: its name, and the part of its values that x falls into.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,32 +9,64 @@
 #include <vector>
 
 #include "memory/table.hpp"
+#include "panel/block.hpp"
+#include "panel/doubles.hpp"
 #include "panel/floats.hpp"
-#include "panel/members.hpp"
 #include "panel/state.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
 class Interactions {
  public:
-  static constexpr std::size_t most_for_pairs = 48, most_for_triples = 12, most_for_tokens = 256;
   static constexpr double least_gradient = .001;
 
   Interactions() {
-    slots_.resize(slot_count);
-    orders_[0].reserve(most_for_tokens), orders_[1].resize(most_for_pairs * (most_for_pairs - 1) / 2);
+    slots_.resize(slot_count + 1);
+    resize(0);
+    orders_[0].resize(most_for_tokens + lanes);
+    orders_[1].resize(most_for_pairs * (most_for_pairs - 1) / 2 + lanes);
+    orders_[2].resize(most_for_triples * (most_for_triples - 1) * (most_for_triples - 2) / 6 + lanes);
   }
 
-  // Score the row that `members` has just scored, and move the moments of its features in the members' scratch.
-  void score(const Example& x, Members& members, double* scores) {
+  void resize(std::size_t features) { moments_.resize(before_features + features); }
+  void reserve(std::size_t features) { moments_.reserve(before_features + features); }
+  float* moments(std::ptrdiff_t i) { return moments_.data()[before_features + i].at; }
+  const float* moments(std::ptrdiff_t i) const { return moments_.data()[before_features + i].at; }
+
+  // Score a row without changing what is kept. `frequent` is only read for rows of more than 48 non-zeros.
+  void score(const Row& x, const std::uint8_t* frequent, double* scores) {
     counts_ = {};
-    if (x.size <= most_for_tokens) make_tokens(x, members);
+    moved_count_ = 0;
+    if (x.size <= most_for_pairs)
+      make_slots(make_tokens<true>(x, frequent));
+    else if (x.size <= most_for_tokens)
+      make_singles(make_tokens<false>(x, frequent));
     std::array<Sums, 3> sums;
     for (std::size_t order = 0; order < 3; ++order) sums[order] = sum_slots(order);
     scores[coin_pairs] = values_[0] * sums[0].coin + values_[1] * sums[1].coin;
     scores[adagrad_pairs] = values_[0] * sums[0].adagrad + values_[1] * sums[1].adagrad;
     scores[coin_triples] = values_[2] * sums[2].coin;
     scores[adagrad_triples] = values_[2] * sums[2].adagrad;
+  }
+
+  // Learn the row that was scored last.
+  void learn(const Row& x, int label, const double* scores) {
+    for (std::size_t m = 0; m < moved_count_; ++m) {
+      float* record[lanes];
+      const std::int32_t* const at = x.index_of(moved_[m].group);
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < lanes; ++j) record[j] = moments(at[j]);
+      Floats after[4];
+#pragma GCC unroll 4
+      for (std::size_t f = 0; f < 4; ++f) after[f] = load(moved_[m].at[f]);
+      scatter_four(after, record);
+    }
+    const double y = label;
+    alignas(32) double surprise[4];  // σ(−y·score)
+    store(surprise, sigmoid(load(scores + coin_pairs) * -y));
+    if (surprise[0] >= least_gradient || surprise[1] >= least_gradient)
+      for (std::size_t order = 0; order < 2; ++order) learn_slots(order, y * surprise[0], y * surprise[1]);
+    if (surprise[2] >= least_gradient || surprise[3] >= least_gradient) learn_slots(2, y * surprise[2], y * surprise[3]);
   }
 
   void copy(PanelState& to) const {
@@ -55,17 +87,19 @@ class Interactions {
     }
   }
 
-  void learn(int label, const double* surprise) {
-    const double y = label;
-    if (surprise[coin_pairs] >= least_gradient || surprise[adagrad_pairs] >= least_gradient)
-      for (std::size_t order = 0; order < 2; ++order) learn_slots(order, y * surprise[coin_pairs], y * surprise[adagrad_pairs]);
-    if (surprise[coin_triples] >= least_gradient || surprise[adagrad_triples] >= least_gradient)
-      learn_slots(2, y * surprise[coin_triples], y * surprise[adagrad_triples]);
-  }
-
  private:
   struct Sums {
     double coin, adagrad;
+  };
+  // The moments of eight features after this row.
+  struct alignas(32) Moved {
+    float at[4][lanes];
+    std::size_t group;
+  };
+  // The tokens of a row as three words each, from which the slots of products are hashed.
+  struct Tokens {
+    std::size_t count;
+    const std::uint32_t *first, *second, *third;
   };
 
   static std::uint64_t mixed(std::uint64_t h) {
@@ -75,63 +109,84 @@ class Interactions {
   }
   static std::uint32_t slot_of(std::uint32_t h) { return (h * 0x9E3779B1U) >> (32 - slot_bits); }
 
-  void make_tokens(const Example& x, Members& members) {
-    const std::size_t m = x.size;
-    const bool narrow = m <= most_for_pairs;
-    std::array<float, most_for_tokens + lanes> bin;
-    const auto round = static_cast<float>(members.rounds());
-    for (std::size_t k = 0; k < m; k += lanes) {
-      const Floats count = load(members.row(seen) + k), middle = load(members.row(mean) + k), around = load(members.row(spread) + k);
-      const Floats v = load(members.row(value) + k), off = v - middle;
+  // All features of a narrow row have tokens. Of a wide row only frequent features with several values have one: looking at
+  // the moments of rare features would cost a line of memory each.
+  template <bool Narrow>
+  Tokens make_tokens(const Row& x, const std::uint8_t* frequent) {
+    std::size_t n = 0;
+    for (std::size_t g = 0; g * lanes < x.size; ++g) {
+      const std::size_t here = std::min(lanes, x.size - g * lanes);
+      const unsigned features = (1U << here) - 1, used = Narrow ? features : features & frequent[g];
+      if (used == 0) continue;
+      const float* record[lanes];
+      const std::int32_t* const at = x.index_of(g);
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < lanes; ++j) record[j] = moments(at[j]);
+      Floats before[4];
+      gather_four(record, before);
+      const Floats count = count_of(before[0]), middle = before[1], around = before[2];
+      const Floats v = load(x.value_of(g)), off = v - middle;
       const Whole first = count == 0.0f, single = first | ((around == 0.0f) & (off == 0.0f));
       const Floats deviation = root(around / choose(first, eight(1), count));
-      const Whole spread_out = deviation > 0.0f;
-      const Floats z = choose(spread_out, off / choose(spread_out, deviation, eight(1)), choose(off > 0.0f, eight(3), eight(-3)));
-      const Floats part = floor(clip(z, 2.49f) * 2.0f) + 1000.0f;
-      // Wide rows use frequent features only: rare ones would cost a line of memory each.
-      const Floats often = (load(members.row(positives) + k) + load(members.row(negatives) + k) + 1.0f) * 4.0f - round;
-      const Whole use = narrow ? eight(1) == 1.0f : often >= 0.0f;
-      store(bin.data() + k, choose(single, eight(0), choose(use, part, eight(0))));
-      const Floats after = count + 1.0f, moved = middle + off / after;
-      store(members.row(seen) + k, choose(use, after, count));
-      store(members.row(mean) + k, choose(use, moved, middle));
-      store(members.row(spread) + k, choose(use, around + off * (v - moved), around));
+      const Whole differ = deviation > 0.0f;
+      const Floats z = choose(differ, off / choose(differ, deviation, eight(1)), choose(off > 0.0f, eight(3), eight(-3)));
+      float part[lanes];
+      store(part, choose(single, eight(0), floor(clip(z, 2.49f) * 2.0f) + 1000.0f));
+      const Whole move = mask_of(used);
+      const Floats moved = middle + off / (count + 1.0f);
+      Moved& after = moved_[moved_count_++];
+      after.group = g;
+      store(after.at[0], counted(before[0], move));
+      store(after.at[1], choose(move, moved, middle));
+      store(after.at[2], choose(move, least(around + off * (v - moved), eight(largest_spread)), around));
+      store(after.at[3], before[3]);
+      for (std::size_t j = 0; j < here; ++j) {
+        if (!Narrow && ((used >> j & 1U) == 0 || part[j] == 0)) continue;
+        const auto token = x.token_of(g * lanes + j) * 2654435761ULL + static_cast<std::uint64_t>(part[j]) * 3928791ULL;
+        const std::uint64_t h = mixed(token * 0x9E3779B97F4A7C15ULL + 0x165667B19E3779F9ULL);
+        first_[n] = static_cast<std::uint32_t>(h), second_[n] = static_cast<std::uint32_t>(h >> 32);
+        if (Narrow) third_[n] = static_cast<std::uint32_t>(mixed(h + 0x9E3779B97F4A7C15ULL) >> 13);
+        ++n;
+      }
     }
-    members.clear_moments_beyond(m);
-    std::array<std::uint32_t, most_for_tokens> first, second, third;
-    std::size_t n = 0;
-    for (std::size_t k = 0; k < m; ++k) {
-      if (!narrow && bin[k] == 0) continue;
-      const auto token = x.token[k] * 2654435761ULL + static_cast<std::uint64_t>(bin[k]) * 3928791ULL;
-      const std::uint64_t h = mixed(token * 0x9E3779B97F4A7C15ULL + 0x165667B19E3779F9ULL);
-      first[n] = static_cast<std::uint32_t>(h), second[n] = static_cast<std::uint32_t>(h >> 32);
-      third[n] = static_cast<std::uint32_t>(mixed(h + 0x9E3779B97F4A7C15ULL) >> 13);
-      ++n;
+    return {n, first_.data(), second_.data(), third_.data()};
+  }
+
+  // The slots of one token with each of `count` others, eight at a time: up to seven more are written.
+  static void hash(std::uint32_t one, const std::uint32_t* others, std::size_t count, std::uint32_t* out) {
+    for (std::size_t k = 0; k < count; k += lanes)
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < lanes; ++j) out[k + j] = slot_of(one ^ others[k + j]);
+  }
+  void make_singles(const Tokens& of) {
+    hash(0x5bd1e995U, of.first, of.count, orders_[0].data());
+    counts_[0] = of.count;
+    values_ = {of.count > 0 ? 1 / std::sqrt(static_cast<float>(of.count)) : 0, 0, 0};
+  }
+  void make_slots(const Tokens& of) {
+    make_singles(of);
+    const std::size_t n = of.count;
+    if (n < 2) return;
+    std::uint32_t* pair = orders_[1].data();
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+      hash(of.first[k], of.second + k + 1, n - k - 1, pair);
+      pair += n - k - 1;
     }
-    std::vector<std::uint32_t>&singles = orders_[0], &pairs = orders_[1], &triples = orders_[2];
-    singles.resize(n);
-    for (std::size_t k = 0; k < n; ++k) singles[k] = slot_of(first[k] ^ 0x5bd1e995U);
-    counts_[0] = n;
-    values_ = {n > 0 ? 1 / std::sqrt(static_cast<float>(n)) : 0, 0, 0};
-    if (!narrow || n < 2) return;
-    std::uint32_t* pair = pairs.data();
-    for (std::size_t k = 0; k + 1 < n; ++k)
-      for (std::size_t l = k + 1; l < n; ++l) *pair++ = slot_of(first[k] ^ second[l]);
     counts_[1] = n * (n - 1) / 2;
     values_[0] = std::sqrt(.5f / static_cast<float>(n));
     values_[1] = std::sqrt(.5f / static_cast<float>(counts_[1]));
-    if (n > most_for_triples) return;
-    triples.clear();
+    if (n < 3 || n > most_for_triples) return;
+    std::uint32_t* triple = orders_[2].data();
     for (std::size_t k = 0; k + 2 < n; ++k)
       for (std::size_t l = k + 1; l + 1 < n; ++l) {
-        const std::uint32_t both = (first[k] ^ second[l]) * 0x85EBCA6BU;
-        for (std::size_t r = l + 1; r < n; ++r) triples.push_back(slot_of(both ^ third[r]));
+        hash((of.first[k] ^ of.second[l]) * 0x85EBCA6BU, of.third + l + 1, n - l - 1, triple);
+        triple += n - l - 1;
       }
-    counts_[2] = triples.size();
-    if (counts_[2] > 0) values_[2] = 1 / std::sqrt(static_cast<float>(counts_[2]));
+    counts_[2] = n * (n - 1) * (n - 2) / 6;
+    values_[2] = 1 / std::sqrt(static_cast<float>(counts_[2]));
   }
 
-  // Both weights of a slot lie side by side. Slot k goes to lane k mod 4 of a pair.
+  // Both weights of a slot lie side by side. Slot k goes to lane k mod 8.
   Sums sum_slots(std::size_t order) const {
     const Slot* const slots = slots_.data();
     const std::uint32_t* const at = orders_[order].data();
@@ -160,36 +215,42 @@ class Interactions {
     return {c, a};
   }
 
-  // Of two equal slots in one group of eight the later one's update stays; collisions are left alone.
+  // Equal slots of a row get one update, if they are in the same group of eight: collisions are left alone.
   void learn_slots(std::size_t order, double coin_gradient, double adagrad_gradient) {
     const float x = values_[order];
     const float g = static_cast<float>(coin_gradient) * x, size_g = std::fabs(g), floor = std::max(size_g, .5f * x);
     const float ga = static_cast<float>(adagrad_gradient) * x, squared = ga * ga, half = .5f * ga;
     const std::size_t count = counts_[order];
     std::uint32_t* const at = orders_[order].data();
+    std::fill_n(at + count, lanes - 1, static_cast<std::uint32_t>(slot_count));  // a slot that no feature has
     for (std::size_t k = 0; k < count; k += lanes) {
       float* record[lanes];
 #pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j)
-        record[j] = reinterpret_cast<float*>(k + j < count ? slots_.data() + at[k + j] : &pad_);
+      for (std::size_t j = 0; j < lanes; ++j) record[j] = &slots_.data()[at[k + j]].coin_w;
       Floats q[lanes];  // in the order of Slot
       gather(record, q);
       const Whole fresh = q[5] == 0.0f;
       const Floats sum_a = choose(fresh, eight(first_sum), q[6]) + squared;
-      q[4] = most(q[4] + q[0] * g, eight(0));
+      q[4] = most(least(fused(q[0], g, q[4]), eight(largest_reward)), eight(0));
       q[2] = q[2] + g;
       q[3] = q[3] + size_g;
       q[5] = most(q[5], eight(floor));
-      q[0] = clip((q[2] / (q[3] + q[5])) * (1.0f + q[4] / q[5]), 1e30f);
+      q[0] = clip((q[2] * (q[5] + q[4])) / (q[5] * (q[3] + q[5])), largest_weight);
       q[1] = q[1] + half / root(sum_a);
       q[6] = sum_a;
       scatter(q, record);
     }
   }
 
+  static constexpr float largest_spread = 1e38f;
+
   Table<Slot> slots_;
-  Slot pad_{};
-  std::array<std::vector<std::uint32_t>, 3> orders_;
+  Table<Moments> moments_;
+  // Of the row that was scored last.
+  std::array<Moved, most_for_tokens / lanes + 1> moved_;
+  std::size_t moved_count_ = 0;
+  std::array<std::uint32_t, most_for_tokens + lanes> first_{}, second_{}, third_{};
+  std::array<std::vector<std::uint32_t>, 3> orders_;  // slots of singles, pairs and triples
   std::array<std::size_t, 3> counts_{};
   std::array<float, 3> values_{};
 };

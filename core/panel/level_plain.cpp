@@ -3,5 +3,5 @@
 #include "panel/panel.hpp"
 
 namespace mistakebound::panel {
-std::unique_ptr<Core> plain_panel() { return std::make_unique<plain::Panel>(); }
+std::unique_ptr<Core> plain_panel(const Roster& roster) { return plain::make_panel(roster); }
 }  // namespace mistakebound::panel

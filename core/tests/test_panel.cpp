@@ -1,4 +1,5 @@
-// Tests of the panel without Python: the first rounds by hand, equal bits at all SIMD levels, and states of a file.
+// Tests of the panel without Python: the first rounds by hand, equal bits at all SIMD levels and for all sizes of blocks, and states of a file.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -8,130 +9,186 @@
 #include <stdexcept>
 #include <vector>
 
-#include "panel/state.hpp"
+#include "panel/core.hpp"
 #include "tests/check.hpp"
 
 using namespace mistakebound::panel;
 
 namespace {
 
-struct Row {
-  std::vector<std::uint32_t> slot;
+struct Example {
+  std::vector<std::int32_t> index;
   std::vector<float> value;
   std::vector<std::uint64_t> token;
   bool label = false;
 
-  Example example() const { return {slot.data(), value.data(), token.data(), slot.size()}; }
+  float largest() const {
+    float most = 0;
+    for (const float v : value) most = std::max(most, std::fabs(v));
+    return most;
+  }
+  void add_to(Block& block) const {
+    const Block::Arrays to = block.room_for(index.size());
+    std::copy(index.begin(), index.end(), to.index);
+    std::copy(value.begin(), value.end(), to.value);
+    std::copy(token.begin(), token.end(), to.token);
+    block.added(index.size(), largest(), true, label ? 1 : -1);
+  }
 };
 
+const bool all_members[members] = {true, true, true, true, true, true, true, true, true, true, true, true, true, true, true, true};
+const bool lean_members[members] = {true, true, true, true, false, true, false, false, true, true, true, true, true, true, false, true};
+const Roster full(all_members, 0), lean(lean_members, 0);
+
 // Rows of 0 to 300 features, so that triples, pairs, frequent features and none of them are used; values of all sizes.
-std::vector<Row> stream(std::size_t rows, std::size_t width, bool extreme) {
+std::vector<Example> stream(std::size_t rows, std::size_t width, bool extreme) {
   std::mt19937_64 random(7);
-  std::vector<Row> all(rows);
-  for (Row& row : all) {
+  std::vector<Example> all(rows);
+  for (Example& row : all) {
     constexpr std::size_t largest[4] = {12, 48, 120, 300};
     const std::size_t size = random() % (largest[random() % 4] + 1);
     std::size_t odd = 0;
     for (std::size_t k = 0, next = random() % 7; k < size && next < width; ++k, next += 1 + random() % (width / size + 1)) {
-      row.slot.push_back(static_cast<std::uint32_t>(next));
+      row.index.push_back(static_cast<std::int32_t>(next));
       row.token.push_back(next * 0x9E3779B97F4A7C15ULL);
       constexpr float sizes[6] = {1e-30f, 1e-10f, 1, 2, 1e10f, 1e30f};
       const float sign = random() % 2 == 0 ? 1.0f : -1.0f;
       row.value.push_back(sign * (extreme ? sizes[random() % 6] : static_cast<float>(1 + random() % 3)));
       odd += next % 2;
     }
-    row.label = 2 * odd > row.slot.size();
+    row.label = 2 * odd > row.index.size();
   }
   return all;
 }
 
+// A panel that plays and predicts examples.
+struct Player {
+  std::unique_ptr<Core> core;
+  Block block;
+
+  Player(std::unique_ptr<Core> made, std::size_t features) : core(std::move(made)) {
+    core->resize(features);
+    block.features = features;
+  }
+  const Block& play(const Example* first, std::size_t rows) {
+    block.clear();
+    for (std::size_t r = 0; r < rows; ++r) first[r].add_to(block);
+    core->play(block);
+    return block;
+  }
+  Verdict play(const Example& row) { return play(&row, 1).verdict[0]; }
+  Verdict predict(const Example& row) {
+    block.clear();
+    row.add_to(block);
+    return core->predict(block, 0);
+  }
+};
+
+bool same(const PanelState& a, const PanelState& b) {
+  return a.features == b.features && a.records == b.records && a.touched == b.touched && a.slots == b.slots && a.numbers == b.numbers;
+}
+
 void first_rounds() {
-  const std::unique_ptr<Core> panel = plain_panel();
-  panel->resize(2);
-  Row row;
-  row.slot = {0, 1}, row.value = {2, -4}, row.token = {0, 1};
-  Verdict verdict = panel->predict(row.example());
+  Player panel(plain_panel(full), 2);
+  Example row;
+  row.index = {0, 1}, row.value = {2, -4}, row.token = {0, 1};
+  Verdict verdict = panel.play(row);
   CHECK(verdict.logit == 0 && verdict.positive && verdict.probability == 0.5);
-  for (std::size_t i = 0; i < members; ++i) CHECK(panel->scores()[i] == 0);
-  panel->learn(row.example(), false);
-  row.slot = {0}, row.value = {1}, row.token = {0};
-  verdict = panel->predict(row.example());
+  for (std::size_t i = 0; i < members; ++i) CHECK(panel.block.scores(0)[i] == 0);
+  row.index = {0}, row.value = {1}, row.token = {0};
+  verdict = panel.predict(row);
   // As in tests/panel/test_reference.py: weights -1/2 of the feature, at half of its scale, and of the constant.
-  CHECK(std::fabs(panel->scores()[coin] + 0.75 / std::sqrt(1.25)) < 1e-6);
+  CHECK(std::fabs(panel.block.scores(0)[coin] + 0.75 / std::sqrt(1.25)) < 1e-6);
   CHECK(!verdict.positive && verdict.logit < 0);
+  CHECK(panel.core->totals().mistakes == 1 && panel.core->totals().rounds == 1);
 }
 
 #ifdef MISTAKEBOUND_LEVELS
 void levels_agree() {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
-  for (const bool extreme : {false, true}) {
-    const std::unique_ptr<Core> plain = plain_panel(), avx2 = avx2_panel();
-    plain->resize(1000);
-    avx2->resize(1000);
-    for (const Row& row : stream(600, 1000, extreme)) {
-      const Verdict one = plain->predict(row.example()), other = avx2->predict(row.example());
-      CHECK(one.logit == other.logit && one.positive == other.positive);
-      for (std::size_t i = 0; i < members; ++i) {
-        CHECK(plain->scores()[i] == avx2->scores()[i]);
-        CHECK(std::isfinite(plain->scores()[i]));
+  for (const Roster* roster : {&full, &lean})
+    for (const bool extreme : {false, true}) {
+      Player plain(plain_panel(*roster), 1000), avx2(avx2_panel(*roster), 1000);
+      for (const Example& row : stream(600, 1000, extreme)) {
+        const Verdict one = plain.play(row), other = avx2.play(row);
+        CHECK(one.logit == other.logit && one.positive == other.positive);
+        CHECK(std::isfinite(one.logit));
+        for (std::size_t i = 0; i < members; ++i) {
+          CHECK(plain.block.scores(0)[i] == avx2.block.scores(0)[i]);
+          CHECK(std::isfinite(plain.block.scores(0)[i]));
+        }
       }
-      plain->learn(row.example(), row.label);
-      avx2->learn(row.example(), row.label);
+      CHECK(same(plain.core->state(), avx2.core->state()));
     }
-    const PanelState one = plain->state(), other = avx2->state();
-    CHECK(one.features == other.features && one.slots == other.slots && one.touched == other.touched);
-    CHECK(one.numbers == other.numbers);
-  }
 }
 #endif
 
-void a_prediction_changes_nothing() {
-  const std::unique_ptr<Core> asked = plain_panel(), quiet = plain_panel();
-  asked->resize(500);
-  quiet->resize(500);
-  const std::vector<Row> rows = stream(200, 500, false);
-  for (std::size_t t = 0; t < rows.size(); ++t) {
-    asked->predict(rows[(7 * t) % rows.size()].example());
-    const double one = asked->predict(rows[t].example()).logit;
-    CHECK(one == quiet->predict(rows[t].example()).logit);
-    asked->learn(rows[t].example(), rows[t].label);
-    quiet->learn(rows[t].example(), rows[t].label);
+void blocks_of_any_size() {
+  const std::vector<Example> rows = stream(300, 500, false);
+  for (const Roster* roster : {&full, &lean}) {
+    Player one(plain_panel(*roster), 500), many(plain_panel(*roster), 500);
+    std::mt19937_64 random(1);
+    for (std::size_t t = 0; t < rows.size();) {
+      const std::size_t count = std::min(1 + random() % Block::most_rows, rows.size() - t);
+      many.play(rows.data() + t, count);
+      for (std::size_t r = 0; r < count; ++r, ++t) {
+        const Verdict alone = one.play(rows[t]), together = many.block.verdict[r];
+        CHECK(alone.logit == together.logit && alone.probability == together.probability && alone.positive == together.positive);
+      }
+    }
+    CHECK(same(one.core->state(), many.core->state()));
   }
 }
 
+void a_prediction_changes_nothing() {
+  Player asked(plain_panel(full), 500), quiet(plain_panel(full), 500);
+  const std::vector<Example> rows = stream(200, 500, false);
+  for (std::size_t t = 0; t < rows.size(); ++t) {
+    asked.predict(rows[(7 * t) % rows.size()]);
+    const double before = asked.predict(rows[t]).logit;
+    CHECK(before == quiet.play(rows[t]).logit);
+    CHECK(asked.play(rows[t]).logit == before);
+  }
+  CHECK(same(asked.core->state(), quiet.core->state()));
+}
+
 void a_state_continues() {
-  const std::unique_ptr<Core> whole = plain_panel();
-  whole->resize(500);
-  const std::vector<Row> rows = stream(300, 500, false);
-  std::unique_ptr<Core> again;
+  Player whole(plain_panel(full), 500);
+  const std::vector<Example> rows = stream(300, 500, false);
+  std::unique_ptr<Player> again;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     if (t == 150) {
-      again = plain_panel();
-      again->restore(whole->state());
-      CHECK(again->features() == 500);
+      again = std::make_unique<Player>(plain_panel(full), 0);
+      again->core->restore(whole.core->state(), 500);
+      again->block.features = 500;
+      CHECK(again->core->features() == 500);
+      CHECK(same(again->core->state(), whole.core->state()));
     }
-    const double logit = whole->predict(rows[t].example()).logit;
-    whole->learn(rows[t].example(), rows[t].label);
-    if (!again) continue;
-    CHECK(again->predict(rows[t].example()).logit == logit);
-    again->learn(rows[t].example(), rows[t].label);
+    const double logit = whole.play(rows[t]).logit;
+    if (again) CHECK(again->play(rows[t]).logit == logit);
   }
 }
 
 void bad_states_are_refused() {
-  const std::unique_ptr<Core> panel = plain_panel();
-  panel->resize(3);
-  const PanelState good = panel->state();
+  Player panel(plain_panel(full), 3);
+  Example row;
+  row.index = {1}, row.value = {1}, row.token = {1};
+  panel.play(row);
+  const PanelState good = panel.core->state();
+  CHECK(good.features == std::vector<std::uint32_t>{1} && good.touched.size() == 1);
   const auto refuses = [](const PanelState& state) {
     try {
-      plain_panel()->restore(state);
+      plain_panel(full)->restore(state, 3);
     } catch (const std::invalid_argument&) {
       return true;
     }
     return false;
   };
   PanelState bad = good;
-  bad.features.pop_back();
+  bad.records.pop_back();
+  CHECK(refuses(bad));
+  bad = good;
+  bad.features[0] = 3;
   CHECK(refuses(bad));
   bad = good;
   bad.numbers.push_back(0);
@@ -139,8 +196,8 @@ void bad_states_are_refused() {
   bad = good;
   bad.touched.push_back(1);
   CHECK(refuses(bad));
-  bad.touched.back() = static_cast<std::uint32_t>(slot_count);
-  bad.slots.resize(bad.slots.size() + slot_floats);
+  bad = good;
+  bad.touched[0] = static_cast<std::uint32_t>(slot_count);
   CHECK(refuses(bad));
   CHECK(!refuses(good));
 }
@@ -152,6 +209,7 @@ int main() {
 #ifdef MISTAKEBOUND_LEVELS
   levels_agree();
 #endif
+  blocks_of_any_size();
   a_prediction_changes_nothing();
   a_state_continues();
   bad_states_are_refused();

@@ -1,0 +1,42 @@
+// The panel at one SIMD level, as the rest of the core uses it. All levels give the same bits.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "panel/block.hpp"
+#include "panel/roster.hpp"
+#include "panel/state.hpp"
+
+namespace mistakebound::panel {
+
+class Core {
+ public:
+  virtual ~Core() = default;
+  virtual std::size_t features() const = 0;
+  virtual std::size_t capacity() const = 0;            // features for which there is memory
+  virtual void reserve(std::size_t features) = 0;      // only while no block is played
+  virtual void resize(std::size_t features) = 0;       // new features start as never seen
+  virtual void fetch(std::int32_t feature) const = 0;  // prefetch
+
+  // Predict, then learn, all rows of a block.
+  virtual void play(Block& block) = 0;
+  // The same in three steps, each of which takes the blocks in turn. Two threads may do different steps at the same time.
+  virtual void play_lines(Block& block) = 0;  // score and learn by the first group of members
+  virtual void play_rest(Block& block) = 0;   // by the others
+  virtual void combine(Block& block) = 0;     // predict from the scores
+  // Predict one row without learning.
+  virtual Verdict predict(Block& block, std::size_t row) = 0;
+
+  virtual void standings(Standing* of) const = 0;  // of the members, and after them of the mixers
+  virtual Totals totals() const = 0;
+  virtual PanelState state() = 0;
+  virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument
+};
+
+std::unique_ptr<Core> plain_panel(const Roster& roster);
+#ifdef MISTAKEBOUND_LEVELS
+std::unique_ptr<Core> avx2_panel(const Roster& roster);
+#endif
+
+}  // namespace mistakebound::panel

@@ -1,0 +1,117 @@
+// The second group of members: AdaGrad on hinge loss, gradient descent and Balanced Winnow. They see x divided by its largest
+// size, which the first group has computed.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "memory/table.hpp"
+#include "panel/block.hpp"
+#include "panel/doubles.hpp"
+#include "panel/floats.hpp"
+#include "panel/state.hpp"
+
+namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
+
+class SideMembers {
+ public:
+  SideMembers() { resize(0); }
+
+  void resize(std::size_t features) {
+    sides_.resize(before_features + features);
+    if (record(constant_index)[hinge_sum] != 0) return;
+    record(constant_index)[hinge_sum] = first_sum;
+    record(padding_index)[hinge_sum] = 1;
+  }
+  void reserve(std::size_t features) { sides_.reserve(before_features + features); }
+  std::size_t features() const { return sides_.size() - before_features; }
+  float* record(std::ptrdiff_t i) { return sides_.data()[before_features + i].at; }
+  const float* record(std::ptrdiff_t i) const { return sides_.data()[before_features + i].at; }
+
+  // The records of the features, if they do not fit into the cache.
+  const Side* large_table() const { return sides_.size() * sizeof(Side) > large_bytes ? sides_.data() + before_features : nullptr; }
+
+  // Score a row without changing what is kept. `ahead`: prefetch what later rows need.
+  void score(const Row& x, const float* scaled, double norm, double* scores, bool ahead) {
+    if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
+    ahead = ahead && x.ahead != nullptr && large_table() != nullptr;
+    Floats z_hinge = eight(0), z_sgd = eight(0), z_winnow = eight(0);
+    for (std::size_t g = 0; g < x.groups; ++g) {
+      if (ahead) {
+#pragma GCC unroll 8
+        for (std::size_t j = 0; j < lanes; ++j) __builtin_prefetch(sides_.data() + before_features + x.ahead[g * lanes + j], 1, 2);
+      }
+      Floats c[4];
+      gather_four(at(x, g).record, c);
+      c[hinge_sum] = choose(c[hinge_sum] == 0.0f, eight(first_sum), c[hinge_sum]);
+      const Floats u = load(scaled + g * lanes);
+      z_hinge = fused(c[hinge_w], u, z_hinge);
+      z_sgd = fused(c[sgd_w], u, z_sgd);
+      z_winnow = fused(c[winnow_w], u, z_winnow);
+#pragma GCC unroll 4
+      for (std::size_t f = 0; f < 4; ++f) store(groups_[g].at[f], c[f]);
+    }
+    scores[hinge] = norm * sum(z_hinge);
+    scores[sgd] = sum(z_sgd);
+    scores[winnow] = sum(z_winnow);
+  }
+
+  // Learn the row that was scored last.
+  void learn(const Row& x, int label, const float* scaled, double norm_of_row, const double* scores) {
+    constexpr float winnow_limit = 5.343e12f;  // sinh 30
+    const double y = label;
+    const auto norm = static_cast<float>(norm_of_row);
+    const auto by_sgd = static_cast<float>(.03 * y * sigmoid(-y * scores[sgd]));
+    const float by_winnow = (scores[winnow] >= 0) != (label > 0) || y * scores[winnow] <= .5 ? static_cast<float>(.1 * y) : 0;
+    float by_hinge = 0;
+    if (y * scores[hinge] < 1) {
+      const double reach = widen(x, scaled, norm);
+      by_hinge = static_cast<float>(y * smaller(1, (1 - y * scores[hinge]) / reach));
+    }
+    for (std::size_t g = 0; g < x.groups; ++g) {
+      const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(groups_[g].at[field]); };
+      const Floats u = load(scaled + g * lanes);
+      Floats c[4];
+      c[hinge_w] = by_hinge != 0 ? fused(load(groups_[g].step), by_hinge, old(hinge_w)) : old(hinge_w);
+      c[hinge_sum] = old(hinge_sum);
+      c[sgd_w] = fused(u, by_sgd, old(sgd_w));
+      c[winnow_w] = by_winnow != 0 ? clip(sinh_moved(old(winnow_w), u * by_winnow), winnow_limit) : old(winnow_w);
+      scatter_four(c, at(x, g).record);
+    }
+  }
+
+ private:
+  static constexpr std::size_t large_bytes = std::size_t{1} << 19;
+  struct alignas(32) Group {
+    float at[4][lanes], step[lanes];
+  };
+  struct Records {
+    float* record[lanes];
+  };
+  MISTAKEBOUND_INLINE Records at(const Row& x, std::size_t g) {
+    Records found;
+    const std::int32_t* const index = x.index_of(g);
+    Side* const sides = sides_.data() + before_features;
+#pragma GCC unroll 8
+    for (std::size_t j = 0; j < lanes; ++j) found.record[j] = sides[index[j]].at;
+    return found;
+  }
+
+  // G += x² and the steps x/√G of hinge loss. Returns D = Σx²/√G.
+  double widen(const Row& x, const float* scaled, float norm) {
+    Floats reach = eight(0);
+    for (std::size_t g = 0; g < x.groups; ++g) {
+      const Floats v = load(scaled + g * lanes) * norm, squares = fused(v, v, load(groups_[g].at[hinge_sum])), step = v / root(squares);
+      store(groups_[g].at[hinge_sum], squares);
+      store(groups_[g].step, step);
+      reach = fused(v, step, reach);
+    }
+    return static_cast<double>(sum(reach));
+  }
+
+  Table<Side> sides_;
+  std::vector<Group> groups_;  // of the row that was scored last
+};
+
+}  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL
