@@ -20,7 +20,8 @@ struct Record {
   Table<std::uint8_t> predictions;           // 1 = positive; only the first ones if there are more than the limit allows
   std::vector<std::int64_t> mistake_rounds;  // only the first ones if there are more than the limit allows
 
-  // The rounds with an update or a mistake, as CSR: only the first ones if there are more than the limit allows.
+  // The rounds with an update or a mistake, as CSR: only the first ones if there are more than the limit allows. None if the
+  // rule does not keep examples (rules.hpp).
   std::int64_t to_keep = 0;  // number of these rounds, also those beyond the limit
   std::vector<std::int64_t> kept_round, kept_end;
   std::vector<std::int8_t> kept_label;      // +1, -1
@@ -74,10 +75,13 @@ struct Record {
     rounds += 1;
   }
 
+  // Reserve memory for one more mistake.
+  void expect_mistake() { one_more(mistake_rounds); }
+
   // Reserve memory for one more mistake with this many non-zeros.
   void make_room(std::size_t nonzeros) {
     const std::size_t first = kept_index.size(), last = first + nonzeros;
-    one_more(mistake_rounds);
+    expect_mistake();
     if (!has_room(last)) return;
     if (last > kept_value.capacity() || last > kept_index.capacity()) {
       // One large reservation instead of repeated doubling. Unused memory is not paged in.

@@ -66,7 +66,7 @@ class Counts(NamedTuple):
     false_negatives: int
     updates: int
     to_keep: int
-    """Number of rounds with an update or a mistake."""
+    """Number of rounds with an update or a mistake; 0 if the rule does not keep examples."""
 
     def __sub__(self, earlier: Counts) -> Counts:
         return Counts(*map(sub, self, earlier))
@@ -201,7 +201,7 @@ class Ledger:
     @property
     def complete(self) -> bool:
         """Whether every round with an update or a mistake was kept, as a certificate requires."""
-        return len(self.kept) == self.counts.to_keep
+        return self.rule.keeps_examples and len(self.kept) == self.counts.to_keep
 
     @cached_property
     def names(self) -> list[str]:

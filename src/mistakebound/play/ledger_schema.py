@@ -61,9 +61,9 @@ def check(text: Any) -> LedgerFields:
     data = schema.parse(text, "the ledger")
     late = data.pop("late", None)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
-    counts = read_counts(counts)
-    rounds, mistaken = counts[0], counts[1] + counts[2]
     rule = read_rule(rule)
+    counts = read_counts(counts, rule)
+    rounds, mistaken = counts[0], counts[1] + counts[2]
     named = schema.flag(named, "named")
     names = schema.texts(names, "names", distinct=True)
     need(named or not names, "names should be empty, because named is false", "names")
@@ -89,12 +89,17 @@ def check(text: Any) -> LedgerFields:
     return checked
 
 
-def read_counts(value: Any) -> tuple[int, ...]:
+def read_counts(value: Any, rule: Rule) -> tuple[int, ...]:
     """Return the five totals."""
     listed = schema.items(value, "counts", len(COUNTS))
     counts = tuple(schema.whole(each, f"counts.{name}") for name, each in zip(COUNTS, listed, strict=True))
-    mistakes = counts[1] + counts[2]
-    need(mistakes <= counts[4] <= counts[0], "counts should have mistakes ≤ to_keep ≤ rounds", "counts")
+    rounds, false_positives, false_negatives, updates, to_keep = counts
+    mistakes = false_positives + false_negatives
+    if rule.keeps_examples:
+        need(mistakes <= to_keep <= rounds, "counts should have mistakes ≤ to_keep ≤ rounds", "counts")
+    else:
+        possible = max(mistakes, updates) <= rounds and to_keep == 0
+        need(possible, "counts should have mistakes and updates ≤ rounds, and to_keep = 0", "counts")
     return counts
 
 
@@ -193,7 +198,7 @@ def compare(
         predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
         negated = tuple(flip for flip in negated if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
         need(negated, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
-    if size < to_keep:
+    if size < to_keep or not rule.keeps_examples:
         return
     need(len(found) == mistakes, "kept.mistaken marks fewer mistakes than counts has", "kept.mistaken")
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))
