@@ -43,8 +43,8 @@ def root(reach: float) -> float:
 
 
 H1, H2 = root(0.5), root(math.sqrt(0.5))
-"""Implicit steps with x = 2·BIG and the rate 1/(8·BIG): at G = BIG², rate·D = rate·x²/√G = 1/2, and with two such features
-at 2·BIG², √½."""
+"""Implicit steps with x = 2·BIG and the rate 1/(8·BIG): with G = BIG², rate·D = rate·x²/√G = ½; with two
+such features and G = 2·BIG², √½."""
 
 TRACES = [
     # scores: 0 (tie, predicts +), -1, 0 (tie), 2, -1, 0 (tie)
@@ -234,29 +234,29 @@ TRACES = [
         scores={(1, 1): 32.0},
     ),
     Trace("logistic-sgd", [((2,), -1)], "+", (-0.25, -0.0625), {"rate": 0.25, "bias": 0.5}),
-    # alpha 1/2, beta 0.3: gradients -2, 2, then (tie) -1/2 for both
+    # alpha 1/2, beta 0.3: gradients -2, 2, then (tie) -1/2 for both, then a right answer far ahead, and a mistake
     Trace(
         "ftrl-proximal",
-        [((4, 0), -1), ((0, 4), 1), ((1, 1), -1)],
-        "+++",
+        [((4, 0), -1), ((0, 4), 1), ((1, 1), -1), ((2 * AHEAD, 0), -1), ((2 * AHEAD, 0), 1)],
+        "+++--",
         (
-            float32(float32(-1 / 2.3) - 0.25 / (0.3 + math.sqrt(4.25))),
+            float32(float32(float32(-1 / 2.3) - 0.25 / (0.3 + math.sqrt(4.25))) + AHEAD / (0.3 + math.sqrt(16388.25))),
             float32(float32(1 / 2.3) - 0.25 / (0.3 + math.sqrt(4.25))),
         ),
         {"alpha": 0.5},
-        more=[(4.25,), (4.25,)],
+        more=[(16388.25,), (4.25,)],
     ),
-    # eta 2: exponents -4, 4, then (tie) -1 for both, then a mistake far ahead: limited to 20
+    # eta 2: exponents -4, 4, then (tie) -1 for both; right and far ahead: no change; mistakes: +8, -128 (limited: -20)
     Trace(
         "exponentiated-gradient",
-        [((4, 0), -1), ((0, 4), 1), ((1, 1), -1), ((AHEAD, 0), 1)],
-        "+++-",
-        (20, 3),
+        [((4, 0), -1), ((0, 4), 1), ((1, 1), -1), ((AHEAD, 0), -1), ((4, 0), 1), ((AHEAD, 0), -1)],
+        "+++--+",
+        (-20, 3),
         {"eta": 2.0},
         scores={(0, 1): 0.5 * math.sinh(3)},
     ),
-    # bets of 1/2 of the wealth 1; round 3 (tie) rewards feature 0 with 1/4 and costs feature 1 a bet it had no reward for;
-    # round 4 is right and far ahead: only the largest gradient grows, to half of x
+    # bets of 1/2 of the wealth 1; round 3 (tie) rewards feature 0 with 1/4, and feature 1 loses a bet without a reward;
+    # round 4 is right and far ahead: only the largest gradient grows, to half of x; round 5 costs all of the reward
     Trace(
         "coin-betting",
         [((2, 0), -1), ((0, 2), 1), ((1, 1), -1), ((256, 0), -1)],
@@ -265,11 +265,18 @@ TRACES = [
         scores={(0, 10): 2.0},
         more=[(-1.5, 1.5, 0.25, 128), (0.5, 1.5, 0, 1)],
     ),
-    # rate 2: steps of 2 in rounds 1 and 2, then (tie) 2/√2, because G has doubled
+    Trace(
+        "coin-betting",
+        [((2, 0), -1), ((0, 2), 1), ((1, 1), -1), ((256, 0), -1), ((BIG / 64, 0), 1)],
+        "+++--",
+        (float32(16382.5 / 32769.5), float32(0.2)),
+        more=[(16382.5, 16385.5, 0, 16384), (0.5, 1.5, 0, 1)],
+    ),
+    # rate 2: steps of 2 in rounds 1 and 2, then (tie) 2/√2, because G has doubled; the last is right and far ahead
     Trace(
         "adagrad-logistic",
-        [((BIG * 2, 0), -1), ((0, BIG * 2), 1), ((BIG * 2, BIG * 2), -1)],
-        "+++",
+        [((BIG * 2, 0), -1), ((0, BIG * 2), 1), ((BIG * 2, BIG * 2), -1), ((BIG, 0), -1)],
+        "+++-",
         (float32(-2 - math.sqrt(2)), float32(2 - math.sqrt(2))),
         {"rate": 2.0},
         more=[(BIG * BIG * 2,), (BIG * BIG * 2,)],
