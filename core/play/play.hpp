@@ -116,8 +116,9 @@ class Play {
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
     if constexpr (!Rule::keeps_examples) {
-      record.expect_mistake();
+      record.make_room();
       if (update) learn(prepare(), raw, label);
+      record.note_delay(delay);
     } else if (update || mistaken) {
       record.make_room(x.size);
       const Row<Index, Value> prepared = prepare();

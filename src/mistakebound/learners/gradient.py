@@ -10,18 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class GradientLearner(Learner):
-    """Base class of these learners: the parameters that all of them have."""
-
-    def __init__(
-        self, *, bias: float = 0.0, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES
-    ) -> None:
-        self.bias = bias
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-
-class CoinBetting(GradientLearner):
+class CoinBetting(Learner):
     """Coin betting: logistic regression without a learning rate (COCOB).
 
     Each feature bets a part of its wealth on the sign of its next gradient. It learns every example. Its score is the
@@ -51,8 +40,15 @@ class CoinBetting(GradientLearner):
 
     rule_id: ClassVar[str] = "coin-betting"
 
+    def __init__(
+        self, *, bias: float = 0.0, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES
+    ) -> None:
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
-class ImplicitLogistic(GradientLearner):
+
+class ImplicitLogistic(Learner):
     """Implicit AdaGrad on logistic loss: the gradient is taken at the weights after the update.
 
     A large rate cannot make a step too long. It learns every example. Its score is the log odds of the positive label.
@@ -86,11 +82,13 @@ class ImplicitLogistic(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.rate = rate
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class AdaGradLogistic(GradientLearner):
+class AdaGradLogistic(Learner):
     """AdaGrad on logistic loss: the learning rate of each feature falls with its gradients so far.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -123,11 +121,13 @@ class AdaGradLogistic(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.rate = rate
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class AdaGradHinge(GradientLearner):
+class AdaGradHinge(Learner):
     """AdaGrad on hinge loss, with steps that are no longer than needed.
 
     It learns whenever ``y·score < 1``, even without a mistake. No mistake bound is known for it, and ``certify`` raises
@@ -160,11 +160,13 @@ class AdaGradHinge(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.rate = rate
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class FtrlProximal(GradientLearner):
+class FtrlProximal(Learner):
     """FTRL-Proximal on logistic loss, without L1 and L2 terms and with β = 0.3.
 
     It learns every example. Its score is the log odds of the positive label. No mistake bound is known for it, and
@@ -197,11 +199,13 @@ class FtrlProximal(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.alpha = alpha
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class LogisticSgd(GradientLearner):
+class LogisticSgd(Learner):
     """Logistic regression by gradient descent with a fixed learning rate.
 
     It learns every example. Its score is the log odds of the positive label. A bound on its log loss is proved, but not
@@ -235,11 +239,13 @@ class LogisticSgd(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.rate = rate
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class ExponentiatedGradient(GradientLearner):
+class ExponentiatedGradient(Learner):
     """EG±: exponentiated gradients on logistic loss, with weights ½·sinh(z).
 
     It suits targets with few relevant features. It learns every example. Its score is the log odds of the positive
@@ -273,5 +279,7 @@ class ExponentiatedGradient(GradientLearner):
         classes: Sequence[Any] | None = None,
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
-        super().__init__(bias=bias, classes=classes, keep_bytes=keep_bytes)
         self.eta = eta
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes

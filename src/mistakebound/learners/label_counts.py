@@ -10,17 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class LabelCountLearner(Learner):
-    """Base class of both: their parameters."""
-
-    _poor_score: ClassVar[bool] = True  # on dense numbers, where every feature occurs with every label
-
-    def __init__(self, *, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES) -> None:
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-
-class NaiveBayes(LabelCountLearner):
+class NaiveBayes(Learner):
     """Naive Bayes: the log odds of the label, plus the evidence of each feature that occurs, times its size.
 
     It suits words and categories. It ignores the sign of a value, and the evidence of an example with more than 24
@@ -43,9 +33,14 @@ class NaiveBayes(LabelCountLearner):
     """
 
     rule_id: ClassVar[str] = "naive-bayes"
+    _poor_score: ClassVar[bool] = True  # on dense numbers, where every feature occurs with every label
+
+    def __init__(self, *, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES) -> None:
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
 
-class DecisionList(LabelCountLearner):
+class DecisionList(Learner):
     """A soft decision list: it follows the features with the strongest evidence, and ignores their values.
 
     It suits words and categories, if a few of them decide. ``weights_`` is the evidence of each feature, and
@@ -67,3 +62,8 @@ class DecisionList(LabelCountLearner):
     """
 
     rule_id: ClassVar[str] = "decision-list"
+    _poor_score: ClassVar[bool] = True  # on dense numbers, where every feature occurs with every label
+
+    def __init__(self, *, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES) -> None:
+        self.classes = classes
+        self.keep_bytes = keep_bytes

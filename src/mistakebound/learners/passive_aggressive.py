@@ -10,24 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class PassiveAggressive(Learner):
-    """Base class of both: their parameters."""
-
-    def __init__(
-        self,
-        c: float = 1.0,
-        *,
-        bias: float = 0.0,
-        classes: Sequence[Any] | None = None,
-        keep_bytes: int = KEEP_BYTES,
-    ) -> None:
-        self.c = c
-        self.bias = bias
-        self.classes = classes
-        self.keep_bytes = keep_bytes
-
-
-class PassiveAggressiveI(PassiveAggressive):
+class PassiveAggressiveI(Learner):
     """PA-I: if y(w·x) < 1, change w as little as makes it 1, but by at most c·x.
 
     For every u, it makes at most ``max(R², 1/c)(‖u‖² + 2cΣℓ)`` mistakes, where ℓ = max(0, 1 − y u·x) is the loss of u
@@ -53,8 +36,21 @@ class PassiveAggressiveI(PassiveAggressive):
 
     rule_id: ClassVar[str] = "passive-aggressive-i"
 
+    def __init__(
+        self,
+        c: float = 1.0,
+        *,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.c = c
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
 
-class PassiveAggressiveII(PassiveAggressive):
+
+class PassiveAggressiveII(Learner):
     """PA-II: if y(w·x) < 1, add τ·y·x to w, τ = (1 − y w·x)/(‖x‖² + 1/(2c)).
 
     For every u, it makes at most ``(R² + 1/(2c))(‖u‖² + 2cΣℓ²)`` mistakes, where ℓ = max(0, 1 − y u·x) is the loss of
@@ -75,3 +71,16 @@ class PassiveAggressiveII(PassiveAggressive):
     """
 
     rule_id: ClassVar[str] = "passive-aggressive-ii"
+
+    def __init__(
+        self,
+        c: float = 1.0,
+        *,
+        bias: float = 0.0,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.c = c
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes

@@ -116,7 +116,7 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     settings = (*rule, width if growing else first_width, limit, grows)
     _check(engine, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
-    delays = read_late(late, tensors["kept_rounds"])
+    delays = read_late(late, tensors["kept_rounds"], engine.rule, counts)
     history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
     engine.core = Engine.__new__(Engine)
     try:

@@ -18,7 +18,7 @@ from mistakebound.errors import ModelError
 from mistakebound.rules.base import LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.rules import Rule
@@ -80,7 +80,7 @@ def check(text: Any) -> LedgerFields:
         _array(schema.optional(schema.wholes, predictions, "predictions", 0, 1, rounds), "bool"),
         _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
         found,
-        read_late(late, found["rounds"]),
+        read_late(late, found["rounds"], rule, counts),
     )
     # The kept labels of a conjunction are negated, because its rule learns the negation. Only rules on {0, 1} learn
     # conjunctions.
@@ -151,16 +151,21 @@ def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[s
     return {name: np.array(each, kind) for (name, kind), each in zip(KEPT.items(), given, strict=True)}
 
 
-def read_late(value: Any, kept: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the kept rounds whose outcome came late, and for each the number of updates since its prediction."""
+def read_late(value: Any, kept: AnyArray, rule: Rule, counts: Sequence[int]) -> tuple[AnyArray, AnyArray]:
+    """Return the rounds whose outcome came late, and for each the number of updates since its prediction."""
     if value is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     rounds, delays = schema.fields(value, *LATE, path="late")
     size = len(schema.rising(rounds, "late.rounds", schema.MOST - 1))
     schema.wholes(delays, "late.delays", 1, schema.MOST - 1, size)
     late, by = np.array(rounds, np.int64), np.array(delays, np.int64)
-    need(np.isin(late, kept).all(), "late.rounds should be among kept.rounds", "late.rounds")
-    need((by <= np.searchsorted(kept, late)).all(), "late.delays should be below the updates so far", "late.delays")
+    if rule.keeps_examples:
+        need(np.isin(late, kept).all(), "late.rounds should be among kept.rounds", "late.rounds")
+        so_far = np.searchsorted(kept, late)
+    else:
+        need((late < counts[0]).all(), "late.rounds should be below the number of rounds", "late.rounds")
+        so_far = np.minimum(late, counts[3])
+    need((by <= so_far).all(), "late.delays should be below the updates so far", "late.delays")
     return late, by
 
 
