@@ -125,6 +125,10 @@ def check_parity(
     _, _, state, *sums = learner._play.engine.core.__getstate__()
     assert state.tolist() == [float(each) for of_slot in game.state for each in of_slot]
     assert tuple(sums[5:-6]) == (*game.bias_state[1:], *game.scalars)
+    if game.scalars:
+        weights = [game.rule.weight(each, game.scalars) for each in (*game.state, game.bias_state)]
+        core = learner._play.engine.core.weights()
+        assert [*core[0].tolist(), core[1]] == weights
     assert ledger.updates == game.updates
     for x in X[:10]:
         assert learner.score_one(x) == game.score(nonzeros(x))
