@@ -78,7 +78,7 @@ def certify(
         message = "comparator is only valid with a theorem: pass it, too, for example theorem='novikoff'"
         raise ValueError(message)
     if not DECLARATIONS[rule].has_theorem:
-        message = f"no mistake bound is implemented for {rule}, so its mistakes cannot be certified"
+        message = f"no mistake bound is known for {rule}, so its mistakes cannot be certified"
         raise ValueError(message)
     evidence = _evidence(ledger)
     candidates = [t for t in THEOREMS.values() if t.rule == rule and t.in_hindsight and not t.delayed]

@@ -65,11 +65,8 @@ class ImplicitLogistic(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.ImplicitLogistic()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.ImplicitLogistic(rate=0.5).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "implicit-logistic"
@@ -104,11 +101,8 @@ class AdaGradLogistic(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.AdaGradLogistic()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.AdaGradLogistic(rate=0.5).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "adagrad-logistic"
@@ -143,11 +137,8 @@ class AdaGradHinge(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.AdaGradHinge()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.AdaGradHinge(rate=0.5).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "adagrad-hinge"
@@ -182,11 +173,8 @@ class FtrlProximal(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.FtrlProximal()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.FtrlProximal(alpha=0.1).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "ftrl-proximal"
@@ -222,11 +210,8 @@ class LogisticSgd(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.LogisticSgd()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.LogisticSgd(rate=0.1).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "logistic-sgd"
@@ -262,11 +247,8 @@ class ExponentiatedGradient(Learner):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> stream = mb.streams.margin(n=20, rounds=1000, margin=0.1, seed=0)
-    >>> learner = mb.ExponentiatedGradient()
-    >>> ledger = learner.run(stream.X, stream.y)
-    >>> ledger.mistakes < 100
-    True
+    >>> mb.ExponentiatedGradient(eta=0.1).run([[1, 0], [0, 1], [1, 0]], [-1, 1, -1]).mistakes
+    1
     """
 
     rule_id: ClassVar[str] = "exponentiated-gradient"

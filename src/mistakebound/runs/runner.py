@@ -226,7 +226,7 @@ def run(
         raise OptionError(Option("certificate", "certificate"), reason)
     if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
         asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
-        raise OptionError(asked, f" needs a theorem: no mistake bound is implemented for {learner.rule_id}")
+        raise OptionError(asked, f" needs a theorem: no mistake bound is known for {learner.rule_id}")
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
