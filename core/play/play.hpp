@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "memory/table.hpp"
-#include "play/copied_rows.hpp"
 #include "play/example.hpp"
 #include "play/record.hpp"
 #include "play/rows.hpp"
+#include "play/rows_of_one_type.hpp"
 #include "play/sum.hpp"
 #include "rules/balanced_avx2.hpp"
 #include "rules/rules.hpp"
@@ -177,22 +177,26 @@ class Play {
 
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
-    if constexpr (Stepping<Rule>)
-      return play_rows(CopiedRows(batch), y, predictions);
-    else
+    if constexpr (Stepping<Rule>) {
+      RowsOfOneType rows(batch);
+      return play_rows(rows, y, predictions);
+    } else {
       return play_rows(batch, y, predictions);
+    }
   }
   template <class Batch>
   Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
-    if constexpr (Stepping<Rule>)
-      return score_rows(CopiedRows(batch), out, predictions);
-    else
+    if constexpr (Stepping<Rule>) {
+      RowsOfOneType rows(batch);
+      return score_rows(rows, out, predictions);
+    } else {
       return score_rows(batch, out, predictions);
+    }
   }
 
  private:
   template <class Batch>
-  Stop play_rows(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+  Stop play_rows(Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
     const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
     return each_row<true>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
@@ -202,7 +206,7 @@ class Play {
     });
   }
   template <class Batch>
-  Stop score_rows(const Batch& batch, double* out, std::uint8_t* predictions) {
+  Stop score_rows(Batch& batch, double* out, std::uint8_t* predictions) {
     return each_row<false>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
       Fault fault = score(x, raw, at);
