@@ -56,6 +56,12 @@ LEARNERS: list[tuple[Callable[..., Any], bool, bool]] = [
     (lambda **k: mb.BalancedWinnow(eta=INF, bias=1, **k), False, True),
     (lambda **k: mb.PNormPerceptron(p=3, bias=2, **k), False, True),
     (lambda **k: mb.Arow(bias=1, **k), False, True),
+    (lambda **k: mb.PassiveAggressiveI(bias=1, **k), False, True),
+    (lambda **k: mb.PassiveAggressiveII(c=0.1, **k), False, True),
+    (lambda **k: mb.AveragedPerceptron(bias=1, **k), False, True),
+    (lambda **k: mb.CoinBetting(bias=1, **k), False, True),
+    (mb.AdaGradHinge, False, True),
+    (mb.NaiveBayes, False, True),
 ]
 NASTY: list[Any] = [None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, -(2**63)]
 NASTY += [2**64, 10**400, -(10**400), 0.0, -0.0, 0.5, -1.5, 1e30, 1e31, -1e300, 5e-324, 1e308, INF, -INF, float("nan")]

@@ -19,6 +19,12 @@ REAL: list[Callable[..., Any]] = [
     mb.BalancedWinnow,
     lambda **k: mb.PNormPerceptron(p=3, **k),
     lambda **k: mb.Arow(bias=0.5, **k),
+    lambda **k: mb.PassiveAggressiveI(bias=0.5, **k),
+    lambda **k: mb.AveragedPerceptron(bias=0.5, **k),
+    lambda **k: mb.ImplicitLogistic(bias=0.5, **k),
+    mb.ExponentiatedGradient,
+    mb.NaiveBayes,
+    mb.DecisionList,
 ]
 
 

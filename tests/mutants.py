@@ -15,10 +15,17 @@ from mistakebound.rules import (
     Rule,
     WinnowRule,
 )
+from mistakebound.rules.adagrad import AdaGradHingeRule, AdaGradLogisticRule, ImplicitLogisticRule
 from mistakebound.rules.arow import ArowRule
+from mistakebound.rules.averaged_perceptron import AveragedPerceptronRule
+from mistakebound.rules.coin_betting import CoinBettingRule
+from mistakebound.rules.gradient_descent import ExponentiatedGradientRule, FtrlProximalRule, LogisticSgdRule
+from mistakebound.rules.hyperbolic import sinh
+from mistakebound.rules.label_counts import DecisionListRule, NaiveBayesRule, fourth, prior
+from mistakebound.rules.passive_aggressive import PassiveAggressiveIIRule, PassiveAggressiveIRule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from mistakebound.rules.base import Round
 
@@ -38,7 +45,7 @@ class Mutant:
 MUTANTS: list[Mutant] = []
 
 
-def mutant(name: str, base: type[Rule], **methods: Callable[..., object]) -> None:
+def mutant(name: str, base: type[Rule], **methods: object) -> None:
     """Add a mutant of a rule."""
     MUTANTS.append(Mutant(f"{base.id}: {name}", type(base.__name__, (base,), methods)))
 
@@ -150,13 +157,25 @@ mutant("never removes", EliminationRule, step=lambda self, now: 0)
 mutant("removes on positives", EliminationRule, step=lambda self, now: -1 if now.score >= 1 else 0)
 mutant("removes at the second time", EliminationRule, link=lambda self, z, factor: 0.0 if z < -1 else 1.0)
 
-mutant("tie predicts negative", ArowRule, is_positive=_tie_is_negative)
-mutant("wrong sign", ArowRule, step=lambda self, now: -ArowRule.step(self, now))
-mutant(
-    "learns from mistakes only",
-    ArowRule,
-    step=lambda self, now: ArowRule.step(self, now) if self.is_positive(now.score) != (now.y == 1) else 0.0,
+LOGISTIC = (
+    AdaGradLogisticRule,
+    CoinBettingRule,
+    ExponentiatedGradientRule,
+    FtrlProximalRule,
+    ImplicitLogisticRule,
+    LogisticSgdRule,
 )
+MARGIN = (AdaGradHingeRule, ArowRule, PassiveAggressiveIRule, PassiveAggressiveIIRule)
+for _rule in (*LOGISTIC, *MARGIN):
+    mutant("tie predicts negative", _rule, is_positive=_tie_is_negative)
+    mutant("wrong sign", _rule, step=lambda self, now, base=_rule: -base.step(self, now))
+    mutant(
+        "learns from mistakes only",
+        _rule,
+        step=lambda self, now, base=_rule: base.step(self, now) if self.is_positive(now.score) != (now.y == 1) else 0.0,
+    )
+for _rule in LOGISTIC:
+    mutant("gradient of a mistake is constant", _rule, step=lambda self, now: now.y * 0.5)
 mutant(
     "r forgotten",
     ArowRule,
@@ -180,3 +199,197 @@ mutant(
     apply=lambda self, state, x, tau, now: (state[0] + tau * x, ArowRule.apply(self, state, x, tau, now)[1]),
 )
 mutant("x for its square in the confidence", ArowRule, gather=lambda self, state, x, now: state[1] * abs(x))
+
+mutant("rate forgotten", LogisticSgdRule, apply=lambda self, state, x, tau, now: (state[0] + tau * x,))
+mutant(
+    "clipped at a small score",
+    LogisticSgdRule,
+    step=lambda self, now: LogisticSgdRule.step(self, now._replace(score=min(max(now.score, -1.0), 1.0))),
+)
+
+mutant(
+    "rate of the round before",
+    FtrlProximalRule,
+    apply=lambda self, state, x, tau, now: (
+        state[0] + self.alpha * tau * x / (self.beta + math.sqrt(state[1])),
+        state[1] + (tau * x) ** 2,
+    ),
+)
+mutant(
+    "β forgotten",
+    FtrlProximalRule,
+    apply=lambda self, state, x, tau, now: (
+        state[0] + self.alpha * tau * x / math.sqrt(state[1] + (tau * x) ** 2),
+        state[1] + (tau * x) ** 2,
+    ),
+)
+mutant(
+    "no root",
+    FtrlProximalRule,
+    apply=lambda self, state, x, tau, now: (
+        state[0] + self.alpha * tau * x / (self.beta + state[1] + (tau * x) ** 2),
+        state[1] + (tau * x) ** 2,
+    ),
+)
+
+mutant(
+    "no limit of z", ExponentiatedGradientRule, apply=lambda self, state, x, tau, now: (state[0] + self.eta * tau * x,)
+)
+mutant("U forgotten", ExponentiatedGradientRule, link=lambda self, z, factor: math.copysign(sinh(abs(z)), z))
+mutant("identity link", ExponentiatedGradientRule, link=lambda self, z, factor: z)
+
+
+def _coins(largest: Callable[..., float], reward: Callable[..., float]) -> Callable[..., tuple[float, ...]]:
+    def apply(self: Rule, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:
+        w, total, size, won, top = state
+        gradient = tau * x
+        total, size, won, top = (
+            total + gradient,
+            size + abs(gradient),
+            reward(won, w, gradient),
+            largest(top, gradient, x),
+        )
+        return total / (size + top) * (1 + won / top), total, size, won, top
+
+    return apply
+
+
+mutant(
+    "L without its floor",
+    CoinBettingRule,
+    apply=_coins(lambda top, g, x: max(top, abs(g)), lambda won, w, g: max(won + w * g, 0.0)),
+)
+mutant(
+    "a reward may be negative",
+    CoinBettingRule,
+    apply=_coins(lambda top, g, x: max(top, abs(g), 0.5 * abs(x)), lambda won, w, g: won + w * g),
+)
+mutant(
+    "a reward is never lost",
+    CoinBettingRule,
+    apply=_coins(lambda top, g, x: max(top, abs(g), 0.5 * abs(x)), lambda won, w, g: won + max(w * g, 0.0)),
+)
+mutant(
+    "L of this round only",
+    CoinBettingRule,
+    apply=_coins(lambda top, g, x: max(abs(g), 0.5 * abs(x)), lambda won, w, g: max(won + w * g, 0.0)),
+)
+
+
+def _adagrad(power: float, first: float = 0.0) -> Callable[..., tuple[float, ...]]:
+    def apply(self: AdaGradLogisticRule, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:
+        total = state[1] + (tau * x) ** 2
+        return state[0] + self.rate * tau * x / (total**power + first), total
+
+    return apply
+
+
+mutant("no root", AdaGradLogisticRule, apply=_adagrad(1.0))
+mutant("rate + √G", AdaGradLogisticRule, apply=_adagrad(0.5, 1e6))
+mutant(
+    "rate forgotten",
+    AdaGradLogisticRule,
+    apply=lambda self, state, x, tau, now: AdaGradLogisticRule().apply(state, x, tau, now),
+)
+mutant(
+    "rate of the round before",
+    AdaGradLogisticRule,
+    apply=lambda self, state, x, tau, now: (
+        state[0] + self.rate * tau * x / math.sqrt(state[1]),
+        state[1] + (tau * x) ** 2,
+    ),
+)
+
+mutant("explicit step", ImplicitLogisticRule, step=lambda self, now: AdaGradLogisticRule().step(now))
+mutant(
+    "half as far",
+    ImplicitLogisticRule,
+    gather=lambda self, state, x, now: ImplicitLogisticRule.gather(self, state, x, now) / 2,
+)
+mutant("G of the round before", ImplicitLogisticRule, gather=lambda self, state, x, now: x * x / math.sqrt(state[1]))
+mutant(
+    "G of the implicit gradient",
+    ImplicitLogisticRule,
+    apply=lambda self, state, x, tau, now: self.stepped(state[0], self.rate * tau * x, state[1] + (tau * x) ** 2),
+)
+
+mutant("rate is no limit", AdaGradHingeRule, step=lambda self, now: AdaGradHingeRule(rate=1e30).step(now))
+mutant("always the rate", AdaGradHingeRule, step=lambda self, now: now.y * self.rate if now.y * now.score < 1 else 0.0)
+mutant(
+    "updates at the margin", AdaGradHingeRule, step=lambda self, now: AdaGradHingeRule.step(self, now) or now.y * 1e-9
+)
+mutant("G of the round before", AdaGradHingeRule, gather=lambda self, state, x, now: x * x / math.sqrt(state[1]))
+
+mutant("c is no limit", PassiveAggressiveIRule, size_of_step=lambda self, loss, square: loss / square)
+mutant("always c", PassiveAggressiveIRule, size_of_step=lambda self, loss, square: self.c)
+mutant("the larger step", PassiveAggressiveIRule, size_of_step=lambda self, loss, square: max(self.c, loss / square))
+mutant("norm not squared", PassiveAggressiveIRule, gather=lambda self, state, x, now: abs(x))
+mutant("loss forgotten", PassiveAggressiveIRule, size_of_step=lambda self, loss, square: min(self.c, 1 / square))
+mutant("no ridge", PassiveAggressiveIIRule, size_of_step=lambda self, loss, square: loss / square)
+mutant("ridge 1/c", PassiveAggressiveIIRule, size_of_step=lambda self, loss, square: loss / (square + 1 / self.c))
+mutant("ridge c/2", PassiveAggressiveIIRule, size_of_step=lambda self, loss, square: loss / (square + self.c / 2))
+mutant("norm not squared", PassiveAggressiveIIRule, gather=lambda self, state, x, now: abs(x))
+mutant("loss forgotten", PassiveAggressiveIIRule, size_of_step=lambda self, loss, square: 1 / (square + 0.5 / self.c))
+
+mutant("tie predicts negative", AveragedPerceptronRule, is_positive=_tie_is_negative)
+mutant("the mean decides the update", AveragedPerceptronRule, step=_margin_ignored)
+mutant("predicts by w", AveragedPerceptronRule, weight=lambda self, state, scalars: state[0])
+mutant(
+    "predicts by the sum", AveragedPerceptronRule, weight=lambda self, state, scalars: state[0] * scalars[0] - state[1]
+)
+mutant("wrong sign", AveragedPerceptronRule, step=lambda self, now: -AveragedPerceptronRule.step(self, now))
+mutant("mean without the start", AveragedPerceptronRule, scalars=(0.0,))
+mutant("counts updates only", AveragedPerceptronRule, count=lambda self, scalars, y: scalars)
+mutant(
+    "a without c",
+    AveragedPerceptronRule,
+    apply=lambda self, state, x, tau, now: (state[0] + tau * x, state[1] + tau * x),
+)
+
+for _rule in (NaiveBayesRule, DecisionListRule):
+    mutant("tie predicts negative", _rule, is_positive=_tie_is_negative)
+    mutant(
+        "prior forgotten",
+        _rule,
+        score=lambda self, weighted, scalars, add, base=_rule: base.score(self, weighted, (1.0, 1.0), add),
+    )
+    mutant(
+        "evidence with the prior",
+        _rule,
+        weight=lambda self, state, scalars, base=_rule: base.weight(self, state, scalars) + prior(scalars),
+    )
+    mutant("labels not counted", _rule, count=lambda self, scalars, y: scalars)
+    mutant("labels swapped", _rule, count=lambda self, scalars, y, base=_rule: base.count(self, scalars, -y))
+    mutant(
+        "features swapped",
+        _rule,
+        apply=lambda self, state, x, tau, now, base=_rule: base.apply(self, state, x, -tau, now),
+    )
+    mutant("counts mistakes only", _rule, step=_margin_ignored)
+mutant(
+    "signs of values count",
+    NaiveBayesRule,
+    score=lambda self, weighted, scalars, add: (
+        prior(scalars) + add(x * r for r, x in weighted) / max(1, len(weighted) / 24)
+    ),
+)
+mutant(
+    "long rows count in full",
+    NaiveBayesRule,
+    score=lambda self, weighted, scalars, add: prior(scalars) + add(abs(x) * r for r, x in weighted),
+)
+mutant(
+    "cubes for fifth powers",
+    DecisionListRule,
+    score=lambda self, weighted, scalars, add: (
+        prior(scalars) + add(r**3 for r, _ in weighted) / max(add(r**2 for r, _ in weighted), 1e-300)
+    ),
+)
+mutant(
+    "values count",
+    DecisionListRule,
+    score=lambda self, weighted, scalars, add: (
+        prior(scalars)
+        + add(fourth(r) * r * abs(x) for r, x in weighted) / max(add(fourth(r) for r, _ in weighted), 1e-300)
+    ),
+)

@@ -36,7 +36,7 @@ class Planted:
 
     def check(self, game: Game) -> None:
         """Check that the bound holds, and that the lemma holds at every update."""
-        counted = len(game.steps)
+        counted = len(game.steps) if THEOREMS[self.theorem].bounds_updates else game.mistakes
         strict = THEOREMS[self.theorem].strictly_below
         assert counted < self.bound if strict else counted <= self.bound * (1 + 1e-9), (counted, self.bound)
         for step in game.steps:
@@ -185,6 +185,26 @@ def planted() -> list[Planted]:
         Planted("pnorm", {"p": 4.0, "update_margin": 0.3}, l1, _unit(l1), bounds.pnorm(4.0, radius4, dual, 0.35, 0.3)),
         Planted("pnorm", {"p": 2.0}, l2, _unit(l2), bounds.pnorm(2.0, 1, 1, 0.3)),
         Planted("elimination", {}, both, Witness(variables=few), bounds.elimination(64, 2)),
+        Planted("passive-aggressive-i", {}, l2, _unit(l2), bounds.passive_aggressive_i(1, 1 / 0.3)),
+        Planted("passive-aggressive-i", {"c": 20.0}, l2, _unit(l2), bounds.passive_aggressive_i(1, 1 / 0.3, c=20.0)),
+        Planted(
+            "passive-aggressive-i", {"c": 0.2}, noisy, noisy_u, bounds.passive_aggressive_i(1, 1 / 0.4, hinge, c=0.2)
+        ),
+        Planted("passive-aggressive-ii", {}, l2, _unit(l2), bounds.passive_aggressive_ii(1, 1 / 0.3)),
+        Planted(
+            "passive-aggressive-ii",
+            {"c": 0.1},
+            noisy,
+            noisy_u,
+            bounds.passive_aggressive_ii(1, 1 / 0.4, (d / 0.4) ** 2, c=0.1),
+        ),
+        Planted(
+            "passive-aggressive-ii",
+            {"c": 5.0, "bias": 0.5},
+            l2,
+            _padded(_unit(l2)),
+            bounds.passive_aggressive_ii(math.sqrt(1.25), 1 / 0.3, c=5.0),
+        ),
     ]
 
 

@@ -192,6 +192,13 @@ class LockedEngine {
     engine_.copy_z(copy.get());
     return nb::make_tuple(owned(std::move(copy), engine_.slots()), static_cast<double>(engine_.bias_z()));
   }
+  // Return (weight of every slot, weight of the constant feature) of a rule with scalars.
+  nb::tuple weights() {
+    const auto lock = lock_.take();
+    auto copy = std::make_unique<double[]>(engine_.slots());
+    engine_.copy_weights(copy.get());
+    return nb::make_tuple(owned(std::move(copy), engine_.slots()), engine_.bias_weight());
+  }
   std::size_t width() {
     const auto lock = lock_.take();
     return engine_.settings().width;
@@ -214,6 +221,7 @@ class LockedEngine {
     all.append(to_numpy(it.state, 0, it.state.size()));
     for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
     for (std::size_t k = 1; k < it.bias.size(); ++k) all.append(static_cast<double>(it.bias[k]));
+    for (const double scalar : it.scalars) all.append(scalar);
     all.append(counts_now());
     all.append(to_numpy(r.predictions, 0, r.predictions.size()));
     all.append(to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()));
@@ -224,7 +232,7 @@ class LockedEngine {
   }
 
   void restore(nb::tuple state) {
-    // The tuple is (settings, names, state, five sums, further floats of the bias, six parts of the record).
+    // The tuple is (settings, names, state, five sums, further floats of the bias, scalars, six parts of the record).
     constexpr std::size_t first_sum = 3, sums = 5, history = 6;
     const std::size_t bias_end = state.size() - history;
     if (state.size() < first_sum + sums + history) throw nb::value_error("the stored state must have at least 14 parts");
@@ -232,7 +240,12 @@ class LockedEngine {
     it.names = nb::cast<std::vector<std::string>>(state[1]);
     assign(it.state, state[2]);
     it.bias.push_back(nb::cast<float>(state[first_sum]));
-    for (std::size_t k = first_sum + sums; k < bias_end; ++k) it.bias.push_back(nb::cast<float>(state[k]));
+    for (std::size_t k = first_sum + sums; k < bias_end; ++k) {
+      if (it.bias.size() < engine_.floats())
+        it.bias.push_back(nb::cast<float>(state[k]));
+      else
+        it.scalars.push_back(nb::cast<double>(state[k]));
+    }
     it.factor = nb::cast<double>(state[4]);
     it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
     it.peak = nb::cast<double>(state[7]);
@@ -319,6 +332,18 @@ class LockedEngine {
   Lock lock_{"learner"};
 };
 
+// {id: (log_odds, keeps_examples, number of floats per feature, number of scalars)}
+template <class... Rule>
+nb::dict flags_of(RuleList<Rule...>) {
+  nb::dict all;
+  const auto add = [&all]<class One>(const Play<One>& play) {
+    all[nb::str(One::id.data(), One::id.size())] =
+        nb::make_tuple(One::log_odds, One::keeps_examples, play.floats, play.scalars().size());
+  };
+  (add(Play<Rule>(Rule(1), Settings{})), ...);
+  return all;
+}
+
 template <class Index, class Value>
 void add_csr(nb::class_<LockedEngine>& engine) {
   engine.def(
@@ -368,6 +393,7 @@ void bind_engine(nb::module_& m) {
       .def_ro("of_sum", &Stop::of_sum);
   named_fault_type = PyErr_NewException("mistakebound._core.NamedFault", PyExc_ValueError, nullptr);
   m.attr("NamedFault") = nb::handle(named_fault_type);
+  m.def("rules", [] { return flags_of(Rules{}); });
   nb::class_<LockedEngine> engine(m, "Engine", "A linear rule with its weights, feature names, and the record of its rounds.");
   engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
@@ -395,6 +421,7 @@ void bind_engine(nb::module_& m) {
       .def("slots", &LockedEngine::slots)
       .def("width", &LockedEngine::width)
       .def("z", &LockedEngine::z)
+      .def("weights", &LockedEngine::weights)
       .def("use_simd", &LockedEngine::use_simd, "avx2"_a)
       .def("__getstate__", &LockedEngine::state)
       .def("__setstate__", [](LockedEngine& self, nb::tuple state) {

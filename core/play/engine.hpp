@@ -27,6 +27,7 @@ namespace mistakebound {
 struct Snapshot {
   std::vector<std::string> names;
   std::vector<float> state, bias;  // the rule's floats of every slot, and of the constant feature
+  std::vector<double> scalars;     // numbers of the rule that all features share
   double factor = 0;
   Total total;
   double peak = 0;
@@ -75,6 +76,13 @@ class Engine {
   }
   float bias_z() const {
     return visit([](const auto& play) { return play.bias_z(); });
+  }
+  // The weights that a rule with scalars computes from its state: of every slot, and of the constant feature.
+  void copy_weights(double* to) const {
+    visit([to](const auto& play) { play.copy_weights(to); });
+  }
+  double bias_weight() const {
+    return visit([](const auto& play) { return play.bias_weight(); });
   }
   void use_avx2(bool avx2) {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
@@ -181,6 +189,7 @@ class Engine {
     visit([&](const auto& play) {
       play.copy_state(it.state.data());
       play.copy_bias(it.bias.data());
+      it.scalars = play.scalars();
       it.factor = play.factor();
       it.total = play.total();
       it.peak = play.peak();
@@ -192,8 +201,11 @@ class Engine {
   void restore(const Snapshot& it) {
     if (it.bias.size() != floats() || it.state.size() % floats() != 0)
       throw std::invalid_argument("the stored state must have " + std::to_string(floats()) + " floats for each feature");
+    if (it.scalars.size() != visit([](const auto& play) { return play.scalars().size(); }))
+      throw std::invalid_argument("the stored state must have the scalars of the rule");
     for (const std::string& name : it.names) names_.insert(name);
     visit([&](auto& play) {
+      play.set_scalars(it.scalars);
       play.restore(it.state.data(), it.state.size() / floats(), it.bias.data(), it.factor, it.total, it.peak);
       if (!play.total_fits()) throw std::invalid_argument("the stored total of the weights is not the sum of the weights");
     });
@@ -249,12 +261,28 @@ class Engine {
         if constexpr (std::remove_cvref_t<decltype(play)>::binary)
           if ((at = chunk.repeated_name(begin, end) - begin) != x.size)
             return {static_cast<std::int64_t>(r), Fault::not_binary, static_cast<std::int64_t>(begin + at), true};
-        const Fault fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
+        Fault fault;
+        // Without weights that are kept, a score is not a plain sum: repeated words must be summed first.
+        if (std::remove_cvref_t<decltype(play)>::computes_weights && chunk.repeated_name(begin, end) != end)
+          fault = summed_round(play, r, chunk, begin, end, round, at);
+        else
+          fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
         if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
         if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
       }
       return {static_cast<std::int64_t>(rows)};
     });
+  }
+  template <class Game, class Round>
+  Fault summed_round(Game& play, std::size_t r, const Chunk& chunk, std::size_t begin, std::size_t end, Round& round,
+                     std::size_t& at) {
+    NamedRow row;
+    row.grow(end - begin);
+    for (std::size_t k = begin; k < end; ++k) row.add(chunk.name_of(k), chunk.value_of(k));
+    row.may_repeat = true;
+    row.find_slots(names_);
+    const Row<std::int32_t, double> x{row.slot.data(), row.value.data(), row.size};
+    return round(play, r, x, [&](std::size_t k) { return row.name[k]; }, row.key.data(), row.slot.data(), at);
   }
   static bool is_of_ones(const Chunk& chunk, std::size_t r) {
     return chunk.is_of_ones(static_cast<std::size_t>(chunk.indptr[r]), static_cast<std::size_t>(chunk.indptr[r + 1]));

@@ -1,7 +1,8 @@
 // The loop of all linear rules: predict the label of x, then learn the label y. src/mistakebound/rules/reference.py is its
 // specification in Python, which gives the same bits.
 //
-// Each feature has a slot (slot.hpp): w, which a prediction reads, and z or the rule's own floats, which an update changes.
+// Each feature has a slot (slot.hpp): w, which a prediction reads, and z or the rule's own floats, which an update changes. A
+// rule with scalars has no w; it computes its weights at each prediction.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -17,6 +18,7 @@
 #include "play/example.hpp"
 #include "play/record.hpp"
 #include "play/rows.hpp"
+#include "play/rows_of_one_type.hpp"
 #include "play/sum.hpp"
 #include "rules/balanced_avx2.hpp"
 #include "rules/rules.hpp"
@@ -31,9 +33,13 @@ struct EarlierPrediction {
   std::int64_t updates;  // before the prediction
 };
 
-// A rule with floats of its own (rules.hpp).
+// A rule that computes a step (stepping.hpp), one with floats of its own, and one with scalars.
+template <class Rule>
+concept Stepping = requires { typename Rule::Step; };
 template <class Rule>
 concept Stateful = requires { typename Rule::Slot; };
+template <class Rule>
+concept Scalars = requires(const Rule& rule) { rule.scalars; };
 
 template <class Rule>
 struct SlotOf {
@@ -52,7 +58,7 @@ class Play {
   Play(const Rule& rule, const Settings& settings) : rule_(rule), settings_(settings) {
     const std::size_t slots = settings.named ? 1 : settings.width;
     make_slots(slots);
-    bias_.w = weight(0);
+    if constexpr (!Scalars<Rule>) bias_.w = weight(0);
     recompute_total();
   }
   static constexpr std::size_t floats = Stateful<Rule> ? sizeof(Slot) / sizeof(float) : 1;  // number of floats per feature
@@ -89,6 +95,7 @@ class Play {
   }
 
   static constexpr bool binary = Rule::binary;
+  static constexpr bool computes_weights = Scalars<Rule>;
 
   // Play one round. `prepare` is called before x is learned or kept: it gives slots to new names, and returns x with repeated
   // features summed. If the result is a fault, `at` is the position of the feature at fault.
@@ -98,23 +105,28 @@ class Play {
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
     const bool truth = label == 1;
-    // If there was no update since the earlier prediction, a new prediction is equal to it.
+    // If there was no update since the earlier prediction, a new prediction is equal to it, unless scalars changed.
     const std::int64_t delay = earlier ? record.updates - earlier->updates : 0;
-    const bool late = delay > 0;
+    const bool late = delay > 0 || (computes_weights && earlier);
     positive = late ? earlier->positive : is_positive(raw);
     const bool mistaken = positive != truth;
     if (late) raw = earlier->score;
-    const bool update = must_update(raw, label, mistaken, late);
+    const bool update = must_update(x, raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
-    if (update || mistaken) {
+    if constexpr (!Rule::keeps_examples) {
+      record.make_room();
+      if (update) learn(prepare(), raw, label);
+      record.note_delay(delay);
+    } else if (update || mistaken) {
       record.make_room(x.size);
       const Row<Index, Value> prepared = prepare();
       record.keep(prepared, settings_.named ? 1 : 0, truth, mistaken);
       if (late) record.keep_delay(delay);
       if (update) learn(prepared, raw, label);
     }
+    if constexpr (Scalars<Rule>) rule_.count(label);
     record.count(positive, truth, update);
     return Fault::none;
   }
@@ -122,8 +134,14 @@ class Play {
   // Compute w·x + bias in the order of sum.hpp. `raw` is the value that is compared with the threshold.
   template <class Index, class Value>
   Fault score(const Row<Index, Value>& x, double& raw, std::size_t& at) const {
-    if (!dot(x, bias_term(), raw)) [[unlikely]]
+    if constexpr (Scalars<Rule>) {
+      const std::size_t count = slots_.size();
+      for (std::size_t k = 0; k < x.size; ++k)
+        if (!regular(Weights<Slot>{slots_.data(), count}, x, k)) return Fault::irregular;
+      raw = computed(x, [&](std::size_t k) -> const Slot& { return slots_.data()[x.index[k]]; });
+    } else if (!dot(x, bias_term(), raw)) [[unlikely]] {
       return Fault::irregular;
+    }
     return checked(x, raw, at);
   }
 
@@ -159,6 +177,26 @@ class Play {
 
   template <class Batch>
   Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+    if constexpr (Stepping<Rule>) {
+      RowsOfOneType rows(batch);
+      return play_rows(rows, y, predictions);
+    } else {
+      return play_rows(batch, y, predictions);
+    }
+  }
+  template <class Batch>
+  Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
+    if constexpr (Stepping<Rule>) {
+      RowsOfOneType rows(batch);
+      return score_rows(rows, out, predictions);
+    } else {
+      return score_rows(batch, out, predictions);
+    }
+  }
+
+ private:
+  template <class Batch>
+  Stop play_rows(Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
     const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
     return each_row<true>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
@@ -167,9 +205,8 @@ class Play {
       return fault;
     });
   }
-
   template <class Batch>
-  Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
+  Stop score_rows(Batch& batch, double* out, std::uint8_t* predictions) {
     return each_row<false>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       double raw = 0;
       Fault fault = score(x, raw, at);
@@ -180,8 +217,9 @@ class Play {
     });
   }
 
-  // The state: the floats of every slot and of the constant feature, the common factor, and the running total of the masses.
-  // The weights are computed from it.
+ public:
+  // The state: the floats of every slot and of the constant feature, the scalars, the common factor, and the running total of
+  // the masses. The weights are computed from it.
   void copy_state(float* to) const {
     for (std::size_t i = 0; i < slots_.size(); ++i, to += floats) copy_floats(slots_.data()[i], to);
   }
@@ -190,6 +228,21 @@ class Play {
     for (std::size_t i = 0; i < slots_.size(); ++i) to[i] = slots_.data()[i].sum();
   }
   float bias_z() const { return bias_.sum(); }
+  // The weights with which predictions are made, and that of the constant feature.
+  void copy_weights(double* to) const {
+    for (std::size_t i = 0; i < slots_.size(); ++i) to[i] = weight_of(slots_.data()[i]);
+  }
+  double bias_weight() const { return weight_of(bias_); }
+  std::vector<double> scalars() const {
+    if constexpr (Scalars<Rule>)
+      return {rule_.scalars.begin(), rule_.scalars.end()};
+    else
+      return {};
+  }
+  // `values` has as many numbers as `scalars` returns.
+  void set_scalars([[maybe_unused]] const std::vector<double>& values) {
+    if constexpr (Scalars<Rule>) rule_.set_scalars(values.data());
+  }
   double factor() const {
     if constexpr (requires { rule_.shift; })
       return rule_.shift;
@@ -262,7 +315,10 @@ class Play {
   }
 
   // Whether the round causes an update. `is_normalised`: whether `raw` was already divided by the normaliser.
-  bool must_update(double raw, std::int8_t label, bool mistaken, [[maybe_unused]] bool is_normalised) const {
+  template <class Index, class Value>
+  bool must_update([[maybe_unused]] const Row<Index, Value>& x, double raw, std::int8_t label, bool mistaken,
+                   [[maybe_unused]] bool is_normalised) const {
+    if constexpr (requires { rule_.decides(raw, label); }) return rule_.decides(gathered(x, rule_.step(raw, label)), label);
     if constexpr (requires { rule_.must_update(raw, label, mistaken); }) return rule_.must_update(raw, label, mistaken);
     if (mistaken) return true;
     if (settings_.update_margin <= 0) return false;
@@ -297,21 +353,43 @@ class Play {
   }
 
   // Σ gather over the non-zeros, in the order of sum.hpp.
-  template <class Index, class Value>
-  double gathered(const Row<Index, Value>& x, double raw, std::int8_t label) const {
+  template <class Index, class Value, class Step>
+  double gathered(const Row<Index, Value>& x, const Step& step) const {
     Lanes lanes;
     for (std::size_t k = 0; k < x.size; ++k)
-      lanes.lane[k % lane_count] += rule_.gather(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), raw, label);
-    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += rule_.gather(bias_, settings_.bias, raw, label);
+      lanes.lane[k % lane_count] += rule_.gather(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), step);
+    if (settings_.bias != 0) lanes.lane[x.size % lane_count] += rule_.gather(bias_, settings_.bias, step);
     return lanes.total();
+  }
+
+  // The score of a rule with scalars. `slot_of(k)` is the slot of non-zero k.
+  template <class Index, class Value, class SlotOf>
+  double computed(const Row<Index, Value>& x, SlotOf slot_of) const {
+    Lanes lanes, second;
+    bool finite = true;  // a rule may ignore the value of a feature
+    const auto add = [&](std::size_t k, const Slot& slot, double value) {
+      const double w = rule_.weight(slot);
+      finite &= std::isfinite(value);
+      lanes.lane[k % lane_count] += rule_.term(w, value);
+      if constexpr (requires { rule_.second_term(w); }) second.lane[k % lane_count] += rule_.second_term(w);
+    };
+    for (std::size_t k = 0; k < x.size; ++k) add(k, slot_of(k), static_cast<double>(x.value[k]));
+    if (settings_.bias != 0) add(x.size, bias_, settings_.bias);
+    const std::size_t features = x.size + (settings_.bias != 0 ? 1 : 0);
+    return finite ? rule_.score(lanes.total(), second.total(), features) : std::numeric_limits<double>::quiet_NaN();
   }
 
   template <class Index, class Value>
   void learn(const Row<Index, Value>& x, [[maybe_unused]] double raw, std::int8_t label) {
-    if constexpr (Stateful<Rule>) {
-      const auto step = rule_.step(raw, label, gathered(x, raw, label));
-      for (std::size_t k = 0; k < x.size; ++k) rule_.apply(slots_.data()[x.index[k]], static_cast<double>(x.value[k]), step);
-      if (settings_.bias != 0) rule_.apply(bias_, settings_.bias, step);
+    if constexpr (Stepping<Rule>) {
+      auto step = rule_.step(raw, label);
+      if constexpr (requires { rule_.complete(step, raw); }) rule_.complete(step, gathered(x, step));
+      const auto move = [&](Slot& slot, double value) {
+        rule_.apply(slot, value, step);
+        if constexpr (!Rule::identity) slot.w = weight(slot.sum());
+      };
+      for (std::size_t k = 0; k < x.size; ++k) move(slots_.data()[x.index[k]], static_cast<double>(x.value[k]));
+      if (settings_.bias != 0) move(bias_, settings_.bias);
     } else {
       add(x, label);
     }
@@ -382,7 +460,7 @@ class Play {
   void recompute_weights() {
     if constexpr (!Rule::identity)
       for (std::size_t i = 0; i < slots_.size(); ++i) slots_.data()[i].w = weight(slots_.data()[i].z);
-    bias_.w = weight(bias_.sum());
+    if constexpr (!Scalars<Rule>) bias_.w = weight(bias_.sum());
   }
 
   void recompute_total() {
@@ -409,6 +487,19 @@ class Play {
   // use the factor that `resize` would choose. The other features are then negligible in the normaliser.
   template <class Index, class Value>
   Fault score_beyond(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
+    if constexpr (Scalars<Rule>) {
+      const Slot unknown{};
+      raw = reported = computed(x, [&](std::size_t k) -> const Slot& {
+        const auto i = static_cast<std::size_t>(x.index[k]);
+        return i < settings_.width ? slots_.data()[i] : unknown;
+      });
+      return checked(x, raw, at);
+    } else {
+      return score_beyond_with_link(x, raw, reported, at);
+    }
+  }
+  template <class Index, class Value>
+  Fault score_beyond_with_link(const Row<Index, Value>& x, double& raw, double& reported, std::size_t& at) {
     Rule rule = rule_;
     const bool room = std::isfinite(weight(0));
     if constexpr (Rule::normalised)
@@ -430,6 +521,12 @@ class Play {
     return checked(x, raw, at);
   }
 
+  double weight_of(const Slot& slot) const {
+    if constexpr (Scalars<Rule>)
+      return rule_.weight(slot);
+    else
+      return static_cast<double>(slot.w);
+  }
   double bias_term() const { return settings_.bias != 0 ? static_cast<double>(bias_.w) * settings_.bias : 0.0; }
 
   template <class Index, class Value>

@@ -20,7 +20,8 @@ struct Record {
   Table<std::uint8_t> predictions;           // 1 = positive; only the first ones if there are more than the limit allows
   std::vector<std::int64_t> mistake_rounds;  // only the first ones if there are more than the limit allows
 
-  // The rounds with an update or a mistake, as CSR: only the first ones if there are more than the limit allows.
+  // The rounds with an update or a mistake, as CSR: only the first ones if there are more than the limit allows. None if the
+  // rule does not keep examples (rules.hpp).
   std::int64_t to_keep = 0;  // number of these rounds, also those beyond the limit
   std::vector<std::int64_t> kept_round, kept_end;
   std::vector<std::int8_t> kept_label;      // +1, -1
@@ -29,7 +30,8 @@ struct Record {
   Table<double> kept_value;
   bool keeping = true;
 
-  // The kept rounds with updates between prediction and outcome, and the number of these updates.
+  // The kept rounds with updates between prediction and outcome, and the number of these updates. If the rule does not keep
+  // examples: the first of all such rounds.
   std::vector<std::int64_t> late_round, late_delay;
 
   // Reserve memory for the predictions of this many more rounds.
@@ -74,10 +76,17 @@ struct Record {
     rounds += 1;
   }
 
+  // Reserve memory for one more round without its example.
+  void make_room() { one_more(mistake_rounds), one_more(late_round), one_more(late_delay); }
+  // Call it before `count`, in place of `keep` and `keep_delay`, if the rule does not keep examples.
+  void note_delay(std::int64_t delay) {
+    if (delay > 0 && late_round.size() * 2 * sizeof(std::int64_t) < limit_bytes) keep_delay(delay);
+  }
+
   // Reserve memory for one more mistake with this many non-zeros.
   void make_room(std::size_t nonzeros) {
     const std::size_t first = kept_index.size(), last = first + nonzeros;
-    one_more(mistake_rounds);
+    make_room();
     if (!has_room(last)) return;
     if (last > kept_value.capacity() || last > kept_index.capacity()) {
       // One large reservation instead of repeated doubling. Unused memory is not paged in.
@@ -86,7 +95,6 @@ struct Record {
       kept_value.reserve(std::max(all, last));
     }
     one_more(kept_round), one_more(kept_end), one_more(kept_label), one_more(kept_mistaken);
-    one_more(late_round), one_more(late_delay);
   }
 
   template <class Index, class Value>

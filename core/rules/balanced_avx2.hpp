@@ -14,13 +14,13 @@
 #ifdef MISTAKEBOUND_X86
 namespace mistakebound {
 
-// sinh_of (rules.hpp) of four numbers up to Sinh::largest, in two steps: first 2^k and q = e^r - 1, then the result.
+// sinh_of (elementary.hpp) of four numbers up to Sinh::largest, in two steps: first 2^k and q = e^r - 1, then the result.
 struct Powers {
   __m256d two_k, q;
 };
 MISTAKEBOUND_AVX2 inline Powers four_powers(__m256d x) {
-  const __m256d sum = x * Sinh::log2_e + Sinh::rounder, k = sum - Sinh::rounder;
-  const __m256d r = (x - k * Sinh::ln2_high) - k * Sinh::ln2_low, r2 = r * r, r4 = r2 * r2;
+  const __m256d sum = x * log2_e + rounder, k = sum - rounder;
+  const __m256d r = (x - k * ln2_high) - k * ln2_low, r2 = r * r, r4 = r2 * r2;
   const auto& t = Sinh::terms;
   const __m256d low = (t[0] + t[1] * r) + (t[2] + t[3] * r) * r2, high = (t[4] + t[5] * r) + (t[6] + t[7] * r) * r2;
   const __m256d tail = t[8] * (r4 * r4);

@@ -223,6 +223,59 @@ void late_outcomes() {
   CHECK(engine.record().updates == 2);
 }
 
+// The averaged Perceptron by hand: its scalar counts all rounds, it keeps no examples, and a snapshot has the scalar.
+void scalars() {
+  Engine engine("averaged-perceptron", 0, positional(2), 1 << 20);
+  Rows rows;
+  rows.row({{0, 1}}, -1).row({{0, 1}}, -1).row({{0, 1}}, 1).row({{0, 1}}, 1);
+  CHECK(rows.play(engine).fault == Fault::none);
+  const Snapshot it = engine.snapshot();
+  CHECK((it.state == std::vector<float>{0, 2, 0, 0}) && (it.scalars == std::vector<double>{5}));
+  double weights[2] = {};
+  engine.copy_weights(weights);
+  CHECK(weights[0] == -2.0 / 5 && weights[1] == 0 && engine.bias_weight() == 0);
+  const Record& record = engine.record();
+  CHECK(record.updates == 2 && record.false_positives == 1 && record.false_negatives == 2);
+  CHECK(record.to_keep == 0 && record.kept_round.empty() && record.mistake_rounds.size() == 3);
+
+  Engine other("averaged-perceptron", 0, positional(2), 0);
+  other.restore(it);
+  CHECK(other.snapshot().scalars == it.scalars && other.snapshot().state == it.state);
+  Snapshot forged = it;
+  forged.scalars.push_back(1);
+  bool refused = false;
+  try {
+    Engine("averaged-perceptron", 0, positional(2), 0).restore(forged);
+  } catch (const std::invalid_argument&) {
+    refused = true;
+  }
+  CHECK(refused);
+}
+
+// The rows of rules with steps are converted to one type: faults still have their positions in the batch.
+void rows_of_one_type() {
+  for (const char* rule : {"arow", "naive-bayes", "logistic-sgd"}) {
+    Engine engine(rule, 1, positional(2), 1 << 20);
+    Rows rows;
+    rows.row({{0, 1}}, -1).row({{0, 1}, {7, 1}}, -1);
+    Stop stop = rows.play(engine);
+    CHECK(stop.row == 1 && stop.fault == Fault::index && stop.position == 2 && engine.record().rounds == 1);
+    const std::int64_t indptr[2] = {0, 2}, index[2] = {0, std::int64_t{1} << 40};
+    const float value[2] = {1, 1};
+    const std::int8_t label = 1;
+    std::uint8_t prediction = 0;
+    stop = engine.play(Csr<std::int64_t, float>{indptr, 1, index, value, 2}, &label, &prediction);
+    CHECK(stop.row == 0 && stop.fault == Fault::index && stop.position == 1);
+    const double dense[4] = {0, 1, 0, 1e31};
+    const std::int8_t labels[2] = {1, -1};
+    std::uint8_t predictions[2] = {};
+    stop = engine.play(Dense<double>{dense, 2, 2}, labels, predictions);
+    CHECK(stop.row == 1 && stop.fault == Fault::too_large && stop.position == 3 && engine.record().rounds == 2);
+    const std::int64_t decreasing[2] = {2, 0};
+    CHECK(engine.play(Csr<std::int64_t, float>{decreasing, 1, index, value, 2}, &label, &prediction).fault == Fault::malformed);
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -233,5 +286,7 @@ int main() {
   growth();
   names_and_snapshot();
   late_outcomes();
+  scalars();
+  rows_of_one_type();
   std::puts("engine: all checks passed");
 }

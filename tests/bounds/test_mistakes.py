@@ -286,7 +286,8 @@ def test_every_theorem_is_listed() -> None:
     assert set(bounds.BOUNDS) == {
         "novikoff", "perceptron-panel", "perceptron-agnostic", "littlestone", "littlestone-separable",
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
-        "winnow-panel", "pnorm", "elimination", "halving", "weighted-majority", "randomized-weighted-majority",
+        "winnow-panel", "pnorm", "elimination", "passive-aggressive-i", "passive-aggressive-ii",
+        "halving", "weighted-majority", "randomized-weighted-majority",
         "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
         "ml-prod", "squint", "ogd",
         "delayed", "delayed-pnorm", "delayed-winnow", "delayed-balanced-winnow",

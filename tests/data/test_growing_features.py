@@ -20,6 +20,10 @@ MAKERS: dict[str, Any] = {
     "pnorm": mb.PNormPerceptron,
     "perceptron": mb.Perceptron,
     "arow": lambda **k: mb.Arow(bias=1.0, **k),
+    "averaged perceptron": lambda **k: mb.AveragedPerceptron(bias=1.0, **k),
+    "exponentiated gradient": mb.ExponentiatedGradient,
+    "naive bayes": mb.NaiveBayes,
+    "decision list": mb.DecisionList,
 }
 
 

@@ -22,6 +22,11 @@ LEARNERS: list[Any] = [
     lambda: mb.NormalizedWinnow(eta=float("inf"), bias=1.0),
     lambda: mb.BalancedWinnow(bias=2.0, update_margin=0.01),
     lambda: mb.PNormPerceptron(p=5, bias=-1.0),
+    lambda: mb.AveragedPerceptron(bias=0.5),
+    lambda: mb.ExponentiatedGradient(bias=1.0),
+    lambda: mb.CoinBetting(),
+    lambda: mb.NaiveBayes(),
+    lambda: mb.DecisionList(),
 ]
 
 
@@ -61,7 +66,8 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
         assert sizes == sorted(sizes, reverse=True)
         assert sum(one.adds for one in each.contributions) == pytest.approx(score, rel=1e-5, abs=1e-6 * sum(sizes))
         assert each.label == int(any(one.feature in ("1", "a") for one in each.contributions))
-        assert (CONSTANT in [one.feature for one in each.contributions]) == bool(learner.ledger_.rule.bias)
+        constant = bool(learner.ledger_.rule.bias) or isinstance(learner, (mb.NaiveBayes, mb.DecisionList))
+        assert (CONSTANT in [one.feature for one in each.contributions]) == constant
     new = tmp_path / "new"
     texts = {
         "svm": "1 1:1 99:1\n",
@@ -73,6 +79,20 @@ def test_contributions_sum_to_the_score(make: Any, format: str, tmp_path: Path) 
     (one,) = explanations(learner, mb.Source(new))
     assert {each.feature for each in one.contributions} >= ({"1", "99"} if format == "svm" else {"a", "zz"})
     assert sum(each.adds for each in one.contributions) == pytest.approx(one.score, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("make", [mb.NaiveBayes, mb.DecisionList, mb.AveragedPerceptron])
+def test_repeated_words_are_one_feature(make: Any, tmp_path: Path) -> None:
+    """A word that occurs twice counts as one feature with the value 2, also if it was never learned."""
+    (tmp_path / "a.vw").write_text("1 | a b\n-1 | b c\n-1 | c\n")
+    (tmp_path / "b.vw").write_text("1 | a a new b new\n")
+    learner = make()
+    learner.run(mb.Source(tmp_path / "a.vw"))
+    (found,) = explanations(learner, mb.Source(tmp_path / "b.vw"))
+    values = {one.feature: one.value for one in found.contributions if one.feature != CONSTANT}
+    assert values == {"a": 2.0, "new": 2.0, "b": 1.0}
+    assert found.score == learner.score_one({"a": 2, "new": 2, "b": 1})
+    assert sum(one.adds for one in found.contributions) == pytest.approx(found.score)
 
 
 @pytest.mark.parametrize("make", LEARNERS)

@@ -21,7 +21,7 @@ from mistakebound.errors import TicketError
 from mistakebound.learners.linear import KINDS
 from mistakebound.models.model_file import fingerprint
 from mistakebound.play.inputs import read_one
-from mistakebound.rules.base import Round
+from mistakebound.rules.base import Round, Rule
 from mistakebound.rules.reference import ReferenceGame
 from mistakebound.rules.registry import DECLARATIONS
 
@@ -167,11 +167,15 @@ def test_without_a_delay_it_is_learn_one_bit_for_bit(name: str, named: bool) -> 
 # ---------------------------------------------------------------------- delays
 
 
-def learn(game: ReferenceGame, x: np.ndarray, y: int, score: float) -> None:
-    """Apply the rule's step for an earlier score."""
-    now = Round(y, score)
+def learn(game: ReferenceGame, x: np.ndarray, y: int, score: float, *, moves: bool) -> bool:
+    """Play a round with an earlier score; return whether it updates. ``moves``: whether a mistake-driven rule does."""
+    now = Round(y, score, scalars=game.scalars)
     now = now._replace(gathered=game._gathered(nonzeros(x), now))
-    game._learn(nonzeros(x), y if len(game.rule.start) == 1 else game.rule.step(now), now)
+    tau = (y if moves else 0) if type(game.rule).apply is Rule.apply else game.rule.step(now)
+    if tau:
+        game._learn(nonzeros(x), tau, now)
+    game.scalars = game.rule.count(game.scalars, y)
+    return tau != 0
 
 
 @every_learner
@@ -194,21 +198,18 @@ def test_the_earlier_prediction_decides_what_is_learned(name: str) -> None:
             near = margin > 0 and abs(score) <= margin
             wrong = prediction != outcome
             moves = wrong and outcome == -1 if rule.id == "elimination" else wrong or near
-            if rule.id == "arow":
-                moves = outcome * score < 1
-            if moves or prediction != outcome:
+            sign, seen_row = outcome, learner._play.engine.reduction.rows(read_one(row)).x[0]
+            sign = -sign if learner._play.engine.reduction.conjunction else sign
+            moves = learn(game, seen_row, sign, score, moves=moves)
+            if moves or prediction != outcome or not rule.keeps_examples:
                 expected.append(updates - seen)
-            if moves:
-                sign, seen_row = outcome, learner._play.engine.reduction.rows(read_one(row)).x[0]
-                sign = -sign if learner._play.engine.reduction.conjunction else sign
-                learn(game, seen_row, sign, score)
-                updates += 1
+            updates += moves
     assert updates >= 2
     assert name == "Elimination" or any(expected)
     assert learner._play.engine.core.z()[0].tolist() == game.z
     ledger = learner.ledger_
     assert ledger.updates == updates
-    assert ledger.delays.tolist() == expected
+    assert ledger.delays.tolist() == (expected if rule.keeps_examples else [])
     assert ledger.late == np.count_nonzero(expected)
 
 
@@ -369,8 +370,9 @@ def test_a_ledger_with_late_outcomes_comes_back_from_json(name: str) -> None:
         lambda late: late.pop("rounds"),
     ],
 )
-def test_forged_delays_are_rejected(change: Any, tmp_path: Path) -> None:
-    learner = late_learner()
+@pytest.mark.parametrize("name", ["Perceptron", "NaiveBayes"])  # one that keeps examples, and one that does not
+def test_forged_delays_are_rejected(name: str, change: Any) -> None:
+    learner = late_learner(name)
     data = json.loads(learner.ledger_.to_json())
     change(data["late"])
     with pytest.raises(mb.ModelError, match="late") as caught:

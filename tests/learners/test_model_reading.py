@@ -112,6 +112,7 @@ def shell(model: Path, file: Path, *more: Any) -> list[list[str]]:
 
 def python(learner: Any, X: Any) -> list[list[str]]:
     scores, labels = learner.decision_function(X), learner.predict(X)
+    scores[scores == np.finfo(float).tiny] = 0.0  # a tie
     return [[str(label), f"{score:.6g}"] for label, score in zip(labels.tolist(), scores.tolist(), strict=True)]
 
 

@@ -29,6 +29,17 @@ def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.__name__)
+def test_decisions_are_above_0_where_the_positive_label_is_predicted(kind: Any) -> None:
+    """Also for a score exactly at the threshold, which predicts the positive label."""
+    learner = kind(threshold=1.0) if kind is mb.Winnow else kind()
+    X = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    learner.fit(X, [1, 0, 1, 0, 0, 1])
+    for strict in ({"strict": True}, {}) if kind is mb.Winnow else ({},):
+        learner.set_params(**strict).fit(X, [1, 0, 1, 0, 0, 1])
+        assert np.array_equal(learner.decision_function(X) > 0, learner.predict(X) == 1)
+
+
 def test_tags() -> None:
     for learner in (mb.Perceptron(), mb.NormalizedWinnow(), mb.Winnow()):
         tags = get_tags(learner)

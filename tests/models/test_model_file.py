@@ -52,6 +52,19 @@ LEARNERS: dict[str, tuple[Callable[..., Any], bool, bool]] = {
     "pnorm, best": (lambda **k: mb.PNormPerceptron(p="best", **k), False, False),
     "arow": (mb.Arow, False, True),
     "arow with a bias": (lambda **k: mb.Arow(r=0.03, bias=-0.5, **k), False, True),
+    "passive-aggressive I": (lambda **k: mb.PassiveAggressiveI(c=0.3, bias=-0.5, **k), False, True),
+    "passive-aggressive II": (lambda **k: mb.PassiveAggressiveII(c=3.0, **k), False, True),
+    "averaged": (mb.AveragedPerceptron, False, True),
+    "averaged with a bias": (lambda **k: mb.AveragedPerceptron(bias=-0.5, **k), False, True),
+    "coin betting": (lambda **k: mb.CoinBetting(bias=0.5, **k), False, True),
+    "implicit logistic": (lambda **k: mb.ImplicitLogistic(rate=0.5, bias=0.5, **k), False, True),
+    "adagrad logistic": (lambda **k: mb.AdaGradLogistic(rate=0.5, bias=0.5, **k), False, True),
+    "adagrad hinge": (lambda **k: mb.AdaGradHinge(rate=0.5, bias=0.5, **k), False, True),
+    "ftrl": (lambda **k: mb.FtrlProximal(alpha=0.5, bias=0.5, **k), False, True),
+    "sgd": (lambda **k: mb.LogisticSgd(rate=0.5, bias=0.5, **k), False, True),
+    "exponentiated gradient": (lambda **k: mb.ExponentiatedGradient(eta=0.1, bias=0.5, **k), False, True),
+    "naive bayes": (mb.NaiveBayes, False, True),
+    "decision list": (mb.DecisionList, False, True),
     "keeps little": (lambda **k: mb.Perceptron(**{**k, "keep_bytes": 300}), False, True),
     "keeps nothing": (lambda **k: mb.Perceptron(**{**k, "keep_bytes": 0}), False, True),
 }
@@ -275,7 +288,8 @@ def test_files_of_earlier_versions(path: Path) -> None:
     assert json.dumps(now) == json.dumps(said)
 
 
-FIRST_FORMAT = {"Arow": 4}
+OF_FORMAT_1 = {"perceptron", "winnow", "normalized-winnow", "balanced-winnow", "pnorm", "elimination"}
+FIRST_FORMAT = {declared.learner: 4 for name, declared in DECLARATIONS.items() if name not in OF_FORMAT_1}
 """Formats before which a learner did not exist."""
 
 
@@ -590,6 +604,30 @@ HOSTILE: list[tuple[str, Callable[[Forgery], Any], str]] = [
     ("balanced", change("life.sums.factor", 100.0), "life: total"),
     ("pnorm", change("life.sums.total", -1.0), "life: total"),
     ("pnorm", change("life.sums.total_rest", 1e300), "life: total"),
+    ("naive bayes", change("life.sums.scalar_0", 3.0), "life.sums: scalars"),
+    ("naive bayes", change("life.sums.scalar_1", {"float": "nan"}), "life.sums: scalars"),
+    ("naive bayes", both(change("life.sums.scalar_0", 13.5), change("life.sums.scalar_1", 0.5)), "life.sums: scalars"),
+    ("naive bayes", both(change("life.sums.scalar_0", 14.0), change("life.sums.scalar_1", 0.0)), "life.sums: scalars"),
+    ("naive bayes", lambda f: f.said["life"]["sums"].pop("scalar_1"), "life.sums: scalar_1"),
+    ("naive bayes", put("z", 0, -1.0), "z: range"),
+    ("naive bayes", put("z", 0, 2.0**24), "z: range"),
+    ("averaged", change("life.sums.scalar_0", 12.0), "life.sums: scalars"),
+    ("averaged", change("life.sums.scalar_0", 0.0), "life.sums: scalars"),
+    ("averaged", change("life.sums.scalar_0", 13), "life.sums: real"),
+    ("averaged", change("life.counts.4", 1), "life.counts: contradict"),
+    ("averaged", change("life.counts.3", 13), "life.counts: contradict"),
+    ("averaged", change("life.keeping", False), "kept_rounds: number"),
+    ("averaged", swap("kept_rounds", lambda a: [0]), "kept_rounds: number"),
+    ("averaged", both(swap("kept_index", lambda a: [0]), swap("kept_value", lambda a: [1.0])), "kept_indptr"),
+    ("averaged", swap("z", lambda z: z[:-1]), "z: number of"),
+    ("averaged with a bias", change("life.sums.bias_1", {"float": "inf"}), "life.sums: float32"),
+    ("adagrad logistic", put("z", 1, 0.0), "z: range"),
+    ("adagrad logistic", change("life.sums.bias_1", 0.0), "life.sums: range"),
+    ("coin betting", put("z", 2, -1.0), "z: range"),
+    ("coin betting", put("z", 1, 1e9), "z: range"),
+    ("ftrl", put("z", 1, -1.0), "z: range"),
+    ("exponentiated gradient", put("z", 1, 20.5), "z: range"),
+    ("passive-aggressive I", change("life.parameters.c", 0.0), "life.parameters: c must"),
     ("", swap("name_offsets", lambda a: []), "name_offsets: divide"),
     ("", swap("name_offsets", lambda a: [1]), "name_offsets: divide"),
     ("", both(swap("name_offsets", lambda a: [0, 1]), swap("name_bytes", lambda a: [65])), "name_offsets: position"),

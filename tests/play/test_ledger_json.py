@@ -30,6 +30,7 @@ def ledger_of(kind: str = "perceptron") -> mb.Ledger:
         "halving": lambda: mb.NormalizedWinnow(eta=INF),
         "pnorm": mb.PNormPerceptron,
         "arow": mb.Arow,
+        "adagrad": mb.AdaGradHinge,
     }
     learner = make[kind]()
     learner.run(dicts(X) if kind == "named" else X, y)
@@ -137,6 +138,12 @@ HOSTILE: list[tuple[str, str, Any, str]] = [
     ("keeps little", "kept.rounds.0", 40, "kept.rounds"),
     ("keeps little", "kept.index.0", 10**9, "kept.index"),
     ("winnow, conjunction", "counts.1", lambda old: old - 1, "mistake_rounds"),
+    ("adagrad", "counts.4", 1, "counts"),
+    ("adagrad", "counts.3", 41, "counts"),
+    ("adagrad", "counts.1", 41, "counts"),
+    ("adagrad", "counts.1", lambda old: old - 1, "mistake_rounds"),
+    ("adagrad", "kept.rounds", [0], "kept"),
+    ("adagrad", "rule.rate", 0.0, "rule.rate"),
 ]
 
 

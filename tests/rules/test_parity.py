@@ -52,7 +52,7 @@ def test_every_input_type_gives_the_same_bits(rule: str) -> None:
 
         def state(feed: Callable[[Any], None], *, simd: bool = True, p: dict[str, Any] = parameters) -> tuple[Any, ...]:
             learner = LEARNERS[rule](classes=(-1, 1), **p)
-            learner.predict_one(np.zeros(13))
+            learner.predict_one(np.zeros(len(X[0])))
             learner._play.engine.core.use_simd(simd)
             feed(learner)
             scores = learner.decision_function(X[:7])

@@ -33,6 +33,7 @@ from mistakebound.bounds.disjunctions import (
     littlestone_separable,
 )
 from mistakebound.bounds.majority import halving, randomized_weighted_majority, weighted_majority
+from mistakebound.bounds.passive_aggressive import passive_aggressive_i, passive_aggressive_ii
 from mistakebound.bounds.perceptron import novikoff, perceptron_agnostic, perceptron_panel, pnorm
 from mistakebound.bounds.regret import (
     adahedge,
@@ -78,6 +79,8 @@ BOUNDS = _by_name(
     winnow_panel,
     pnorm,
     elimination,
+    passive_aggressive_i,
+    passive_aggressive_ii,
     delayed,
     delayed_pnorm,
     delayed_winnow,
@@ -125,6 +128,8 @@ __all__ = [
     "ml_prod",
     "novikoff",
     "ogd",
+    "passive_aggressive_i",
+    "passive_aggressive_ii",
     "perceptron_agnostic",
     "perceptron_panel",
     "pnorm",

@@ -42,7 +42,8 @@ class Certificate:
         in mistakebound); ``incomplete`` (not all examples were kept, so the theorem cannot be checked).
     bound : float
         Upper bound on the number of updates, which include the mistakes; without an update margin the two are equal.
-        It is at least the number that was counted, unless the status is ``violated``.
+        For the passive-aggressive rules, upper bound on the number of mistakes. It is at least the number that was
+        counted, unless the status is ``violated``.
     comparator : dict
         One fixed rule that the learner is compared with: ``{"weights": {feature: weight}}`` or ``{"variables": [...]}``
         and its ``margin``; also its own ``mistakes``, ``norm`` and ``loss`` in the same rounds.
@@ -115,8 +116,9 @@ class Certificate:
     def meaning(self) -> str:
         """Return the result in one sentence."""
         bound = rounded_up(self.bound)
-        counted = "mistakes" if self.updates == self.mistakes else "updates (mistakes included)"
-        count = f"{max(self.updates, self.mistakes):,}"
+        of_updates = self.updates > self.mistakes and self._bounds_updates
+        counted = "updates (mistakes included)" if of_updates else "mistakes"
+        count = f"{self.updates if of_updates else self.mistakes:,}"
         if self.status in (HOLDS, VACUOUS):
             return f"{self.theorem} allows {bound} {counted}; there were {count} in {many(self.rounds, 'round')}"
         if self.status == DOES_NOT_APPLY:
@@ -133,6 +135,11 @@ class Certificate:
             f"{self.theorem} allows {bound} {counted}; there were {count}: this is a bug in mistakebound, "
             "please report it"
         )
+
+    @property
+    def _bounds_updates(self) -> bool:
+        """Whether the bound is on updates, which include the mistakes."""
+        return self.theorem not in THEOREMS or THEOREMS[self.theorem].bounds_updates
 
     def _compared_with_comparator(self, mistakes: int) -> str:
         """Return a sentence that compares the mistakes of the comparator and of the learner with the bound."""

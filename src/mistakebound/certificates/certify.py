@@ -215,7 +215,7 @@ class Check:
         comparator = {} if witness is None else _describe(evidence, theorem, witness)
         if measured is not None and len(evidence.y):
             comparator |= {"mistakes": measured.mistakes, "norm": measured.norm, "loss": measured.loss}
-        counted = max(evidence.mistakes, evidence.updates)
+        counted = self.counted
         status, note = self._status(premises, bound, measured)
         return Certificate(
             theorem=theorem.id,
@@ -232,6 +232,12 @@ class Check:
             note=note,
         )
 
+    @property
+    def counted(self) -> int:
+        """The number that the theorem bounds: updates, which include the mistakes, or mistakes only."""
+        evidence = self.evidence
+        return max(evidence.mistakes, evidence.updates) if self.theorem.bounds_updates else evidence.mistakes
+
     def _status(self, premises: list[Premise], bound: float, measured: Measured | None) -> tuple[str, str]:
         """Return the status and, if it is ``vacuous``, the reason."""
         evidence, theorem = self.evidence, self.theorem
@@ -239,7 +245,7 @@ class Check:
             return INCOMPLETE, ""
         if not all(p.holds for p in premises):
             return DOES_NOT_APPLY, ""
-        counted = max(evidence.mistakes, evidence.updates)
+        counted = self.counted
         broken = counted >= bound > 0 if theorem.strictly_below else counted > bound * (1 + FLOAT32)
         if broken:
             return VIOLATED, ""

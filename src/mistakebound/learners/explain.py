@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mistakebound.play.engine import LearnerEngine
 
 CONSTANT = "(constant)"
-"""The feature that ``bias`` adds to every example."""
+"""The feature that ``bias`` adds to every example, or the prior of a rule."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,13 @@ class Contribution:
     feature: str
     value: float
     weight: float
+    added: float | None = None
+    """What it adds, if that is not its value times its weight."""
 
     @property
     def adds(self) -> float:
-        """What the feature adds to the score: its value times its weight."""
-        return self.value * self.weight
+        """What the feature adds to the score: its value times its weight, unless the rule adds another number."""
+        return self.value * self.weight if self.added is None else self.added
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class Features:
         weights = self.engine.weights()
         bias = self.engine.rule.bias
         self.constant = Contribution(CONSTANT, bias, float(weights[-1])) if bias else None
+        if not bias and (prior := self.engine.intercept()):
+            self.constant = Contribution(CONSTANT, 1.0, prior)
         self.weights = weights[:-1] if bias else weights
         # With names, slot 0 stands for all features that were never learned.
         self.names = ["", *self.engine.names(len(self.weights))] if self.engine.named else []
@@ -91,8 +95,18 @@ class Features:
         else:
             span = range(int(chunk.indptr[row]), int(chunk.indptr[row + 1]))
             found = [self._one(part, at, float(chunk.value[at])) for at in span]
+            found = self._computed(found) if self.engine.rule.scalars else found
         found += [] if self.constant is None else [self.constant]
         return sorted(found, key=lambda each: -abs(each.adds))
+
+    def _computed(self, found: list[Contribution]) -> list[Contribution]:
+        """Return what each feature adds by the formula of the rule. The values of a repeated feature are summed."""
+        summed: dict[str, Contribution] = {}
+        for each in found:
+            value = each.value + (summed[each.feature].value if each.feature in summed else 0.0)
+            summed[each.feature] = replace(each, value=value)
+        adds = self.engine.rule.contributions([(each.weight, each.value) for each in summed.values()])
+        return [replace(each, added=added) for each, added in zip(summed.values(), adds, strict=True)]
 
     def _one(self, part: Part, at: int, value: float) -> Contribution:
         if self.engine.named:

@@ -203,7 +203,7 @@ class Learner:
 
     @property
     def intercept_(self) -> float:
-        """What the constant feature adds to the score: its weight times ``bias``."""
+        """The score of an example without features: the weight of the constant feature times ``bias``, or the prior."""
         return self._current_play().intercept()
 
     def certify(

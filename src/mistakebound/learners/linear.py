@@ -1,11 +1,22 @@
-"""The public linear learners: one class per rule, with its parameters. Those of the Winnow family are in `winnow`."""
+"""The public linear learners: one class per rule, with its parameters. Larger families have modules of their own."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mistakebound.learners.gradient import (
+    AdaGradHinge,
+    AdaGradLogistic,
+    CoinBetting,
+    ExponentiatedGradient,
+    FtrlProximal,
+    ImplicitLogistic,
+    LogisticSgd,
+)
+from mistakebound.learners.label_counts import DecisionList, NaiveBayes
 from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.passive_aggressive import PassiveAggressiveI, PassiveAggressiveII
 from mistakebound.learners.winnow import BalancedWinnow, Elimination, NormalizedWinnow, Winnow
 from mistakebound.rules.registry import DECLARATIONS
 
@@ -14,11 +25,23 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
+    "AdaGradHinge",
+    "AdaGradLogistic",
     "Arow",
+    "AveragedPerceptron",
     "BalancedWinnow",
+    "CoinBetting",
+    "DecisionList",
     "Elimination",
+    "ExponentiatedGradient",
+    "FtrlProximal",
+    "ImplicitLogistic",
+    "LogisticSgd",
+    "NaiveBayes",
     "NormalizedWinnow",
     "PNormPerceptron",
+    "PassiveAggressiveI",
+    "PassiveAggressiveII",
     "Perceptron",
     "Winnow",
 ]
@@ -148,6 +171,39 @@ class Arow(Learner):
         keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self.r = r
+        self.bias = bias
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+
+class AveragedPerceptron(Learner):
+    """The averaged Perceptron: it predicts by the mean of all weight vectors of a Perceptron so far.
+
+    The Perceptron inside updates if its own prediction is wrong, and ``updates`` counts these updates. A mistake is a
+    wrong prediction by the mean. No mistake bound is known for it, and ``certify`` raises ValueError: see
+    docs/theory.md, "The averaged Perceptron".
+
+    Parameters
+    ----------
+    bias, classes, keep_bytes
+        As for ``CoinBetting``.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> learner = mb.AveragedPerceptron()
+    >>> ledger = learner.run([[1, 0], [0, 1], [1, 1]], [-1, 1, -1])
+    >>> ledger.mistakes, ledger.updates, ledger.predictions.tolist()
+    (1, 1, [1, 1, -1])
+    >>> learner.weights_.tolist()
+    [-0.75, 0.0]
+    """
+
+    rule_id: ClassVar[str] = "averaged-perceptron"
+
+    def __init__(
+        self, *, bias: float = 0.0, classes: Sequence[Any] | None = None, keep_bytes: int = KEEP_BYTES
+    ) -> None:
         self.bias = bias
         self.classes = classes
         self.keep_bytes = keep_bytes

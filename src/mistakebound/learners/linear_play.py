@@ -190,7 +190,7 @@ class LinearPlay:
             before.false_positives + int(np.sum(predicted & ~truth)),
             before.false_negatives + int(np.sum(truth & ~predicted)),
             now.updates,
-            before.to_keep + len(positive),
+            before.to_keep + len(positive) * self.engine.rule.keeps_examples,
         )
         return self.engine.ledger(pair, before, own, predicted, np.flatnonzero(predicted != truth), mixed=True)
 
@@ -240,6 +240,5 @@ class LinearPlay:
         return dict(zip(engine.names(len(weights)), weights[1:].tolist(), strict=True)) if engine.named else weights
 
     def intercept(self) -> float:
-        """Return what the constant feature adds to the score: its weight times ``bias``."""
-        bias = self.engine.rule.bias
-        return float(self.engine.weights()[-1]) * bias if bias else 0.0
+        """Return the score of an example without features."""
+        return self.engine.intercept()

@@ -131,10 +131,14 @@ def predict(learner: Learner, X: Any) -> AnyArray:
 
 
 def decision_function(learner: Learner, X: Any) -> FloatArray:
-    """Return score minus threshold: positive where the positive label is predicted, negative elsewhere."""
-    scores, engine = score_many(learner, X)[0], learner._current_play().engine
+    """Return score minus threshold: above 0 where the positive label is predicted, and at most 0 elsewhere.
+
+    For a score exactly at the threshold that predicts the positive label, it is 2.2e-308, the smallest normal number.
+    """
+    (scores, positive), engine = score_many(learner, X), learner._current_play().engine
     # The rule of a conjunction learns its negation.
-    return engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
+    above = engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
+    return np.asarray(np.where(positive & (above == 0), np.finfo(float).tiny, above))
 
 
 def score(learner: Learner, X: Any, y: Any) -> float:

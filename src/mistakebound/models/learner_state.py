@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray
     from mistakebound.learners.learner import Learner
     from mistakebound.play.engine import LearnerEngine
+    from mistakebound.rules import Rule
 
 TENSORS = {
     "name_offsets": "I64",
@@ -64,7 +65,7 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
         "width": width_now if engine.growing else engine.width,
         "growing": engine.growing,
         "counts": list(counts),
-        "sums": {name: encode(value) for name, value in zip(_sums(engine.rule.start), sums, strict=True)},
+        "sums": {name: encode(value) for name, value in zip(_sums(type(engine.rule)), sums, strict=True)},
         "keeping": keeping,
     }
     if len(late[0]):
@@ -83,11 +84,12 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     need(width is None or (type(width) is int and width >= 0), "life.width must be a whole number", "life.width")
     need(is_list_of(int, counts) and len(counts) == 5, "life.counts must be five whole numbers", "life.counts")
     need(type(keeping) is bool, "life.keeping must be true or false", "life.keeping")
-    start = rule_class(kind.rule_id).start
-    # All of them may be infinite or NaN after an overflow, except those of the constant feature.
-    numbers = [from_json(number, "life.sums") for number in fields(sums, *_sums(start), path="life.sums")]
+    start, scalars = rule_class(kind.rule_id).start, len(rule_class(kind.rule_id).scalars)
+    # All of them may be infinite or NaN after an overflow, except those of the constant feature and the scalars.
+    names_of_sums = _sums(rule_class(kind.rule_id))
+    numbers = [from_json(number, "life.sums") for number in fields(sums, *names_of_sums, path="life.sums")]
     need(all(type(number) is float for number in numbers), "life.sums must be real numbers", "life.sums")
-    of_bias = np.array([numbers[0], *numbers[len(SUMS) :]])
+    of_bias = np.array([numbers[0], *numbers[len(SUMS) : len(numbers) - scalars]])
     finite = (np.abs(of_bias) <= np.finfo(np.float32).max).all()
     need(finite, "the sum of the constant feature is not a finite float32", "life.sums")
     names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
@@ -108,11 +110,13 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     unused = engine.rule.normalised or totals == [0.0] * 4
     need(unused, "the totals in life.sums must be 0, because the rule is not normalised", "life.sums")
     need(engine.rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
+    possible = engine.rule.allows_scalars(numbers[len(numbers) - scalars :], counts[0])
+    need(possible, "the scalars of the rule contradict the number of rounds", "life.sums")
     *rule, first_width, limit, grows = engine.core.__getstate__()[0]
     settings = (*rule, width if growing else first_width, limit, grows)
     _check(engine, limit, Counts(*counts), keeping, tensors)
     kept = tuple(tensors[name] for name in KEPT)
-    delays = read_late(late, tensors["kept_rounds"])
+    delays = read_late(late, tensors["kept_rounds"], engine.rule, counts)
     history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
     engine.core = Engine.__new__(Engine)
     try:
@@ -133,9 +137,10 @@ def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
     }
 
 
-def _sums(start: tuple[float, ...]) -> tuple[str, ...]:
-    """Return the names of the single numbers of a state, including the floats of the constant feature after its z."""
-    return (*SUMS, *(f"bias_{k}" for k in range(1, len(start))))
+def _sums(rule: type[Rule]) -> tuple[str, ...]:
+    """Return the names of the single numbers of a state: also the floats of the constant feature, and the scalars."""
+    bias = (f"bias_{k}" for k in range(1, len(rule.start)))
+    return (*SUMS, *bias, *(f"scalar_{k}" for k in range(len(rule.scalars))))
 
 
 def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
@@ -154,9 +159,13 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
     need(min(counts) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
-    possible = max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates)
-    learned = counts.to_keep if engine.rule.learns_from_positives else counts.false_positives
-    need(possible and counts.updates == learned, "the counts contradict each other", "life.counts")
+    if engine.rule.keeps_examples:
+        possible = max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates)
+        learned = counts.to_keep if engine.rule.learns_from_positives else counts.false_positives
+        possible = possible and counts.updates == learned
+    else:
+        possible = max(mistakes, counts.updates) <= rounds and counts.to_keep == 0
+    need(possible, "the counts contradict each other", "life.counts")
     need(np.isfinite(has["z"]).all(), "a sum z is not finite", "z")
     need(
         engine.rule.allows(has["z"].reshape(-1, len(engine.rule.start))), "the state of a feature is out of range", "z"
@@ -183,7 +192,8 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
     found = kept_rounds[mistaken == 1]
     common = min(len(found), len(mistake_rounds))
     same = np.array_equal(found[:common], mistake_rounds[:common])
-    complete = len(found) == mistakes or (len(found) < mistakes and not keeping)
+    all_kept = keeping and engine.rule.keeps_examples
+    complete = len(found) == mistakes or (len(found) < mistakes and not all_kept)
     need(same and complete, "the kept mistakes are not the mistakes that were made", "kept_mistaken")
     fit = len(index) == len(value) and _divides(indptr, len(value))
     need(fit, "kept_indptr does not divide kept_index and kept_value into examples", "kept_indptr")

@@ -11,12 +11,13 @@ from mistakebound.rules.balanced_winnow import BalancedWinnowRule
 from mistakebound.rules.base import Round
 from mistakebound.rules.coin_betting import CoinBettingRule
 from mistakebound.rules.gradient_descent import ExponentiatedGradientRule, FtrlProximalRule, LogisticSgdRule
+from mistakebound.rules.label_counts import DecisionListRule, NaiveBayesRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mistakebound.panel.interactions import Slots
-    from mistakebound.panel.views import Example, Features, Views
+    from mistakebound.panel.views import Example, Views
     from mistakebound.rules.base import Rule
 
 
@@ -26,7 +27,6 @@ class Scene(NamedTuple):
     x: Example
     views: Views
     slots: Slots
-    features: Features
 
 
 class Member(Protocol):
@@ -46,92 +46,27 @@ class LinearMember:
         self.rule = rule
         self.view = view
         self.state: dict[int, tuple[float, ...]] = {}
+        self.scalars = rule.scalars
 
     def of(self, j: int) -> tuple[float, ...]:
         """Return the state of a feature."""
         return self.state.get(j, self.rule.start)
 
     def score(self, scene: Scene) -> float:
-        """Return w·x."""
-        return sum(self.rule.link(self.of(j)[0], 0.0) * x for j, x in self.view(scene))
+        """Return the score of the rule."""
+        weighted = [(self.rule.weight(self.of(j), self.scalars), x) for j, x in self.view(scene)]
+        return self.rule.score(weighted, self.scalars, sum)
 
     def learn(self, scene: Scene, score: float, y: int) -> None:
         """Make the step of the rule."""
         row = self.view(scene)
-        now = Round(y, score)
+        now = Round(y, score, scalars=self.scalars)
         now = now._replace(gathered=sum(self.rule.gather(self.of(j), x, now) for j, x in row))
         tau = self.rule.step(now)
         if tau != 0:
             for j, x in row:
                 self.state[j] = self.rule.apply(self.of(j), x, tau, now)
-
-
-class Counts:
-    """How often each label occurred: the prior of `NaiveBayes` and `DecisionList`."""
-
-    def __init__(self) -> None:
-        self.positives = self.negatives = 1
-
-    @property
-    def share(self) -> float:
-        """Share of positive labels."""
-        return self.positives / (self.positives + self.negatives)
-
-    @property
-    def log_odds(self) -> float:
-        """ln(share/(1 − share))."""
-        return math.log(self.share / (1 - self.share))
-
-    def evidence(self, scene: Scene) -> list[float]:
-        """Return the log odds of each feature beside the prior; 0 for one that was never seen."""
-        p = self.share
-        found = []
-        for j, _ in scene.x:
-            feature = scene.features[j]
-            odds = (feature.positives + p) / (feature.negatives + 1 - p)
-            found.append(math.log(odds) - self.log_odds if feature.count else 0.0)
-        return found
-
-    def count(self, y: int) -> None:
-        """Count a label."""
-        if y > 0:
-            self.positives += 1
-        else:
-            self.negatives += 1
-
-
-class NaiveBayes:
-    """Add the evidence of all features to the prior, weighted by the scaled value; long rows count as 24 features."""
-
-    LONG = 24
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-
-    def score(self, scene: Scene) -> float:
-        """Return the log odds."""
-        evidence = self.counts.evidence(scene)
-        total = sum(abs(u) * r for (_, u), r in zip(scene.views.scaled, evidence, strict=False))
-        return self.counts.log_odds + total / max(1.0, len(scene.x) / self.LONG)
-
-    def learn(self, scene: Scene, score: float, y: int) -> None:
-        """Nothing: its counts are those of the features."""
-
-
-class DecisionList:
-    """Follow the features with the strongest evidence: the mean of r weighted by r⁴."""
-
-    def __init__(self, counts: Counts) -> None:
-        self.counts = counts
-
-    def score(self, scene: Scene) -> float:
-        """Return the log odds."""
-        evidence = self.counts.evidence(scene)
-        fourths = sum(r**4 for r in evidence)
-        return self.counts.log_odds + (sum(r**5 for r in evidence) / fourths if fourths > 0 else 0.0)
-
-    def learn(self, scene: Scene, score: float, y: int) -> None:
-        """Nothing: its counts are those of the features."""
+        self.scalars = self.rule.count(self.scalars, y)
 
 
 class LabelHistory:
@@ -182,7 +117,7 @@ MARGINS = ("arow", "adagrad-hinge")
 SLOT_MEMBERS = (("coin-betting-pairs", "adagrad-pairs"), ("coin-betting-triples", "adagrad-triples"))
 
 
-def all_members(counts: Counts) -> dict[str, Member]:
+def all_members() -> dict[str, Member]:
     """Return the sixteen members by name, in their order."""
     coin = LinearMember(CoinBettingRule(), lambda scene: scene.slots.pairs)
     adagrad = LinearMember(AdaGradLogisticRule(rate=0.5), lambda scene: scene.slots.pairs)
@@ -199,8 +134,8 @@ def all_members(counts: Counts) -> dict[str, Member]:
         LinearMember(LogisticSgdRule(), lambda scene: scene.views.scaled),
         LinearMember(BalancedWinnowRule(eta=0.1, update_margin=0.5), lambda scene: scene.views.scaled),
         LinearMember(ExponentiatedGradientRule(), lambda scene: scene.views.unit_scaled),
-        NaiveBayes(counts),
-        DecisionList(counts),
+        LinearMember(NaiveBayesRule(), lambda scene: scene.views.scaled[:-1]),  # without the constant
+        LinearMember(DecisionListRule(), lambda scene: scene.views.scaled[:-1]),
         coin,
         adagrad,
         coin_triples,

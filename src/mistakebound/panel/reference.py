@@ -10,7 +10,7 @@ import numpy as np
 from mistakebound.aggregation.guard import Guard
 from mistakebound.aggregation.logit_mixers import BayesMixture, GradientMixer, NewtonMixer
 from mistakebound.panel.interactions import slots, tokens
-from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Counts, Scene, all_members
+from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Scene, all_members
 from mistakebound.panel.views import Features
 from mistakebound.rules.logistic import sigmoid
 
@@ -50,8 +50,7 @@ class ReferencePanel:
     def __init__(self, *, literal: bool = False) -> None:
         self.literal = literal
         self.features = Features()
-        self.counts = Counts()
-        self.members = all_members(self.counts)
+        self.members = all_members()
         self.fast = NewtonMixer(FIRST_WEIGHTS, FAST_VARIANCES)
         self.slow = NewtonMixer(FIRST_WEIGHTS, SLOW_VARIANCES)
         self.gradient = GradientMixer(FIRST_WEIGHTS)
@@ -62,7 +61,7 @@ class ReferencePanel:
         """See x, predict, see y (+1 or −1), learn."""
         views = self.features.views(x)
         of = tokens(x, self.features, moments_everywhere=self.literal)
-        scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal), self.features)
+        scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal))
         scores = [member.score(scene) for member in self.members.values()]
         logits = np.array([logit_of(name, score) for name, score in zip(NAMES, scores, strict=True)])
         advice = np.array([self.fast.mix(logits), self.slow.mix(logits), self.gradient.mix(logits), *logits])
@@ -91,7 +90,6 @@ class ReferencePanel:
             if self.literal or name not in sure:
                 member.learn(scene, said[name], y)
         self.features.count(scene.x, y)
-        self.counts.count(y)
 
 
 def logit_of(name: str, score: float) -> float:

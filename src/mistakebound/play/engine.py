@@ -215,9 +215,20 @@ class LearnerEngine:
 
     def weights(self) -> FloatArray:
         """Return the normalised weight of every slot; the last is that of the constant feature, if there is one."""
+        if self.rule.scalars:
+            w, bias_w = self.core.weights()
+            return np.append(w, bias_w) if self.rule.bias else w
         z, bias_z = self.core.z()
         z = z.astype(np.float64)
         return self.rule.weights(np.append(z, bias_z) if self.rule.bias else z)
+
+    def intercept(self) -> float:
+        """Return the score of an example without features: that of the constant feature, or of a prior."""
+        if not self.rule.scalars:
+            return float(self.weights()[-1]) * self.rule.bias if self.rule.bias else 0.0
+        if self.named:
+            return self.score_named({})[0]
+        return float(self.scores(Csr(np.zeros(2, np.int64), np.zeros(0, np.int64), np.zeros(0), self.width or 0))[0][0])
 
     def names(self, slots: int) -> list[str]:
         """Return the names of the first ``slots`` slots, except slot 0, which has none."""

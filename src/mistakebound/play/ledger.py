@@ -66,7 +66,7 @@ class Counts(NamedTuple):
     false_negatives: int
     updates: int
     to_keep: int
-    """Number of rounds with an update or a mistake."""
+    """Number of rounds with an update or a mistake; 0 if the rule does not keep examples."""
 
     def __sub__(self, earlier: Counts) -> Counts:
         return Counts(*map(sub, self, earlier))
@@ -188,20 +188,23 @@ class Ledger:
     @cached_property
     def delays(self) -> IntArray:
         """Number of updates between the prediction and the outcome of each kept round: 0 unless it came late."""
-        rounds, delays = self.record.late()
+        rounds, delays = self.record.late() if self.rule.keeps_examples else (np.zeros(0, np.int64),) * 2
         found = np.zeros(len(self.kept), np.int64)
         found[np.searchsorted(self.kept.rounds, rounds)] = delays
         return found
 
     @property
     def late(self) -> int:
-        """Number of kept rounds whose outcome came late: with an update between the prediction and the outcome."""
+        """Number of rounds whose outcome came late: with an update between the prediction and the outcome.
+
+        It counts the kept rounds; for a rule that keeps no examples, all rounds, as far as ``keep_bytes`` allows.
+        """
         return len(self.record.late()[0])
 
     @property
     def complete(self) -> bool:
         """Whether every round with an update or a mistake was kept, as a certificate requires."""
-        return len(self.kept) == self.counts.to_keep
+        return self.rule.keeps_examples and len(self.kept) == self.counts.to_keep
 
     @cached_property
     def names(self) -> list[str]:

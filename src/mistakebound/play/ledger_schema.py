@@ -18,7 +18,7 @@ from mistakebound.errors import ModelError
 from mistakebound.rules.base import LARGEST
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from mistakebound._support.arrays import AnyArray
     from mistakebound.rules import Rule
@@ -61,9 +61,9 @@ def check(text: Any) -> LedgerFields:
     data = schema.parse(text, "the ledger")
     late = data.pop("late", None)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
-    counts = read_counts(counts)
-    rounds, mistaken = counts[0], counts[1] + counts[2]
     rule = read_rule(rule)
+    counts = read_counts(counts, rule)
+    rounds, mistaken = counts[0], counts[1] + counts[2]
     named = schema.flag(named, "named")
     names = schema.texts(names, "names", distinct=True)
     need(named or not names, "names should be empty, because named is false", "names")
@@ -80,7 +80,7 @@ def check(text: Any) -> LedgerFields:
         _array(schema.optional(schema.wholes, predictions, "predictions", 0, 1, rounds), "bool"),
         _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
         found,
-        read_late(late, found["rounds"]),
+        read_late(late, found["rounds"], rule, counts),
     )
     # The kept labels of a conjunction are negated, because its rule learns the negation. Only rules on {0, 1} learn
     # conjunctions.
@@ -89,12 +89,17 @@ def check(text: Any) -> LedgerFields:
     return checked
 
 
-def read_counts(value: Any) -> tuple[int, ...]:
+def read_counts(value: Any, rule: Rule) -> tuple[int, ...]:
     """Return the five totals."""
     listed = schema.items(value, "counts", len(COUNTS))
     counts = tuple(schema.whole(each, f"counts.{name}") for name, each in zip(COUNTS, listed, strict=True))
-    mistakes = counts[1] + counts[2]
-    need(mistakes <= counts[4] <= counts[0], "counts should have mistakes ≤ to_keep ≤ rounds", "counts")
+    rounds, false_positives, false_negatives, updates, to_keep = counts
+    mistakes = false_positives + false_negatives
+    if rule.keeps_examples:
+        need(mistakes <= to_keep <= rounds, "counts should have mistakes ≤ to_keep ≤ rounds", "counts")
+    else:
+        possible = max(mistakes, updates) <= rounds and to_keep == 0
+        need(possible, "counts should have mistakes and updates ≤ rounds, and to_keep = 0", "counts")
     return counts
 
 
@@ -146,16 +151,21 @@ def read_kept(value: Any, rounds: int, features: int, *, binary: bool) -> dict[s
     return {name: np.array(each, kind) for (name, kind), each in zip(KEPT.items(), given, strict=True)}
 
 
-def read_late(value: Any, kept: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the kept rounds whose outcome came late, and for each the number of updates since its prediction."""
+def read_late(value: Any, kept: AnyArray, rule: Rule, counts: Sequence[int]) -> tuple[AnyArray, AnyArray]:
+    """Return the rounds whose outcome came late, and for each the number of updates since its prediction."""
     if value is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     rounds, delays = schema.fields(value, *LATE, path="late")
     size = len(schema.rising(rounds, "late.rounds", schema.MOST - 1))
     schema.wholes(delays, "late.delays", 1, schema.MOST - 1, size)
     late, by = np.array(rounds, np.int64), np.array(delays, np.int64)
-    need(np.isin(late, kept).all(), "late.rounds should be among kept.rounds", "late.rounds")
-    need((by <= np.searchsorted(kept, late)).all(), "late.delays should be below the updates so far", "late.delays")
+    if rule.keeps_examples:
+        need(np.isin(late, kept).all(), "late.rounds should be among kept.rounds", "late.rounds")
+        so_far = np.searchsorted(kept, late)
+    else:
+        need((late < counts[0]).all(), "late.rounds should be below the number of rounds", "late.rounds")
+        so_far = np.minimum(late, counts[3])
+    need((by <= so_far).all(), "late.delays should be below the updates so far", "late.delays")
     return late, by
 
 
@@ -193,7 +203,7 @@ def compare(
         predicted, wrong = predictions[kept["rounds"]], kept["mistaken"]
         negated = tuple(flip for flip in negated if np.array_equal(predicted ^ wrong, (kept["labels"] > 0) ^ flip))
         need(negated, "kept.labels contradict predictions and kept.mistaken", "kept.labels")
-    if size < to_keep:
+    if size < to_keep or not rule.keeps_examples:
         return
     need(len(found) == mistakes, "kept.mistaken marks fewer mistakes than counts has", "kept.mistaken")
     on_negative = int(np.count_nonzero(kept["labels"][kept["mistaken"]] < 0))

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import POSITIVE, Range, Rule
+from mistakebound.rules.base import LARGEST_SUM, POSITIVE, Range, Rule, limited, no_update_margin
 from mistakebound.rules.logistic import logistic_step, sigmoid
 
 if TYPE_CHECKING:
@@ -25,10 +25,11 @@ class AdaGradRule(Rule):
     """Base of the three: a weight w and the sum G of squared gradients of each feature."""
 
     rate: float = 1.0
+    keeps_examples: ClassVar[bool] = False
     start: ClassVar[tuple[float, ...]] = (0.0, FIRST_SUM)
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
-        "update_margin": Range(lambda b: b == 0, "0, because every example with a loss is learned"),
+        "update_margin": no_update_margin("every example with a loss is learned"),
         "rate": POSITIVE,
     }
 
@@ -40,6 +41,10 @@ class AdaGradRule(Rule):
     def link(self, z: float, factor: float) -> float:  # noqa: ARG002
         """Identity."""
         return z
+
+    def stepped(self, w: float, by: float, total: float) -> tuple[float, float]:
+        """Return w moved by a step of this size over √G, and the new G."""
+        return limited(w + by / math.sqrt(total)), min(total, LARGEST_SUM)
 
     def allows(self, state: FloatArray) -> bool:
         """Whether every sum of squares is at least that of the start."""
@@ -55,9 +60,12 @@ class AdaGradLogisticRule(AdaGradRule):
     r"""Gradient steps on logistic loss: γ = yσ(−y·score)x_i, then G ← G + γ² and w ← w + rate·γ/√G.
 
     Duchi, Hazan & Singer 2011, "Adaptive subgradient methods for online learning and stochastic optimization".
+
+    See docs/theory.md, "AdaGrad on logistic loss".
     """
 
     id: ClassVar[str] = "adagrad-logistic"
+    log_odds: ClassVar[bool] = True
 
     def step(self, now: Round) -> float:
         """Return yσ(−y·score)."""
@@ -65,10 +73,8 @@ class AdaGradLogisticRule(AdaGradRule):
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Add the squared gradient, then step."""
-        w, total = state
         gradient = tau * x
-        total += gradient * gradient
-        return w + self.rate * gradient / math.sqrt(total), total
+        return self.stepped(state[0], self.rate * gradient, state[1] + gradient * gradient)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +84,13 @@ class ImplicitLogisticRule(AdaGradRule):
     With G ← G + (σ(−y·score)x_i)² and D = Σx_i²/√G_i, the update w ← w + rate·y·h·x_i/√G moves the score by
     rate·y·h·D, so h solves h = σ(−(y·score + rate·D·h)). Four Newton steps from h = σ(−y·score) find it. Kulis &
     Bartlett 2010, "Implicit online learning".
+
+    See docs/theory.md, "Implicit AdaGrad on logistic loss".
     """
 
     rate: float = 2.0
     id: ClassVar[str] = "implicit-logistic"
+    log_odds: ClassVar[bool] = True
 
     def gather(self, state: Sequence[float], x: float, now: Round) -> float:
         """x²/√G with the new G: summed up, D."""
@@ -98,8 +107,7 @@ class ImplicitLogisticRule(AdaGradRule):
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:
         """Add the squared gradient, then step."""
-        total = self._new_sum(state, x, now)
-        return state[0] + self.rate * tau * x / math.sqrt(total), total
+        return self.stepped(state[0], self.rate * tau * x, self._new_sum(state, x, now))
 
     def _new_sum(self, state: Sequence[float], x: float, now: Round) -> float:
         gradient = sigmoid(-now.y * now.score) * x
@@ -112,6 +120,8 @@ class AdaGradHingeRule(AdaGradRule):
 
     G ← G + x_i² comes first, and D = Σx_i²/√G_i is how far a step of 1 moves the score, so that the score reaches 1
     at most.
+
+    See docs/theory.md, "AdaGrad on hinge loss".
     """
 
     id: ClassVar[str] = "adagrad-hinge"
@@ -123,11 +133,10 @@ class AdaGradHingeRule(AdaGradRule):
     def step(self, now: Round) -> float:
         """Return τ; 0 if the margin y·score is at least 1."""
         loss = 1 - now.y * now.score
-        if loss <= 0 or now.gathered == 0:
+        if loss <= 0:
             return 0.0
-        return now.y * min(self.rate, loss / now.gathered)
+        return now.y * (min(self.rate, loss / now.gathered) if now.gathered > 0 else self.rate)
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Add x² to G, then step."""
-        total = state[1] + x * x
-        return state[0] + tau * x / math.sqrt(total), total
+        return self.stepped(state[0], tau * x, state[1] + x * x)

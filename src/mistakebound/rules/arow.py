@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import LARGEST, POSITIVE, SMALLEST, Range, Rule
+from mistakebound.rules.base import POSITIVE, SMALLEST, Range, Rule, limited, no_update_margin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class ArowRule(Rule):
     start: ClassVar[tuple[float, ...]] = (0.0, 1.0)
     ranges: ClassVar[dict[str, Range]] = {
         **Rule.ranges,
-        "update_margin": Range(lambda b: b == 0, "0, because AROW always updates below a margin of 1"),
+        "update_margin": no_update_margin("AROW always updates below a margin of 1"),
         "r": POSITIVE,
     }
 
@@ -63,8 +63,7 @@ class ArowRule(Rule):
         """Return w + τσx and the smaller σ."""
         w, sigma = state
         rest = max(now.gathered - sigma * x * x, 0.0) + self.r
-        moved = min(max(w + tau * sigma * x, -LARGEST), LARGEST)
-        return moved, max(sigma * (rest / (now.gathered + self.r)), SMALLEST)
+        return limited(w + tau * sigma * x), max(sigma * (rest / (now.gathered + self.r)), SMALLEST)
 
     def allows(self, state: FloatArray) -> bool:
         """Return whether every variance is above 0 and at most 1."""

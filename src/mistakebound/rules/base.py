@@ -3,6 +3,9 @@
 A rule keeps S floats per feature. The first one, z, determines the weight ``w = link(z)``. In each round ``step``
 returns τ. If τ is not 0, ``apply`` changes the state of each non-zero feature of the example.
 
+A rule may also keep scalars: a few numbers that all features share, such as counts of labels, which change in every
+round. The weights of such a rule are computed at each prediction, by ``weight``, from the state and the scalars.
+
 Most rules are mistake-driven: they keep only z (S = 1), start at z = 0, and add ``y·x`` to z on a mistake (τ = y).
 A rule whose step needs a second sum over the example, such as ‖x‖² or a variance, defines its terms in ``gather``.
 ``core/rules/rules.hpp`` has the compiled version of each rule.
@@ -17,13 +20,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mistakebound._support.arrays import FloatArray
+
+    Weighted = Sequence[tuple[float, float]]
+    """The non-zero features of an example as pairs (weight, value)."""
+    Add = Callable[[Iterable[float]], float]
+    """Adds numbers up, in some order."""
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Limits of the absolute value of a parameter. Numbers within them are safe to multiply and add in float32.
 ``core/play/example.hpp`` has the same limits for feature values."""
+LARGEST_SUM = 1e37
+"""Limit of the absolute value of a sum that a rule stores: float32 ends at 3.4e38."""
+
+
+def limited(number: float, largest: float = LARGEST) -> float:
+    """Return the number, or ±largest if it is beyond. Rules limit what they store, so that it is finite in float32."""
+    return min(max(number, -largest), largest)
 
 
 class Round(NamedTuple):
@@ -36,6 +51,8 @@ class Round(NamedTuple):
     normaliser: float = 1.0
     gathered: float = 0.0
     """Σ gather(state_i, x_i) over the non-zero features; 0 until the sum is complete."""
+    scalars: tuple[float, ...] = ()
+    """The scalars of the rule before the round."""
 
 
 class Range(NamedTuple):
@@ -55,6 +72,11 @@ class Range(NamedTuple):
 
 POSITIVE = Range(lambda number: SMALLEST <= number <= LARGEST, "between 1e-30 and 1e30")
 RATE = Range(lambda rate: rate > 0, "above 0 (infinity is allowed)", other="best")
+
+
+def no_update_margin(why: str) -> Range:
+    """Return the range of ``update_margin`` for a rule that has none."""
+    return Range(lambda b: b == 0, f"0, because {why}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +104,14 @@ class Rule:
     """The value of ``factor`` before the first update."""
     start: ClassVar[tuple[float, ...]] = (0.0,)
     """The S floats of a feature before its first update. The first is z."""
+    scalars: ClassVar[tuple[float, ...]] = ()
+    """The scalars before the first round. If there are any, weights are computed at each prediction by ``weight``."""
     learns_from_positives: ClassVar[bool] = True
     """Whether a mistake on a positive example causes an update."""
+    log_odds: ClassVar[bool] = False
+    """Whether the score is the log odds of the positive label."""
+    keeps_examples: ClassVar[bool] = True
+    """Whether the examples of mistakes and updates are kept. A rule without a theorem does not need them."""
     ranges: ClassVar[dict[str, Range]] = {
         "update_margin": Range(lambda b: 0 <= b < math.inf, "a finite number of at least 0"),
         "bias": Range(lambda b: b == 0 or SMALLEST <= abs(b) <= LARGEST, "0, or from 1e-30 to 1e30 in absolute value"),
@@ -109,6 +137,18 @@ class Rule:
         """Return the weight of a feature with state z, up to a positive factor that all features share."""
         raise NotImplementedError
 
+    def weight(self, state: Sequence[float], scalars: Sequence[float]) -> float:  # noqa: ARG002
+        """Return the weight of a feature from its state and the scalars."""
+        return self.link(state[0], self.first_factor)
+
+    def score(self, weighted: Weighted, scalars: Sequence[float], add: Add) -> float:  # noqa: ARG002
+        """Return the score of an example, before it is divided by the normaliser: w·x, added up by ``add``."""
+        return add(w * x for w, x in weighted)
+
+    def contributions(self, weighted: Weighted) -> list[float]:
+        """Return what each feature adds to the score of an example."""
+        return [w * x for w, x in weighted]
+
     def is_positive(self, score: float) -> bool:
         """Return whether a score predicts the positive label. A tie is positive unless ``tie_is_negative``."""
         return score > self.threshold if self.tie_is_negative else score >= self.threshold
@@ -127,12 +167,20 @@ class Rule:
         """Return the new state of a feature with value x. The caller rounds it to float32."""
         return (state[0] + tau * x,)
 
+    def count(self, scalars: tuple[float, ...], y: int) -> tuple[float, ...]:  # noqa: ARG002
+        """Return the scalars after a round with the label y, also if the round caused no update."""
+        return scalars
+
     def allows(self, state: FloatArray) -> bool:  # noqa: ARG002 - z may be any number
         """Return whether a learner can reach this state (one row of S floats per feature).
 
         Model files are checked with it, because a file may be forged.
         """
         return True
+
+    def allows_scalars(self, scalars: Sequence[float], rounds: int) -> bool:  # noqa: ARG002
+        """Return whether a learner can have these scalars after this many rounds. Model files are checked with it."""
+        return len(scalars) == len(self.scalars)
 
     def mass(self, w: float, z: float, factor: float) -> float:  # noqa: ARG002 - rules without a normaliser
         """Return the term of a feature in the total from which ``normaliser`` is computed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound.rules.base import LARGEST
+from mistakebound.rules.base import LARGEST_SUM, limited
 from mistakebound.rules.logistic import LogisticRule
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class CoinBettingRule(LogisticRule):
     After a round with :math:`\gamma = y\sigma(-y\,w \cdot x)\,x_i`: :math:`R \leftarrow \max(R + w\gamma, 0)`.
     Orabona & Tommasi 2017, "Training deep networks without learning rates through coin betting" (COCOB); here with
     L at least ½|x|, without which a feature that is first seen on an easy example gets an enormous weight.
+
+    See docs/theory.md, "Coin betting".
     """
 
     id: ClassVar[str] = "coin-betting"
@@ -35,10 +37,10 @@ class CoinBettingRule(LogisticRule):
         gradient = tau * x
         total += gradient
         size += abs(gradient)
-        reward = max(reward + w * gradient, 0.0)
+        reward = min(max(reward + w * gradient, 0.0), LARGEST_SUM)
         largest = max(largest, abs(gradient), 0.5 * abs(x))
         w = total / (size + largest) * (1.0 + reward / largest) if largest > 0 else 0.0
-        return min(max(w, -LARGEST), LARGEST), total, size, reward, largest
+        return limited(w), total, size, reward, largest
 
     def allows(self, state: FloatArray) -> bool:
         """Whether sizes are not negative, and |T| ≤ G."""

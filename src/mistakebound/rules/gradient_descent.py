@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from mistakebound._support.lazy import np
-from mistakebound.rules.base import POSITIVE
+from mistakebound.rules.base import LARGEST_SUM, POSITIVE, limited
 from mistakebound.rules.hyperbolic import sinh
 from mistakebound.rules.logistic import LogisticRule
 
@@ -22,7 +22,10 @@ LARGEST_EXPONENT = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticSgdRule(LogisticRule):
-    """Gradient steps of a fixed rate: w ← w + rate·yσ(−y·score)·x."""
+    """Gradient steps of a fixed rate: w ← w + rate·yσ(−y·score)·x.
+
+    See docs/theory.md, "Logistic regression by gradient descent".
+    """
 
     rate: float = 0.03
     id: ClassVar[str] = "logistic-sgd"
@@ -35,7 +38,7 @@ class LogisticSgdRule(LogisticRule):
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Add a multiple of the gradient."""
-        return (state[0] + self.rate * tau * x,)
+        return (limited(state[0] + self.rate * tau * x),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +46,9 @@ class FtrlProximalRule(LogisticRule):
     r"""FTRL-Proximal without regularisation: w ← w + αγ/(β + √N) with N the sum of γ², this round's included.
 
     Without L1 and L2 this is the rule of McMahan et al. 2013, "Ad click prediction: a view from the trenches": their
-    z obeys z = −w(β + √N)/α, and adding γ and (√N' − √N)w/α to it is the step above.
+    z obeys z = −w(β + √N)/α, and adding γ and (√N' − √N)w/α to it is the step above. Here β = 0.3.
+
+    See docs/theory.md, "FTRL-Proximal".
     """
 
     alpha: float = 0.3
@@ -62,7 +67,7 @@ class FtrlProximalRule(LogisticRule):
         w, total = state
         gradient = tau * x
         total += gradient * gradient
-        return w + self.alpha * gradient / (self.beta + math.sqrt(total)), total
+        return limited(w + self.alpha * gradient / (self.beta + math.sqrt(total))), min(total, LARGEST_SUM)
 
     def allows(self, state: FloatArray) -> bool:
         """Whether no sum of squares is negative."""
@@ -74,7 +79,9 @@ class ExponentiatedGradientRule(LogisticRule):
     r"""EG± on logistic loss: w = U·sinh(z), z ← z + ηyσ(−y·score)x, the difference of two positive weights.
 
     Kivinen & Warmuth 1997, "Exponentiated gradient versus gradient descent for linear predictors", unnormalised. z is
-    kept between −20 and 20.
+    kept between −20 and 20. Here U = ½.
+
+    See docs/theory.md, "Exponentiated gradients".
     """
 
     eta: float = 0.5
@@ -95,7 +102,7 @@ class ExponentiatedGradientRule(LogisticRule):
 
     def apply(self, state: Sequence[float], x: float, tau: float, now: Round) -> tuple[float, ...]:  # noqa: ARG002
         """Add η times the gradient."""
-        return (min(max(state[0] + self.eta * tau * x, -LARGEST_EXPONENT), LARGEST_EXPONENT),)
+        return (limited(state[0] + self.eta * tau * x, LARGEST_EXPONENT),)
 
     def allows(self, state: FloatArray) -> bool:
         """Whether every z lies between −20 and 20."""

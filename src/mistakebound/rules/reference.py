@@ -1,7 +1,8 @@
 """The loop over examples in plain Python: the specification of the compiled core, which must give the same bits.
 
-The state of a feature is S float32 numbers, the first of which is z. The weight is ``float32(link(z))``. Scores and
-other sums over an example are float64 sums in a fixed order (see ``ordered_sum`` and ``core/play/sum.hpp``).
+The state of a feature is S float32 numbers, the first of which is z. The weight is ``float32(link(z))``. A rule with
+scalars computes its weights in float64, at each prediction. Scores and other sums over an example are float64 sums in a
+fixed order (see ``ordered_sum`` and ``core/play/sum.hpp``).
 """
 
 from __future__ import annotations
@@ -91,8 +92,10 @@ class ReferenceGame:
     def __init__(self, rule: Rule, slots: int) -> None:
         self.rule = rule
         self.factor = rule.first_factor
-        self.state: list[State] = [rule.start] * slots
-        self.bias_state: State = rule.start
+        self.scalars = rule.scalars
+        start = tuple(map(float32, rule.start))
+        self.state: list[State] = [start] * slots
+        self.bias_state: State = start
         self.updates = 0
         self.w: list[float] = []
         self.bias_w = self.peak = 0.0
@@ -111,10 +114,14 @@ class ReferenceGame:
 
     def raw_score(self, x: Example) -> float:
         """Return w·x before division by the normaliser. The term of the bias is the last one."""
-        terms = [self.w[i] * v for i, v in summed(x)]
+        computed = bool(self.scalars)
+        weighted = [(self._computed(self.state[i]) if computed else self.w[i], v) for i, v in summed(x)]
         if self.rule.bias:
-            terms.append(self.bias_w * self.rule.bias)
-        return ordered_sum(terms)
+            weighted.append((self._computed(self.bias_state) if computed else self.bias_w, self.rule.bias))
+        return self.rule.score(weighted, self.scalars, ordered_sum)
+
+    def _computed(self, state: State) -> float:
+        return self.rule.weight(state, self.scalars)
 
     def score(self, x: Example) -> float:
         """Return the score that a learner reports: w·x divided by the normaliser."""
@@ -130,11 +137,12 @@ class ReferenceGame:
         """Predict the label of x, then learn the label y. Return whether the prediction was positive."""
         raw = self.raw_score(x)
         positive = self.rule.is_positive(raw)
-        now = Round(y, raw, self.normaliser)
+        now = Round(y, raw, self.normaliser, scalars=self.scalars)
         now = now._replace(gathered=self._gathered(x, now))
         tau = self.rule.step(now)
         if tau != 0:
             self._learn(x, tau, now)
+        self.scalars = self.rule.count(self.scalars, y)
         return positive
 
     def _gathered(self, x: Example, now: Round) -> float:
@@ -166,7 +174,11 @@ class ReferenceGame:
     def _moved(self, state: State, v: float, tau: float, now: Round) -> tuple[State, float]:
         """Return the new state of a feature and its new weight."""
         state = tuple(map(float32, self.rule.apply(state, v, tau, now)))
-        return state, float32(self.rule.link(state[0], self.factor))
+        return state, self._weight(state[0])
+
+    def _weight(self, z: float) -> float:
+        """Return the weight that is kept beside z; 0 for a rule with scalars, which keeps none."""
+        return 0.0 if self.scalars else float32(self.rule.link(z, self.factor))
 
     def _rescale(self) -> None:
         """Choose a new common factor. It cancels in every score, and prevents overflow, for example of e^{ηz}."""
@@ -175,8 +187,8 @@ class ReferenceGame:
         self._recompute_weights()
 
     def _recompute_weights(self) -> None:
-        self.w = [float32(self.rule.link(z, self.factor)) for z in self.z]
-        self.bias_w = float32(self.rule.link(self.bias_z, self.factor))
+        self.w = [self._weight(z) for z in self.z]
+        self.bias_w = self._weight(self.bias_z)
         self.total = RunningTotal()
         for w, z in zip(self.w, self.z, strict=True):
             self.total.add(self.rule.mass(w, z, self.factor))

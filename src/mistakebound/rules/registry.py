@@ -44,7 +44,11 @@ class Declaration(NamedTuple):
 
 MARGIN = 0.0003
 """Update margin of Balanced Winnow on the command line. On real data it gives fewer mistakes than 0."""
-RATE = "Learning rate of the Winnow family."
+ETA = "Learning rate of the Winnow family and of exponentiated-gradient."
+RATE = "Learning rate of the AdaGrad rules, implicit-logistic and logistic-sgd."
+ALPHA = "Winnow's factor of a promotion, or the learning rate of ftrl-proximal."
+C = "Aggressiveness of passive-aggressive-i and -ii: a larger c makes larger updates."
+WITH_BIAS: tuple[Mapping[str, float], ...] = ({"bias": 1},)
 
 DECLARATIONS: dict[str, Declaration] = {
     declared.id: declared
@@ -61,7 +65,7 @@ DECLARATIONS: dict[str, Declaration] = {
             "balanced_winnow",
             "BalancedWinnowRule",
             "BalancedWinnow",
-            options={"eta": RATE},
+            options={"eta": ETA},
             defaults={"update_margin": MARGIN},
             variants=({}, {"bias": 1}, {"eta": 0.02}, {"eta": 0.5}, {"update_margin": 0}),
         ),
@@ -78,7 +82,7 @@ DECLARATIONS: dict[str, Declaration] = {
             "normalized_winnow",
             "NormalizedWinnowRule",
             "NormalizedWinnow",
-            options={"eta": RATE},
+            options={"eta": ETA},
             variants=({"eta": 0.1},),
         ),
         Declaration(
@@ -86,7 +90,7 @@ DECLARATIONS: dict[str, Declaration] = {
             "winnow",
             "WinnowRule",
             "Winnow",
-            options={"alpha": "Winnow's factor of a promotion.", "threshold": "Winnow's threshold."},
+            options={"alpha": ALPHA, "threshold": "Winnow's threshold."},
             variants=({"alpha": 2}, {"alpha": 1.2}),
         ),
         Declaration("elimination", "elimination", "EliminationRule", "Elimination"),
@@ -99,6 +103,94 @@ DECLARATIONS: dict[str, Declaration] = {
             options={"r": "r of AROW: a larger r makes smaller updates."},
             variants=({}, {"bias": 1}, {"r": 0.1}),
         ),
+        Declaration(
+            "passive-aggressive-i",
+            "passive_aggressive",
+            "PassiveAggressiveIRule",
+            "PassiveAggressiveI",
+            options={"c": C},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "passive-aggressive-ii",
+            "passive_aggressive",
+            "PassiveAggressiveIIRule",
+            "PassiveAggressiveII",
+            options={"c": C},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "averaged-perceptron",
+            "averaged_perceptron",
+            "AveragedPerceptronRule",
+            "AveragedPerceptron",
+            has_theorem=False,
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "coin-betting",
+            "coin_betting",
+            "CoinBettingRule",
+            "CoinBetting",
+            has_theorem=False,
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "implicit-logistic",
+            "adagrad",
+            "ImplicitLogisticRule",
+            "ImplicitLogistic",
+            has_theorem=False,
+            options={"rate": RATE},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "adagrad-logistic",
+            "adagrad",
+            "AdaGradLogisticRule",
+            "AdaGradLogistic",
+            has_theorem=False,
+            options={"rate": RATE},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "adagrad-hinge",
+            "adagrad",
+            "AdaGradHingeRule",
+            "AdaGradHinge",
+            has_theorem=False,
+            options={"rate": RATE},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "ftrl-proximal",
+            "gradient_descent",
+            "FtrlProximalRule",
+            "FtrlProximal",
+            has_theorem=False,
+            options={"alpha": ALPHA},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "logistic-sgd",
+            "gradient_descent",
+            "LogisticSgdRule",
+            "LogisticSgd",
+            has_theorem=False,
+            options={"rate": RATE},
+            variants=WITH_BIAS,
+        ),
+        Declaration(
+            "exponentiated-gradient",
+            "gradient_descent",
+            "ExponentiatedGradientRule",
+            "ExponentiatedGradient",
+            has_theorem=False,
+            options={"eta": ETA},
+            variants=WITH_BIAS,
+        ),
+        Declaration("naive-bayes", "label_counts", "NaiveBayesRule", "NaiveBayes", has_theorem=False),
+        Declaration("decision-list", "label_counts", "DecisionListRule", "DecisionList", has_theorem=False),
     )
 }
 OPTIONS: dict[str, str] = {name: text for each in DECLARATIONS.values() for name, text in each.options.items()}

@@ -11,6 +11,7 @@ from mistakebound.theorems.normalized_winnow import (
     WinnowFixedRate,
     WinnowPanel,
 )
+from mistakebound.theorems.passive_aggressive import PassiveAggressiveI, PassiveAggressiveII
 from mistakebound.theorems.perceptron import Novikoff, PerceptronAgnostic, PerceptronPanel
 from mistakebound.theorems.pnorm import PNorm
 from mistakebound.theorems.winnow import Elimination, InfiniteWinnow, Littlestone, LittlestoneSeparable
@@ -31,6 +32,8 @@ THEOREMS: dict[str, Theorem] = {
         BalancedWinnow(),
         PNorm(),
         Elimination(),
+        PassiveAggressiveI(),
+        PassiveAggressiveII(),
         Delayed(),
         DelayedPNorm(),
         DelayedWinnow(),
@@ -53,6 +56,8 @@ __all__ = [
     "LittlestoneSeparable",
     "Novikoff",
     "PNorm",
+    "PassiveAggressiveI",
+    "PassiveAggressiveII",
     "PerceptronAgnostic",
     "PerceptronPanel",
     "Premise",

@@ -30,6 +30,8 @@ class Theorem:
     """Id of the rule that the theorem is about."""
     strictly_below: ClassVar[bool] = False
     """Whether the number of mistakes is strictly below the bound."""
+    bounds_updates: ClassVar[bool] = True
+    """Whether the bound is on updates, which include the mistakes. Otherwise it is on mistakes only."""
     takes_variables: ClassVar[bool] = False
     """Whether the comparator is a set of variables rather than a vector."""
     agnostic: ClassVar[bool] = False

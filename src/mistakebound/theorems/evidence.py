@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix, hstack
 
+from mistakebound.rules.base import Round, Rule
 from mistakebound.theorems.replay import replays
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray
     from mistakebound.play.ledger import Kept, Ledger
-    from mistakebound.rules import Rule
 
 PROMPT = "no outcome came late"
 MISTAKEN_ROUNDS, WHOLE_STREAM = "mistaken rounds", "whole stream"
@@ -270,13 +270,25 @@ class Evidence:
             x = self.X[t].toarray().ravel()
             y = int(self.y[t])
             moves = y < 0 or self.rule.learns_from_positives
-            z_next = (z + y * x).astype(np.float32).astype(np.float64) if moves else z
+            z_next = moved(self.rule, z, x, y) if moves else z
             older = past[-1 - self.delays[t]] if self.late else None
             yield Step(self.rule, z, z_next, x, y, bool(self.mistaken[t]), int(np.sum((x != 0) & ~seen)), older)
             if self.late and moves:
                 past.append(z_next)
             z = z_next
             seen |= x != 0
+
+
+def moved(rule: Rule, z: FloatArray, x: FloatArray, y: int) -> FloatArray:
+    """Return z after an update with the example x and its label, rounded to float32."""
+    if type(rule).apply is Rule.apply:
+        return (z + y * x).astype(np.float32).astype(np.float64)
+    now = Round(y, float(sum(rule.link(each, rule.first_factor) * value for each, value in zip(z, x, strict=True))))
+    used = np.flatnonzero(x)
+    now = now._replace(gathered=sum(rule.gather((z[i],), x[i], now) for i in used))
+    tau, after = rule.step(now), z.copy()
+    after[used] = [rule.apply((z[i],), x[i], tau, now)[0] for i in used]
+    return after.astype(np.float32).astype(np.float64)
 
 
 def _matrix(kept: Kept, features: int, bias: float, *, copy: bool) -> csr_matrix:
