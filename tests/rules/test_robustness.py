@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mistakebound.rules.registry import DECLARATIONS
 # In these rules weights grow exponentially, or as a power, with z: a score may overflow, which is a fault of the round.
 LIMITED = [rule for rule in RULES if not RULES[rule].binary and not RULES[rule].normalised]
 every_rule = pytest.mark.parametrize("rule", LIMITED)
+MANY = 20_000 if "MISTAKEBOUND_SANITIZED" in os.environ else 1_000_000  # the sanitizers are slow
 SIZES = [1e30, -1e30, 1e-30, -1e-30, 1e15, -1e-15, 1e8, 1.0, -1.0, 0.0, 0.0]
 
 
@@ -58,7 +60,7 @@ def test_extreme_values_and_parameters(rule: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize("size", [1e-30, 1e-8, 1.0, 1e8, 1e30])
 def test_many_equal_rounds(rule: str, size: float) -> None:
     """A million rounds with the same row, then a few with the other label."""
-    X = np.full((1_000_000, 2), size)
+    X = np.full((MANY, 2), size)
     for parameters in OPTIONS[rule]:
         learner = LEARNERS[rule](classes=(-1, 1), keep_bytes=1000, **parameters)
         learner.run(X, np.ones(len(X), np.int8))
@@ -69,7 +71,7 @@ def test_many_equal_rounds(rule: str, size: float) -> None:
 
 @every_rule
 def test_labels_that_alternate_for_a_million_rounds(rule: str) -> None:
-    X = np.tile([[1e30, 1.0], [1.0, -1e-30], [-3.0, 1e15]], (300_000, 1))
+    X = np.tile([[1e30, 1.0], [1.0, -1e-30], [-3.0, 1e15]], (MANY // 3, 1))
     y = np.where(np.arange(len(X)) % 2, 1, -1)
     learner = LEARNERS[rule](classes=(-1, 1), keep_bytes=1000)
     learner.run(X, y)
