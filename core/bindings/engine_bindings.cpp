@@ -2,11 +2,13 @@
 // rounds.
 #include "bindings/engine_bindings.hpp"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,14 +32,16 @@ nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::n
 class LockedEngine {
  public:
   LockedEngine(const std::string& rule, double parameter, double threshold, bool strict, double update_margin, double bias,
-               bool named, std::size_t width, std::size_t limit_bytes, bool growing)
-      : engine_(rule, parameter, Settings{threshold, strict, update_margin, bias, named, width, growing}, limit_bytes) {}
+               bool named, std::size_t width, std::size_t limit_bytes, bool growing, std::uint32_t members, std::size_t joined)
+      : engine_(rule, parameter, settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined),
+                limit_bytes) {}
 
   template <class Batch>
-  nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions) {
-    if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size())
-      throw nb::value_error("y and predictions must have one entry per row");
-    return play_locked([&] { return engine_.play(batch, y.data(), predictions.data()); });
+  nb::tuple play_batch(const Batch& batch, const Array<std::int8_t>& y, Output<std::uint8_t>& predictions,
+                       std::optional<Output<double>>& scores) {
+    if (y.size() != static_cast<std::size_t>(batch.rows) || predictions.size() != y.size() || (scores && scores->size() != y.size()))
+      throw nb::value_error("y, predictions and scores must have one entry per row");
+    return play_locked([&] { return engine_.play(batch, y.data(), predictions.data(), scores ? scores->data() : nullptr); });
   }
 
   // Play rounds under the lock and without the GIL. Return (row, fault, counts before, counts after, more).
@@ -45,9 +49,9 @@ class LockedEngine {
   nb::tuple play_locked(Rounds rounds, const More&... more) {
     Stop stop;
     const auto lock = lock_.take();
-    nb::tuple before = counts_now();  // under the same lock, so that no other thread plays rounds in between
+    nb::tuple before = measured_counts();  // under the same lock, so that no other thread plays rounds in between
     lock_.without_gil([&] { stop = rounds(); });
-    return nb::make_tuple(stop.row, fault_of(stop), before, counts_now(), more...);
+    return nb::make_tuple(stop.row, fault_of(stop), before, measured_counts(), more...);
   }
 
   // Return (row, fault).
@@ -83,15 +87,16 @@ class LockedEngine {
 
   // Play rows of a chunk from `first` on, as many as there are labels (+1, -1, or 0 for a label that is neither). Predictions
   // are returned as bytes, so that numpy need not be imported.
-  nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first) {
+  nb::tuple play_chunk(const HeldParsed& parsed, nb::bytes labels, std::size_t first, std::optional<Output<double>> scores) {
     const std::size_t rows = labels.size();
     if (parsed.named != engine_.settings().named || first > parsed.chunk.rows() || rows > parsed.chunk.rows() - first)
       throw nb::value_error("the chunk must be of the kind of the engine (named or not), and have a row for each label");
+    if (scores && scores->size() != rows) throw nb::value_error("scores must have one entry per label");
     const auto* const y = reinterpret_cast<const std::int8_t*>(labels.c_str());
     nb::object made = nb::steal(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(rows)));
     if (!made.is_valid()) throw nb::python_error();
     auto* const predictions = reinterpret_cast<std::uint8_t*>(PyBytes_AsString(made.ptr()));
-    return play_locked([&] { return engine_.play(parsed.chunk, first, rows, y, predictions); }, made);
+    return play_locked([&] { return engine_.play(parsed.chunk, first, rows, y, predictions, scores ? scores->data() : nullptr); }, made);
   }
 
   nb::tuple score_chunk(const HeldParsed& parsed, Output<double>& out, Output<std::uint8_t>& predictions) {
@@ -208,47 +213,98 @@ class LockedEngine {
     engine_.use_avx2(avx2);
   }
 
+  // Rounds, sum of (p − y)², log loss as two numbers, and the counts of each bin, by label; None before the first round, and for
+  // a rule without probabilities.
+  nb::object measures() {
+    const auto lock = lock_.take();
+    return measures_now();
+  }
+  void measure(bool on) {
+    const auto lock = lock_.take();
+    engine_.record().measures.on = on;
+  }
+  void use_threads(std::size_t threads) {
+    const auto lock = lock_.take();
+    if (engine_.panel() != nullptr) engine_.panel()->use_threads(threads);
+  }
+  // The scores of the members from outside, for the next rows.
+  void join(const std::vector<double>& scores) {
+    const auto lock = lock_.take();
+    if (engine_.panel() == nullptr || scores.size() != engine_.settings().joined)
+      throw nb::value_error("there must be a score for each member from outside");
+    engine_.panel()->joined = scores;
+  }
+  // Of a panel: (mistakes, log loss, share, weight) of each member and mixer, and (rounds, mistakes, overrides, log loss of the
+  // mixture, mistakes of the best member or mixer).
+  nb::tuple standings() {
+    const auto lock = lock_.take();
+    if (engine_.panel() == nullptr) throw nb::value_error("this engine is not a panel");
+    const panel::Core& core = engine_.panel()->core();
+    nb::list all;
+    for (const panel::Standing& each : core.standings()) all.append(nb::make_tuple(each.mistakes, each.loss, each.share, each.weight));
+    const panel::Totals totals = core.totals();
+    return nb::make_tuple(all, nb::make_tuple(totals.rounds, totals.mistakes, totals.overrides, totals.loss, totals.fewest));
+  }
+
   nb::tuple state() {
     const auto lock = lock_.take();
     const Record& r = engine_.record();
     const Settings& s = engine_.settings();
     const Snapshot it = engine_.snapshot();
-    const nb::tuple settings = nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias,
-                                              s.named, s.width, r.limit_bytes, s.growing);
     nb::list all;
-    all.append(settings);
+    all.append(nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias, s.named, s.width,
+                              r.limit_bytes, s.growing, s.members, s.joined));
     all.append(it.names);
-    all.append(to_numpy(it.state, 0, it.state.size()));
-    for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
-    for (std::size_t k = 1; k < it.bias.size(); ++k) all.append(static_cast<double>(it.bias[k]));
-    for (const double scalar : it.scalars) all.append(scalar);
+    if (engine_.panel() != nullptr) {
+      const panel::PanelState& p = it.panel;
+      all.append(nb::make_tuple(to_numpy(p.features, 0, p.features.size()), to_numpy(p.records, 0, p.records.size()),
+                                to_numpy(p.touched, 0, p.touched.size()), to_numpy(p.slots, 0, p.slots.size()),
+                                to_numpy(p.numbers, 0, p.numbers.size())));
+    } else {
+      all.append(to_numpy(it.state, 0, it.state.size()));
+      for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
+      for (std::size_t k = 1; k < it.bias.size(); ++k) all.append(static_cast<double>(it.bias[k]));
+      for (const double scalar : it.scalars) all.append(scalar);
+    }
     all.append(counts_now());
     all.append(to_numpy(r.predictions, 0, r.predictions.size()));
     all.append(to_numpy(r.mistake_rounds, 0, r.mistake_rounds.size()));
     all.append(kept_now(0, r.kept_round.size()));
     all.append(r.keeping);
     all.append(late_now());
+    all.append(measures_now());
     return nb::tuple(all);
   }
 
   void restore(nb::tuple state) {
-    // The tuple is (settings, names, state, five sums, further floats of the bias, scalars, six parts of the record).
-    constexpr std::size_t first_sum = 3, sums = 5, history = 6;
+    // The tuple is (settings, names, state, five sums, further floats of the bias, scalars, seven parts of the record); that of a
+    // panel has one tuple of arrays in place of state, sums, floats and scalars.
+    constexpr std::size_t first_sum = 3, sums = 5, history = 7;
+    const bool panel = engine_.panel() != nullptr;
+    if (state.size() < first_sum + (panel ? 0 : sums) + history) throw nb::value_error("the stored state has too few parts");
     const std::size_t bias_end = state.size() - history;
-    if (state.size() < first_sum + sums + history) throw nb::value_error("the stored state must have at least 14 parts");
     Snapshot it;
     it.names = nb::cast<std::vector<std::string>>(state[1]);
-    assign(it.state, state[2]);
-    it.bias.push_back(nb::cast<float>(state[first_sum]));
-    for (std::size_t k = first_sum + sums; k < bias_end; ++k) {
-      if (it.bias.size() < engine_.floats())
-        it.bias.push_back(nb::cast<float>(state[k]));
-      else
-        it.scalars.push_back(nb::cast<double>(state[k]));
+    if (panel) {
+      const auto parts = nb::cast<nb::tuple>(state[2]);
+      assign(it.panel.features, parts[0]);
+      assign(it.panel.records, parts[1]);
+      assign(it.panel.touched, parts[2]);
+      assign(it.panel.slots, parts[3]);
+      assign(it.panel.numbers, parts[4]);
+    } else {
+      assign(it.state, state[2]);
+      it.bias.push_back(nb::cast<float>(state[first_sum]));
+      for (std::size_t k = first_sum + sums; k < bias_end; ++k) {
+        if (it.bias.size() < engine_.floats())
+          it.bias.push_back(nb::cast<float>(state[k]));
+        else
+          it.scalars.push_back(nb::cast<double>(state[k]));
+      }
+      it.factor = nb::cast<double>(state[4]);
+      it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
+      it.peak = nb::cast<double>(state[7]);
     }
-    it.factor = nb::cast<double>(state[4]);
-    it.total = {nb::cast<double>(state[5]), nb::cast<double>(state[6])};
-    it.peak = nb::cast<double>(state[7]);
     engine_.restore(it);
     Record& r = engine_.record();
     const auto counts = nb::cast<nb::tuple>(state[bias_end]);
@@ -271,12 +327,42 @@ class LockedEngine {
     const auto late = nb::cast<nb::tuple>(state[bias_end + 5]);
     assign(r.late_round, late[0]);
     assign(r.late_delay, late[1]);
+    if (const nb::object measured = state[bias_end + 6]; !measured.is_none()) restore_measures(nb::cast<nb::tuple>(measured));
   }
 
  private:
+  static Settings settings_of(double threshold, bool strict, double update_margin, double bias, bool named, std::size_t width,
+                              bool growing, std::uint32_t members, std::size_t joined) {
+    Settings settings{threshold, strict, update_margin, bias, named, width, growing};
+    settings.members = members, settings.joined = joined;
+    return settings;
+  }
+
   nb::tuple counts_now() const {
     const Record& r = engine_.record();
     return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep);
+  }
+  // The counts, and the measures of a learner with probabilities.
+  nb::tuple measured_counts() const {
+    const Record& r = engine_.record();
+    return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep, measures_now());
+  }
+  nb::object measures_now() const {
+    const Measures& m = engine_.record().measures;
+    if (m.positives.empty()) return nb::none();
+    return nb::make_tuple(m.rounds, m.brier, m.loss, m.product, to_numpy(m.negatives, 0, Measures::bins),
+                          to_numpy(m.positives, 0, Measures::bins));
+  }
+  void restore_measures(const nb::tuple& from) {
+    Measures& m = engine_.record().measures;
+    m.rounds = nb::cast<std::int64_t>(from[0]);
+    m.brier = nb::cast<double>(from[1]);
+    m.loss = nb::cast<double>(from[2]);
+    m.product = nb::cast<double>(from[3]);
+    assign(m.negatives, from[4]);
+    assign(m.positives, from[5]);
+    if (m.negatives.size() != Measures::bins || m.positives.size() != Measures::bins)
+      throw std::invalid_argument("the stored measures have a wrong number of bins");
   }
 
   nb::tuple late_now() const {
@@ -349,8 +435,11 @@ void add_csr(nb::class_<LockedEngine>& engine) {
   engine.def(
       "play_csr",
       [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Array<std::int8_t> y,
-         Output<std::uint8_t> predictions) { return self.play_batch(self.csr(indptr, index, value), y, predictions); },
-      "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert());
+         Output<std::uint8_t> predictions, std::optional<Output<double>> scores) {
+        return self.play_batch(self.csr(indptr, index, value), y, predictions, scores);
+      },
+      "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert(),
+      "scores"_a.noconvert() = nb::none());
   engine.def(
       "score_csr",
       [](LockedEngine& self, Array<std::int64_t> indptr, Array<Index> index, Array<Value> value, Output<double> out,
@@ -362,10 +451,9 @@ template <class Value>
 void add_dense(nb::class_<LockedEngine>& engine) {
   engine.def(
       "play_dense",
-      [](LockedEngine& self, Matrix<Value> x, Array<std::int8_t> y, Output<std::uint8_t> predictions) {
-        return self.play_batch(self.dense(x), y, predictions);
-      },
-      "x"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert());
+      [](LockedEngine& self, Matrix<Value> x, Array<std::int8_t> y, Output<std::uint8_t> predictions,
+         std::optional<Output<double>> scores) { return self.play_batch(self.dense(x), y, predictions, scores); },
+      "x"_a.noconvert(), "y"_a.noconvert(), "predictions"_a.noconvert(), "scores"_a.noconvert() = nb::none());
   engine.def(
       "score_dense",
       [](LockedEngine& self, Matrix<Value> x, Output<double> out, Output<std::uint8_t> predictions) {
@@ -395,9 +483,10 @@ void bind_engine(nb::module_& m) {
   m.attr("NamedFault") = nb::handle(named_fault_type);
   m.def("rules", [] { return flags_of(Rules{}); });
   nb::class_<LockedEngine> engine(m, "Engine", "A linear rule with its weights, feature names, and the record of its rounds.");
-  engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool>(),
+  engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool, std::uint32_t,
+                      std::size_t>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
-             "limit_bytes"_a, "growing"_a = false);
+             "limit_bytes"_a, "growing"_a = false, "members"_a = 0xffff, "joined"_a = 0);
   add_csr<std::int32_t, float>(engine);
   add_csr<std::int32_t, double>(engine);
   add_csr<std::int64_t, float>(engine);
@@ -410,7 +499,12 @@ void bind_engine(nb::module_& m) {
       .def("tell_csr", &LockedEngine::tell_csr, "indptr"_a.noconvert(), "index"_a.noconvert(), "value"_a.noconvert(), "label"_a,
            "positive"_a, "score"_a, "updates"_a)
       .def("late", &LockedEngine::late)
-      .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0)
+      .def("play_chunk", &LockedEngine::play_chunk, "chunk"_a, "labels"_a, "first"_a = 0, "scores"_a.noconvert() = nb::none())
+      .def("measures", &LockedEngine::measures)
+      .def("measure", &LockedEngine::measure, "on"_a)
+      .def("use_threads", &LockedEngine::use_threads, "threads"_a)
+      .def("join", &LockedEngine::join, "scores"_a)
+      .def("standings", &LockedEngine::standings)
       .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("unknown_rows", &LockedEngine::unknown_rows, "chunk"_a, "rows"_a)
       .def("counts", &LockedEngine::counts)
@@ -428,7 +522,8 @@ void bind_engine(nb::module_& m) {
         const auto s = nb::cast<nb::tuple>(state[0]);
         new (&self) LockedEngine(nb::cast<std::string>(s[0]), nb::cast<double>(s[1]), nb::cast<double>(s[2]), nb::cast<bool>(s[3]),
                            nb::cast<double>(s[4]), nb::cast<double>(s[5]), nb::cast<bool>(s[6]),
-                           nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]));
+                           nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]),
+                           nb::cast<std::uint32_t>(s[10]), nb::cast<std::size_t>(s[11]));
         try {
           self.restore(state);
         } catch (...) {

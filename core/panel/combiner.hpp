@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "panel/block.hpp"
 #include "panel/doubles.hpp"
@@ -37,6 +38,7 @@ class Combiner {
       wrong_[i] = member || mixer ? 0 : infinity;
       product_[i] = 1;
     }
+    count_ = roster.count;
     experts_ = static_cast<double>(roster.count + mixers);
     settle();
   }
@@ -104,18 +106,20 @@ class Combiner {
     fewest_ = *std::min_element(wrong_, wrong_ + voters);
   }
 
-  // What is known of each member, and of the mixers after them.
-  void standings(Standing* of) const {
+  // What is known of each member that plays, and of the mixers after them.
+  std::vector<Standing> standings() const {
     alignas(32) double loss[voters];
     now(loss_, product_, loss);
     double total = 0;
     for (std::size_t i = 0; i < voters; ++i) total += share_[i] * product_[i];
-    for (std::size_t i = 0; i < voters; ++i) {
-      const double weight = share_[i] * product_[i] / total;
-      of[i] = {wrong_[i], loss[i], weight, weight};
+    const auto share = [&](std::size_t i) { return share_[i] * product_[i] / total; };
+    std::vector<Standing> all;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const double mixed = share(fast) * fast_.weights[i] + share(slow) * slow_.weights[i] + share(gradient) * gradient_[i];
+      all.push_back({wrong_[i], loss[i], share(i), share(i) + mixed});
     }
-    for (std::size_t i = 0; i < Width; ++i)
-      of[i].weight += of[fast].share * fast_.weights[i] + of[slow].share * slow_.weights[i] + of[gradient].share * gradient_[i];
+    for (std::size_t i = fast; i <= gradient; ++i) all.push_back({wrong_[i], loss[i], share(i), share(i)});
+    return all;
   }
   Totals totals() const {
     const double rest = first_of(ln(all(mixture_product_)));
@@ -346,6 +350,7 @@ class Combiner {
   // Of members and mixers: log prior, loss up to the last time that products were taken into it, product of the probabilities
   // given to the labels since then, share in the Bayes mixture at that time, and mistakes (exact up to 2^53).
   alignas(32) double log_prior_[voters], loss_[voters] = {}, product_[voters], share_[voters] = {}, wrong_[voters] = {};
+  std::size_t count_ = 0;
   double experts_ = 0, fewest_ = 0, mistakes_ = 0, overrides_ = 0, rounds_ = 0, mixture_ = .5, mixture_loss_ = 0, mixture_product_ = 1;
 };
 

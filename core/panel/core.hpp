@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "panel/block.hpp"
 #include "panel/roster.hpp"
@@ -17,7 +18,9 @@ class Core {
   virtual std::size_t capacity() const = 0;            // features for which there is memory
   virtual void reserve(std::size_t features) = 0;      // only while no block is played
   virtual void resize(std::size_t features) = 0;       // new features start as never seen
-  virtual void fetch(std::int32_t feature) const = 0;  // prefetch
+  virtual const Line* lines() const = 0;               // of the features, to prefetch them
+  // Whether all indices are features and all values can be learned; then also the largest size of a value.
+  virtual bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const = 0;
 
   // Predict, then learn, all rows of a block.
   virtual void play(Block& block) = 0;
@@ -28,7 +31,7 @@ class Core {
   // Predict one row without learning.
   virtual Verdict predict(Block& block, std::size_t row) = 0;
 
-  virtual void standings(Standing* of) const = 0;  // of the members, and after them of the mixers
+  virtual std::vector<Standing> standings() const = 0;  // of the members that play, and after them of the mixers
   virtual Totals totals() const = 0;
   virtual PanelState state() = 0;
   virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument

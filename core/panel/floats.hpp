@@ -185,6 +185,41 @@ MISTAKEBOUND_INLINE Floats sinh_moved(Floats w, Floats d) {
   return fused(w, cosh, root(fused(w, w, 1.0f)) * sinh);
 }
 
+// Whether all values are between 1e-30 and 1e30 in size; `largest` is the largest size.
+MISTAKEBOUND_INLINE bool regular_values(const float* value, std::size_t size_of_row, float& largest) {
+  constexpr float least_value = 1e-30f, largest_value = 1e30f;
+  Floats most_so_far = eight(0), least_so_far = eight(largest_value);
+  std::size_t k = 0;
+  for (; k + lanes <= size_of_row; k += lanes) {
+    // `most` returns its second argument if the first is NaN, so NaN is the first.
+    const Floats v = size(load(value + k));
+    most_so_far = choose(v > largest_value, eight(2 * largest_value), most(v, most_so_far));
+    least_so_far = choose(v >= least_value, least(v, least_so_far), eight(0));
+  }
+  float most_of[lanes], least_of[lanes];
+  store(most_of, most_so_far);
+  store(least_of, least_so_far);
+  bool good = true;
+  largest = 0;
+  for (std::size_t j = 0; j < lanes; ++j) {
+    good &= least_of[j] >= least_value && most_of[j] <= largest_value;
+    largest = most_of[j] > largest ? most_of[j] : largest;
+  }
+  for (; k < size_of_row; ++k) {
+    const float v = __builtin_fabsf(value[k]);
+    good &= v >= least_value && v <= largest_value;
+    largest = v > largest ? v : largest;
+  }
+  return good;
+}
+// Whether all indices are at least 0 and below the count.
+MISTAKEBOUND_INLINE bool below(const std::int32_t* index, std::size_t size_of_row, std::size_t count) {
+  const auto last = static_cast<std::int32_t>(count) - 1;
+  std::int32_t outside = 0;
+  for (std::size_t k = 0; k < size_of_row; ++k) outside |= index[k] | (last - (index[k] < 0 ? 0 : index[k]));
+  return outside >= 0;
+}
+
 // Eight records of four floats become four vectors, of which the k-th holds the k-th float of each record; and back.
 #ifdef MISTAKEBOUND_HAS_FOUR
 MISTAKEBOUND_INLINE void cross(__m256 a, __m256 b, __m256 c, __m256 d, __m256 out[4]) {

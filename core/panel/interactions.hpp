@@ -30,8 +30,8 @@ class Interactions {
 
   void resize(std::size_t features) { moments_.resize(before_features + features); }
   void reserve(std::size_t features) { moments_.reserve(before_features + features); }
-  float* moments(std::ptrdiff_t i) { return moments_.data()[before_features + i].at; }
-  const float* moments(std::ptrdiff_t i) const { return moments_.data()[before_features + i].at; }
+  float* moments(std::ptrdiff_t i) { return (moments_.data() + before_features)[i].at; }
+  const float* moments(std::ptrdiff_t i) const { return (moments_.data() + before_features)[i].at; }
 
   // Score a row without changing what is kept. `frequent` is only read for rows of more than 48 non-zeros.
   void score(const Row& x, const std::uint8_t* frequent, double* scores) {

@@ -30,10 +30,11 @@ class LineMembers {
   }
   void reserve(std::size_t features) { lines_.reserve(before_features + features); }
   std::size_t features() const { return lines_.size() - before_features; }
-  float* record(std::ptrdiff_t i) { return lines_.data()[before_features + i].at; }
-  const float* record(std::ptrdiff_t i) const { return lines_.data()[before_features + i].at; }
+  float* record(std::ptrdiff_t i) { return (lines_.data() + before_features)[i].at; }
+  const float* record(std::ptrdiff_t i) const { return (lines_.data() + before_features)[i].at; }
   bool large() const { return lines_.size() * sizeof(Line) > large_bytes; }
   double rounds() const { return rounds_; }
+  const Line* table() const { return lines_.data() + before_features; }
   template <class Visit>
   void each_number(Visit visit) {
     visit(positives_), visit(negatives_), visit(rounds_);

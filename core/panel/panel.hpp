@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "panel/combiner.hpp"
 #include "panel/core.hpp"
@@ -52,7 +53,10 @@ class Panel final : public Core {
     reserve(features);
     lines_.resize(features);
   }
-  void fetch(std::int32_t feature) const override { __builtin_prefetch(lines_.record(feature), 1, 2); }
+  const Line* lines() const override { return lines_.table(); }
+  bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const override {
+    return regular_values(value, size, largest) && below(index, size, features());
+  }
 
   void play(Block& block) override {
     follow(block.features);
@@ -83,7 +87,7 @@ class Panel final : public Core {
     return block.verdict[r] = combiner_.predict(block.scores(r));
   }
 
-  void standings(Standing* of) const override { combiner_.standings(of); }
+  std::vector<Standing> standings() const override { return combiner_.standings(); }
   Totals totals() const override { return combiner_.totals(); }
 
   PanelState state() override {

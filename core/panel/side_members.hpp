@@ -26,8 +26,8 @@ class SideMembers {
   }
   void reserve(std::size_t features) { sides_.reserve(before_features + features); }
   std::size_t features() const { return sides_.size() - before_features; }
-  float* record(std::ptrdiff_t i) { return sides_.data()[before_features + i].at; }
-  const float* record(std::ptrdiff_t i) const { return sides_.data()[before_features + i].at; }
+  float* record(std::ptrdiff_t i) { return (sides_.data() + before_features)[i].at; }
+  const float* record(std::ptrdiff_t i) const { return (sides_.data() + before_features)[i].at; }
 
   // The records of the features, if they do not fit into the cache.
   const Side* large_table() const { return sides_.size() * sizeof(Side) > large_bytes ? sides_.data() + before_features : nullptr; }

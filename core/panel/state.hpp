@@ -60,9 +60,10 @@ inline constexpr float largest_weight = 1e30f, largest_reward = 1e20f, least_bet
 inline constexpr std::size_t most_for_triples = 12, most_for_pairs = 48, most_for_tokens = 256;
 inline constexpr std::size_t lanes = 8;    // features that are worked on at the same time
 
-// Indices of the constant and of the places after it. Tables have their records before those of the features.
-inline constexpr std::int32_t constant_index = -2, padding_index = -1;
-inline constexpr std::size_t before_features = 2;
+// Indices of the constant, of the places after it, and of features that are not in the tables. Their records lie before those
+// of the features.
+inline constexpr std::int32_t constant_index = -3, padding_index = -2, unknown_index = -1;
+inline constexpr std::size_t before_features = 4;  // a multiple of the records of a line of the cache
 
 // All that predictions and updates depend on, as a file keeps it: only features and slots that were ever learned.
 struct PanelState {

@@ -1,4 +1,4 @@
-// The engine of one linear learner: the loop (play.hpp) for the rule with a given id, and the names of its features. It has
+// The engine of one learner: the loop (play.hpp) for the linear rule with a given id, or the panel, and the names of its features. It has
 // no lock. The caller must let only one thread at a time use it (bindings/lock.hpp).
 #pragma once
 #include <algorithm>
@@ -15,6 +15,7 @@
 
 #include "names/named_row.hpp"
 #include "names/names.hpp"
+#include "play/panel_play.hpp"
 #include "play/play.hpp"
 #include "play/record.hpp"
 #include "play/repeats.hpp"
@@ -31,6 +32,7 @@ struct Snapshot {
   double factor = 0;
   Total total;
   double peak = 0;
+  panel::PanelState panel;  // of a panel, which has none of the numbers above
 };
 
 class Engine {
@@ -43,6 +45,24 @@ class Engine {
   auto visit(Do work) const {
     return std::visit(work, *play_);
   }
+  // Call `work` with the game of a linear rule. Throws std::logic_error for a panel.
+  template <class Do>
+  auto linear(Do work) const {
+    return std::visit(
+        [&work](const auto& play) {
+          if constexpr (is_panel<decltype(play)>)
+            return not_linear<decltype(work(std::declval<const Play<Perceptron>&>()))>();
+          else
+            return work(play);
+        },
+        *play_);
+  }
+  template <class Result>
+  static Result not_linear() {
+    throw std::logic_error("a panel has no weights");
+  }
+  template <class Game>
+  static constexpr bool is_panel = std::is_same_v<std::remove_cvref_t<Game>, PanelPlay>;
 
  public:
   // Throws std::invalid_argument if no rule has this id. `limit_bytes`: see Record.
@@ -67,31 +87,35 @@ class Engine {
   std::size_t slots() const {
     return visit([](const auto& play) { return play.slots(); });
   }
-  // Number of floats per feature.
+  // The functions up to `panel` are only valid for linear rules. Number of floats per feature:
   std::size_t floats() const {
-    return visit([](const auto& play) { return play.floats; });
+    return linear([](const auto& play) { return play.floats; });
   }
   void copy_z(float* to) const {
-    visit([to](const auto& play) { play.copy_z(to); });
+    linear([to](const auto& play) { play.copy_z(to); });
   }
   float bias_z() const {
-    return visit([](const auto& play) { return play.bias_z(); });
+    return linear([](const auto& play) { return play.bias_z(); });
   }
   // The weights that a rule with scalars computes from its state: of every slot, and of the constant feature.
   void copy_weights(double* to) const {
-    visit([to](const auto& play) { play.copy_weights(to); });
+    linear([to](const auto& play) { play.copy_weights(to); });
   }
   double bias_weight() const {
-    return visit([](const auto& play) { return play.bias_weight(); });
+    return linear([](const auto& play) { return play.bias_weight(); });
   }
+  // The panel; null for a linear rule.
+  PanelPlay* panel() { return std::get_if<PanelPlay>(&*play_); }
+  const PanelPlay* panel() const { return std::get_if<PanelPlay>(&*play_); }
   void use_avx2(bool avx2) {
     visit([avx2](auto& play) { play.use_avx2(avx2 && cpu_has_avx2()); });
   }
 
-  // Predict, then learn each row of a batch (Csr or Dense). Labels are +1 and -1.
+  // Predict, then learn each row of a batch (Csr or Dense). Labels are +1 and -1. `scores` gets the score of each row before it
+  // is learned, unless it is null.
   template <class Batch>
-  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
-    return visit([&](auto& play) { return play.play(batch, y, predictions); });
+  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions, double* scores = nullptr) {
+    return visit([&](auto& play) { return play.play(batch, y, predictions, scores); });
   }
   template <class Batch>
   Stop scores(const Batch& batch, double* out, std::uint8_t* predictions) {
@@ -112,33 +136,24 @@ class Engine {
 
   // Predict, then learn rows of a chunk from `first` on. Names are looked up row by row, because learning a row may give ids to
   // names of the next row.
-  Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions) {
+  Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions,
+            double* scores = nullptr) {
     if (!settings().named)
       return play(Csr<std::int32_t, double>{chunk.indptr.data() + first, static_cast<std::int64_t>(rows), chunk.index.data(),
                                             chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())},
-                  y, predictions);
-    const Record::Batch kept(record(), predictions, rows);
-    SummedOnes summed;
-    return each_named(chunk, first, rows, [&](auto& play, std::size_t r, const auto& x, const auto& name_of, const auto* keys,
-                                             auto* slots, auto& at) {
-      bool positive = false;
-      const auto prepare = [&] {
-        give_slots(play, name_of, keys, slots, x.size);
-        return is_of_ones(chunk, first + r) ? summed(x) : x;
-      };
-      const Fault fault = play.round(x, y[r], positive, at, prepare);
-      predictions[r] = positive ? 1 : 0;
-      return fault;
-    });
+                  y, predictions, scores);
+    return visit([&](auto& play) { return play_named(play, chunk, first, rows, y, predictions, scores); });
   }
   // Score the first rows of a chunk of named examples.
   Stop scores(const Chunk& chunk, std::size_t rows, double* out, std::uint8_t* predictions) {
-    return each_named(chunk, 0, rows, [&](auto& play, std::size_t r, const auto& x, const auto&, const auto*, auto*, auto& at) {
-      double raw = 0;
-      const Fault fault = play.score(x, raw, at);
-      out[r] = play.normalised(raw);
-      predictions[r] = play.is_positive(raw) ? 1 : 0;
-      return fault;
+    return visit([&](auto& play) {
+      return each_named(play, chunk, 0, rows, [&](std::size_t r, const auto& x, const auto&, const auto* keys, auto*, auto& at) {
+        double raw = 0;
+        const Fault fault = score_row(play, x, keys, raw, at);
+        out[r] = play.normalised(raw);
+        predictions[r] = play.is_positive(raw) ? 1 : 0;
+        return fault;
+      });
     });
   }
   // Count those of the first rows of a chunk in which no feature has a known name.
@@ -162,11 +177,15 @@ class Engine {
         give_slots(play, [&](std::size_t k) { return example.name[k]; }, example.key.data(), example.slot.data(), example.size);
         return row;
       };
-      play.record.expect(1);
-      const Fault fault = play.round(row, label, positive, at, prepare);
-      const std::uint8_t prediction = positive ? 1 : 0;
-      if (fault == Fault::none) play.record.add_predictions(&prediction, 1);
-      return fault;
+      if constexpr (is_panel<decltype(play)>) {
+        return play.round(row, label, positive, at, prepare, tokens_of(example.key.data()));
+      } else {
+        play.record.expect(1);
+        const Fault fault = play.round(row, label, positive, at, prepare);
+        const std::uint8_t prediction = positive ? 1 : 0;
+        if (fault == Fault::none) play.record.add_predictions(&prediction, 1);
+        return fault;
+      }
     });
   }
   Fault score(NamedRow& example, double& score, bool& positive, std::size_t& at) {
@@ -174,19 +193,23 @@ class Engine {
     return visit([&](auto& play) {
       const Row<std::int32_t, double> row{example.slot.data(), example.value.data(), example.size};
       double raw = 0;
-      const Fault fault = play.score(row, raw, at);
+      const Fault fault = score_row(play, row, example.key.data(), raw, at);
       score = play.normalised(raw);
       positive = play.is_positive(raw);
       return fault;
     });
   }
 
-  Snapshot snapshot() const {
+  Snapshot snapshot() {
     Snapshot it;
     for (std::size_t id = 0; id < names_.size(); ++id) it.names.emplace_back(names_.name(id));
+    if (panel() != nullptr) {
+      it.panel = panel()->state();
+      return it;
+    }
     it.state.resize(slots() * floats());
     it.bias.resize(floats());
-    visit([&](const auto& play) {
+    linear([&](const auto& play) {
       play.copy_state(it.state.data());
       play.copy_bias(it.bias.data());
       it.scalars = play.scalars();
@@ -199,15 +222,22 @@ class Engine {
   // Restore a state into a new engine. Throws std::invalid_argument if the number of floats is not that of the rule, or if the
   // stored total is not the sum of the weights.
   void restore(const Snapshot& it) {
+    if (panel() != nullptr) {
+      for (const std::string& name : it.names) names_.insert(name);
+      panel()->restore(it.panel, settings().named ? names_.size() + 1 : settings().width);
+      return;
+    }
     if (it.bias.size() != floats() || it.state.size() % floats() != 0)
       throw std::invalid_argument("the stored state must have " + std::to_string(floats()) + " floats for each feature");
-    if (it.scalars.size() != visit([](const auto& play) { return play.scalars().size(); }))
+    if (it.scalars.size() != linear([](const auto& play) { return play.scalars().size(); }))
       throw std::invalid_argument("the stored state must have the scalars of the rule");
     for (const std::string& name : it.names) names_.insert(name);
     visit([&](auto& play) {
-      play.set_scalars(it.scalars);
-      play.restore(it.state.data(), it.state.size() / floats(), it.bias.data(), it.factor, it.total, it.peak);
-      if (!play.total_fits()) throw std::invalid_argument("the stored total of the weights is not the sum of the weights");
+      if constexpr (!is_panel<decltype(play)>) {
+        play.set_scalars(it.scalars);
+        play.restore(it.state.data(), it.state.size() / floats(), it.bias.data(), it.factor, it.total, it.peak);
+        if (!play.total_fits()) throw std::invalid_argument("the stored total of the weights is not the sum of the weights");
+      }
     });
   }
 
@@ -217,13 +247,54 @@ class Engine {
   }
 
   template <class... Rule>
-  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>...>;
+  static auto any_play(RuleList<Rule...>) -> std::variant<Play<Rule>..., PanelPlay>;
   using AnyPlay = decltype(any_play(Rules{}));
 
   template <class... Rule>
   void make(RuleList<Rule...>, const Settings& settings) {
+    if (rule_ == PanelPlay::id) {
+      play_.emplace(std::in_place_type<PanelPlay>, settings);
+      return;
+    }
     const bool found = ((rule_ == Rule::id && (play_.emplace(std::in_place_type<Play<Rule>>, Rule(parameter_), settings), true)) || ...);
     if (!found) throw std::invalid_argument("there is no rule '" + rule_ + "'");
+  }
+
+  static auto tokens_of(const Key* keys) {
+    return [keys](std::size_t k) { return token_of(keys[k]); };
+  }
+  template <class Game, class Index, class Value>
+  static Fault score_row(Game& play, const Row<Index, Value>& x, const Key* keys, double& raw, std::size_t& at) {
+    if constexpr (is_panel<Game>)
+      return play.score(x, raw, at, tokens_of(keys));
+    else
+      return play.score(x, raw, at);
+  }
+  template <class Game>
+  Stop play_named(Game& play, const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y,
+                  std::uint8_t* predictions, double* scores) {
+    const Record::Batch kept(record(), predictions, rows);
+    SummedOnes summed;
+    return each_named(play, chunk, first, rows, [&](std::size_t r, const auto& x, const auto& name_of, const auto* keys,
+                                                   auto* slots, auto& at) {
+      bool positive = false;
+      const auto prepare = [&] {
+        give_slots(play, name_of, keys, slots, x.size);
+        return is_of_ones(chunk, first + r) ? summed(x) : x;
+      };
+      const Fault fault = play.round(x, y[r], positive, at, prepare);
+      predictions[r] = positive ? 1 : 0;
+      if (scores != nullptr) scores[r] = play.last_score;
+      return fault;
+    });
+  }
+  Stop play_named(PanelPlay& play, const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y,
+                  std::uint8_t* predictions, double* scores) {
+    const PanelPlay::Batch batch(play, rows, predictions, scores);
+    return each_named(play, chunk, first, rows, [&](std::size_t r, const auto& x, const auto& name_of, const auto* keys,
+                                                   auto* slots, auto& at) {
+      return play.add(x, y[r], at, [&] { give_slots(play, name_of, keys, slots, x.size); }, tokens_of(keys));
+    });
   }
 
   template <class Game, class NameOf>
@@ -239,42 +310,40 @@ class Engine {
     }
   }
 
-  // Call `round(play, row, name_of, keys, slots, at)` for rows of a chunk of named examples from `first` on, until one has a
+  // Call `round(r, row, name_of, keys, slots, at)` for rows of a chunk of named examples from `first` on, until one has a
   // fault. The slots of the next row are looked up while the weights of the current row are loaded from memory.
-  template <class Round>
-  Stop each_named(const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
-    return visit([&](auto& play) -> Stop {
-      std::vector<std::int32_t> slots, next;
-      std::vector<double> ones;
-      find_row(play, chunk, first, first + rows, next);
-      for (std::size_t r = 0; r < rows; ++r) {
-        slots.swap(next);
-        const std::size_t known = names_.size();
-        find_row(play, chunk, first + r + 1, first + rows, next);
-        const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
-        const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
-        const auto name_of = [&](std::size_t k) { return chunk.name_of(begin + k); };
-        if (chunk.all_ones && ones.size() < end - begin) ones.resize(end - begin, 1);
-        const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
-        const Row<std::int32_t, double> x{slots.data(), values, end - begin};
-        std::size_t at = 0;
-        if constexpr (std::remove_cvref_t<decltype(play)>::binary)
-          if ((at = chunk.repeated_name(begin, end) - begin) != x.size)
-            return {static_cast<std::int64_t>(r), Fault::not_binary, static_cast<std::int64_t>(begin + at), true};
-        Fault fault;
-        // Without weights that are kept, a score is not a plain sum: repeated words must be summed first.
-        if (std::remove_cvref_t<decltype(play)>::computes_weights && chunk.repeated_name(begin, end) != end)
-          fault = summed_round(play, r, chunk, begin, end, round, at);
-        else
-          fault = round(play, r, x, name_of, chunk.key.data() + begin, slots.data(), at);
-        if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
-        if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
-      }
-      return {static_cast<std::int64_t>(rows)};
-    });
-  }
   template <class Game, class Round>
-  Fault summed_round(Game& play, std::size_t r, const Chunk& chunk, std::size_t begin, std::size_t end, Round& round,
+  Stop each_named(Game& play, const Chunk& chunk, std::size_t first, std::size_t rows, Round round) {
+    std::vector<std::int32_t> slots, next;
+    std::vector<double> ones;
+    find_row(play, chunk, first, first + rows, next);
+    for (std::size_t r = 0; r < rows; ++r) {
+      slots.swap(next);
+      const std::size_t known = names_.size();
+      find_row(play, chunk, first + r + 1, first + rows, next);
+      const auto begin = static_cast<std::size_t>(chunk.indptr[first + r]);
+      const auto end = static_cast<std::size_t>(chunk.indptr[first + r + 1]);
+      const auto name_of = [&](std::size_t k) { return chunk.name_of(begin + k); };
+      if (chunk.all_ones && ones.size() < end - begin) ones.resize(end - begin, 1);
+      const double* const values = chunk.all_ones ? ones.data() : chunk.value.data() + begin;
+      const Row<std::int32_t, double> x{slots.data(), values, end - begin};
+      std::size_t at = 0;
+      if constexpr (Game::binary)
+        if ((at = chunk.repeated_name(begin, end) - begin) != x.size)
+          return {static_cast<std::int64_t>(r), Fault::not_binary, static_cast<std::int64_t>(begin + at), true};
+      Fault fault;
+      // Without weights that are kept, a score is not a plain sum: repeated words must be summed first.
+      if (Game::computes_weights && chunk.repeated_name(begin, end) != end)
+        fault = summed_round(r, chunk, begin, end, round, at);
+      else
+        fault = round(r, x, name_of, chunk.key.data() + begin, slots.data(), at);
+      if (fault != Fault::none) return {static_cast<std::int64_t>(r), fault, static_cast<std::int64_t>(begin + at)};
+      if (names_.size() != known) find_unknown(chunk, first + r + 1, first + rows, next);
+    }
+    return {static_cast<std::int64_t>(rows)};
+  }
+  template <class Round>
+  Fault summed_round(std::size_t r, const Chunk& chunk, std::size_t begin, std::size_t end, Round& round,
                      std::size_t& at) {
     NamedRow row;
     row.grow(end - begin);
@@ -282,7 +351,7 @@ class Engine {
     row.may_repeat = true;
     row.find_slots(names_);
     const Row<std::int32_t, double> x{row.slot.data(), row.value.data(), row.size};
-    return round(play, r, x, [&](std::size_t k) { return row.name[k]; }, row.key.data(), row.slot.data(), at);
+    return round(r, x, [&](std::size_t k) { return row.name[k]; }, row.key.data(), row.slot.data(), at);
   }
   static bool is_of_ones(const Chunk& chunk, std::size_t r) {
     return chunk.is_of_ones(static_cast<std::size_t>(chunk.indptr[r]), static_cast<std::size_t>(chunk.indptr[r + 1]));

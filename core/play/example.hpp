@@ -38,6 +38,13 @@ struct Stop {
   bool of_sum = false;         // whether its value is a sum, because the feature occurs more than once in the row (repeats.hpp)
 };
 
+// A prediction whose outcome arrives later.
+struct EarlierPrediction {
+  bool positive;
+  double score;          // as reported: divided by the normaliser
+  std::int64_t updates;  // before the prediction
+};
+
 // Limits of the absolute value of a feature in an update. Values up to 1e30 cannot make a float32 sum infinite: near 1e37
 // adding 1e30 has no effect. Sums of values from 1e-30 have full precision: float32 loses digits below 1e-38, and values
 // below 1e-45 would not change the sum.

@@ -20,18 +20,12 @@
 #include "play/rows.hpp"
 #include "play/rows_of_one_type.hpp"
 #include "play/sum.hpp"
+#include "play/values.hpp"
 #include "rules/balanced_avx2.hpp"
 #include "rules/rules.hpp"
 #include "rules/slot.hpp"
 
 namespace mistakebound {
-
-// A prediction whose outcome arrives later.
-struct EarlierPrediction {
-  bool positive;
-  double score;          // as reported: divided by the normaliser
-  std::int64_t updates;  // before the prediction
-};
 
 // A rule that computes a step (stepping.hpp), one with floats of its own, and one with scalars.
 template <class Rule>
@@ -65,6 +59,7 @@ class Play {
 
   Record record;
   std::optional<EarlierPrediction> earlier;  // if set, the next rounds use this prediction instead of a new one
+  double last_score = 0;                     // of the last round, as it is reported
   const Settings& settings() const { return settings_; }
   std::size_t slots() const { return slots_.size(); }
   void use_avx2(bool avx2) { settings_.avx2 = avx2; }
@@ -104,19 +99,21 @@ class Play {
     if (label != 1 && label != -1) return Fault::label;
     double raw;
     if (const Fault fault = score(x, raw, at); fault != Fault::none) return fault;
+    if constexpr (Rule::log_odds) record.measures.make_room();
     const bool truth = label == 1;
     // If there was no update since the earlier prediction, a new prediction is equal to it, unless scalars changed.
     const std::int64_t delay = earlier ? record.updates - earlier->updates : 0;
     const bool late = delay > 0 || (computes_weights && earlier);
     positive = late ? earlier->positive : is_positive(raw);
     const bool mistaken = positive != truth;
+    last_score = late ? earlier->score : normalised(raw);
     if (late) raw = earlier->score;
     const bool update = must_update(x, raw, label, mistaken, late);
     if (update)
       if (const Fault fault = learnable(x, at); fault != Fault::none) [[unlikely]]
         return fault;
     if constexpr (!Rule::keeps_examples) {
-      record.make_room();
+      record.make_room_for_rounds();
       if (update) learn(prepare(), raw, label);
       record.note_delay(delay);
     } else if (update || mistaken) {
@@ -127,6 +124,7 @@ class Play {
       if (update) learn(prepared, raw, label);
     }
     if constexpr (Scalars<Rule>) rule_.count(label);
+    if constexpr (Rule::log_odds) record.measures.add(last_score, truth);
     record.count(positive, truth, update);
     return Fault::none;
   }
@@ -176,12 +174,12 @@ class Play {
   }
 
   template <class Batch>
-  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+  Stop play(const Batch& batch, const std::int8_t* y, std::uint8_t* predictions, double* scores) {
     if constexpr (Stepping<Rule>) {
       RowsOfOneType rows(batch);
-      return play_rows(rows, y, predictions);
+      return play_rows(rows, y, predictions, scores);
     } else {
-      return play_rows(batch, y, predictions);
+      return play_rows(batch, y, predictions, scores);
     }
   }
   template <class Batch>
@@ -196,12 +194,13 @@ class Play {
 
  private:
   template <class Batch>
-  Stop play_rows(Batch& batch, const std::int8_t* y, std::uint8_t* predictions) {
+  Stop play_rows(Batch& batch, const std::int8_t* y, std::uint8_t* predictions, double* scores) {
     const Record::Batch kept(record, predictions, static_cast<std::size_t>(batch.rows));
     return each_row<true>(*this, batch, [&](const auto& x, std::int64_t r, std::size_t& at) {
       bool positive = false;
       const Fault fault = round(x, y[r], positive, at, [&x] { return x; });
       predictions[r] = positive ? 1 : 0;
+      if (scores != nullptr) scores[r] = last_score;
       return fault;
     });
   }
@@ -326,30 +325,6 @@ class Play {
     if constexpr (Rule::normalised)
       if (!is_normalised) limit *= rule_.normaliser(total_.value());
     return label * raw <= limit;
-  }
-
-  // Check smallest_learnable <= |x| <= largest_learnable for all values, none of which is 0. Their bits are compared as
-  // integers, which the compiler can do for four or eight values at once.
-  template <class Index, class Value>
-  static Fault learnable(const Row<Index, Value>& x, std::size_t& at) {
-    constexpr auto largest = std::bit_cast<Bits<Value>>(static_cast<Value>(largest_learnable));
-    constexpr auto smallest = std::bit_cast<Bits<Value>>(static_cast<Value>(smallest_learnable));
-    const auto room = [&](std::size_t k) { return (largest - magnitude(x.value[k])) | (magnitude(x.value[k]) - smallest); };
-    Bits<Value> outside = 0;
-    for (std::size_t k = 0; k < x.size; ++k) outside |= room(k);
-    if ((outside & top_bit<Value>) == 0) [[likely]]
-      return Fault::none;
-    for (at = 0; (room(at) & top_bit<Value>) == 0;) ++at;
-    return magnitude(x.value[at]) < smallest ? Fault::too_small : Fault::too_large;
-  }
-
-  template <class Value>
-  using Bits = std::conditional_t<sizeof(Value) == 4, std::uint32_t, std::uint64_t>;
-  template <class Value>
-  static constexpr Bits<Value> top_bit = Bits<Value>{1} << (8 * sizeof(Value) - 1);
-  template <class Value>
-  static Bits<Value> magnitude(Value v) {
-    return std::bit_cast<Bits<Value>>(v) & ~top_bit<Value>;
   }
 
   // Σ gather over the non-zeros, in the order of sum.hpp.

@@ -10,6 +10,7 @@
 
 #include "memory/table.hpp"
 #include "play/example.hpp"
+#include "play/measures.hpp"
 
 namespace mistakebound {
 
@@ -33,6 +34,8 @@ struct Record {
   // The kept rounds with updates between prediction and outcome, and the number of these updates. If the rule does not keep
   // examples: the first of all such rounds.
   std::vector<std::int64_t> late_round, late_delay;
+
+  Measures measures;  // of learners with probabilities
 
   // Reserve memory for the predictions of this many more rounds.
   void expect(std::size_t more) {
@@ -76,8 +79,11 @@ struct Record {
     rounds += 1;
   }
 
-  // Reserve memory for one more round without its example.
-  void make_room() { one_more(mistake_rounds), one_more(late_round), one_more(late_delay); }
+  // Reserve memory for more rounds without their examples.
+  void make_room_for_rounds(std::size_t more = 1) {
+    for (auto* rounds_of : {&mistake_rounds, &late_round, &late_delay})
+      if (rounds_of->size() + more > rounds_of->capacity()) rounds_of->reserve(2 * (rounds_of->size() + more));
+  }
   // Call it before `count`, in place of `keep` and `keep_delay`, if the rule does not keep examples.
   void note_delay(std::int64_t delay) {
     if (delay > 0 && late_round.size() * 2 * sizeof(std::int64_t) < limit_bytes) keep_delay(delay);
@@ -86,7 +92,7 @@ struct Record {
   // Reserve memory for one more mistake with this many non-zeros.
   void make_room(std::size_t nonzeros) {
     const std::size_t first = kept_index.size(), last = first + nonzeros;
-    make_room();
+    make_room_for_rounds();
     if (!has_room(last)) return;
     if (last > kept_value.capacity() || last > kept_index.capacity()) {
       // One large reservation instead of repeated doubling. Unused memory is not paged in.

@@ -22,6 +22,9 @@ struct Settings {
   std::size_t width = 0;                 // features have indices: their number
   bool growing = false;                  // features have indices: a larger index increases `width` in its round
   bool avx2 = cpu_has_avx2();
+  // Of a panel: a bit for each of its own members that plays, the number of members from outside, and of threads.
+  std::uint32_t members = 0xffff;
+  std::size_t joined = 0, threads = 1;
 };
 
 template <class Index, class Value>

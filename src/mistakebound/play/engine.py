@@ -125,7 +125,7 @@ class LearnerEngine:
             row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first)
         except MemoryError:
             raise MemoryError(_too_large(part)) from None
-        return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts(*before), Counts(*after))
+        return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts.of_core(before), Counts.of_core(after))
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
         """Return the scores and predictions of a part, up to the first bad row, and the fault of that row, or None."""
@@ -152,7 +152,7 @@ class LearnerEngine:
         else:
             row, fault, before, after = self.core.play_csr(seen.indptr, seen.index, seen.value, signs, out)
         wrong = self._fault(rows, seen, fault)
-        return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts(*before), Counts(*after))
+        return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts.of_core(before), Counts.of_core(after))
 
     def scores(self, rows: Positional) -> tuple[FloatArray, BoolArray]:
         """Return the score and the prediction of each row, without learning."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from mistakebound._support.lazy import np
 from mistakebound._support.text import html_table
 from mistakebound.data.labels import label_array
+from mistakebound.play.measures import Measures
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray, IntArray, SignArray
@@ -67,9 +68,23 @@ class Counts(NamedTuple):
     updates: int
     to_keep: int
     """Number of rounds with an update or a mistake; 0 if the rule does not keep examples."""
+    measures: Measures | None = None
+    """How good the probabilities were; None if the learner has none, or if this was not asked for."""
 
     def __sub__(self, earlier: Counts) -> Counts:
-        return Counts(*map(sub, self, earlier))
+        measures = None if self.measures is None else self.measures - earlier.measures
+        return Counts(*map(sub, self.totals, earlier.totals), measures)
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """The five numbers."""
+        return self[:5]
+
+    @classmethod
+    def of_core(cls, counts: Any) -> Counts:
+        """Return what the core returned: five numbers and, from a learner with probabilities, its measures."""
+        *totals, measured = counts if len(counts) == 6 else (*counts, None)
+        return cls(*totals, None if measured is None else Measures(*measured))
 
 
 class Ledger:

@@ -1,0 +1,138 @@
+// Blocks of rows on their way through the panel, with one thread or with two. The result is the same to the bit.
+//
+// With two threads, the caller plays the first group of members, and a second thread the others. Either of them combines the
+// scores of a block, whichever has to wait for the other. A thread that has nothing to do sleeps.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "panel/core.hpp"
+
+namespace mistakebound::panel {
+
+class Pipeline {
+  static constexpr std::uint32_t ring = 4;
+
+ public:
+  static constexpr std::size_t most_rows = ring * Block::most_rows;
+
+  explicit Pipeline(Core& core) : core_(core) {}
+  ~Pipeline() { stop(); }
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Use a second thread from now on, if there can be one.
+  void start() {
+    if (thread_.joinable()) return;
+    stopped_ = false;
+    try {
+      thread_ = std::thread([this] { work(); });
+    } catch (const std::system_error&) {  // too many threads: one will do
+    }
+  }
+  // Play all blocks, then end the second thread.
+  void stop() noexcept {
+    if (!thread_.joinable()) return;
+    stopped_ = true;
+    wake(asked_);
+    thread_.join();
+  }
+
+  // The block that is being filled.
+  Block& block() { return blocks_[filled_ % ring]; }
+
+  // Play the block that was filled, and wait until the next one is empty. `played` is called by this thread for each block in
+  // turn, after it was played.
+  template <class Played>
+  void push(Played played) {
+    if (block().rows() == 0) return;
+    if (!thread_.joinable()) {
+      core_.play(block());
+      played(block());
+      block().clear();
+      return;
+    }
+    core_.play_lines(block());
+    filled_.store(filled_ + 1, std::memory_order_release);
+    wake(asked_);
+    wait_until([this] { return filled_ - taken_ < ring; }, played);
+  }
+  // Wait until all blocks were played. Throws what the second thread has thrown.
+  template <class Played>
+  void drain(Played played) {
+    wait_until([this] { return taken_ == filled_; }, played);
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  static void wake(std::atomic<std::uint32_t>& changes) {
+    changes.fetch_add(1, std::memory_order_release);
+    changes.notify_one();
+  }
+
+  // The caller: take combined blocks, combine blocks if the other thread does not, and sleep if there is nothing to do.
+  template <class Enough, class Played>
+  void wait_until(Enough enough, Played played) {
+    for (;;) {
+      const std::uint32_t seen = answered_.load(std::memory_order_acquire);
+      while (taken_ != combined_.load(std::memory_order_acquire)) {
+        Block& next = blocks_[taken_ % ring];
+        played(next);
+        next.clear();
+        ++taken_;
+      }
+      if (enough()) return;
+      if (!combine_one()) answered_.wait(seen, std::memory_order_acquire);
+    }
+  }
+  bool combine_one() {
+    if (combined_.load(std::memory_order_acquire) == rest_.load(std::memory_order_acquire)) return false;
+    if (combining_.test_and_set(std::memory_order_acquire)) return false;
+    const std::uint32_t next = combined_.load(std::memory_order_relaxed);
+    const bool ready = next != rest_.load(std::memory_order_acquire);
+    if (ready) {
+      core_.combine(blocks_[next % ring]);
+      combined_.store(next + 1, std::memory_order_release);
+    }
+    combining_.clear(std::memory_order_release);
+    if (ready) wake(answered_);
+    return ready;
+  }
+  // The second thread.
+  void work() {
+    for (;;) {
+      const std::uint32_t seen = asked_.load(std::memory_order_acquire), next = rest_.load(std::memory_order_relaxed);
+      if (next == filled_.load(std::memory_order_acquire)) {
+        if (combine_one()) continue;
+        if (stopped_) return;
+        asked_.wait(seen, std::memory_order_acquire);
+        continue;
+      }
+      try {
+        core_.play_rest(blocks_[next % ring]);
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+      rest_.store(next + 1, std::memory_order_release);
+      wake(answered_);
+    }
+  }
+
+  Core& core_;
+  Block blocks_[ring];
+  // Numbers of blocks: filled and played by the first group, played by the others, combined, and taken by the caller.
+  std::atomic<std::uint32_t> filled_{0}, rest_{0}, combined_{0};
+  std::uint32_t taken_ = 0;
+  std::atomic_flag combining_;
+  std::atomic<std::uint32_t> asked_{0}, answered_{0};  // change whenever there may be work for the other thread
+  std::atomic<bool> stopped_{false};
+  std::exception_ptr error_;  // written by the second thread before a block is combined, read afterwards
+  std::thread thread_;
+};
+
+}  // namespace mistakebound::panel

@@ -1,0 +1,56 @@
+// How good the probabilities of a learner were: log loss, Brier score, and how many probabilities of each size were right, from
+// which the area under the ROC curve, calibration and the confusion at any threshold follow.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rules/elementary.hpp"
+
+namespace mistakebound {
+
+class Measures {
+ public:
+  // Probabilities are counted by thousandths, those below 0.001 and from 0.999 on by eighths of the logit
+  // (src/mistakebound/play/measures.py has the edges).
+  static constexpr std::size_t tail = 112, bins = 2 * tail + 998;
+
+  bool on = true;  // whether rounds are measured
+  std::int64_t rounds = 0;
+  double brier = 0;                                 // Σ(p − y)²
+  std::vector<std::int64_t> positives, negatives;   // of each bin, by label; empty before the first round
+
+  // The log loss is `loss`, and the logarithm of the probabilities that were multiplied since.
+  double loss = 0, product = 1;
+  double log_loss() const { return loss - (product < 1 ? ln_of(product) : 0.0); }
+
+  // Reserve memory, so that `add` cannot fail.
+  void make_room() {
+    if (!positives.empty()) return;
+    negatives.resize(bins);
+    positives.resize(bins);
+  }
+  // The probability p of the positive label and 1 − p, each with all its digits, and the logit of p.
+  void add(double p, double against, double logit, bool truth) {
+    if (!on) return;
+    rounds += 1;
+    const double error = truth ? against : p;
+    brier += error * error;
+    product *= truth ? p : against;  // one logarithm of a product instead of many
+    if (product < 1e-200) loss -= ln_of(product), product = 1;
+    (truth ? positives : negatives)[bin_of(p, logit)] += 1;
+  }
+  void add(double logit, bool truth) { add(sigmoid(logit), sigmoid(-logit), logit, truth); }
+
+  static std::size_t bin_of(double p, double logit) {
+    constexpr double edge = 6.906754778648554;  // the logit of 0.999
+    if (p < .001) return tail - 1 - std::min(static_cast<std::size_t>(std::max(-edge - logit, 0.0) * 8), tail - 1);
+    if (p >= .999) return tail + 998 + std::min(static_cast<std::size_t>(std::max(logit - edge, 0.0) * 8), tail - 1);
+    return tail - 1 + static_cast<std::size_t>(p * 1000);
+  }
+};
+
+}  // namespace mistakebound
