@@ -90,11 +90,12 @@ class Block {
   }
 
   std::int8_t label[most_rows];
-  // From the first group of members for the second: x divided by its largest size, one over the length of that, and a bit for
-  // each place whether its feature is frequent (of rows that need it).
+  // From the first group of members for the others: x divided by its largest size, the same times how rare the feature is, one
+  // over the lengths of both, and a bit for each place whether its feature is frequent (of rows that need it).
   float* scaled(std::size_t r) { return scaled_.data()[groups_[r]].at; }
+  float* rare(std::size_t r) { return rare_.data()[groups_[r]].at; }
   std::uint8_t* frequent(std::size_t r) { return frequent_.data() + groups_[r]; }
-  double norm[most_rows];
+  double norm[most_rows], rarity_norm[most_rows];
   double* scores(std::size_t r) { return scores_[r].at; }
   Verdict verdict[most_rows];
   std::size_t features = 0;  // of the learner when the last row was added
@@ -116,7 +117,7 @@ class Block {
       to[k] = k < left ? index[k] : k == left ? constant_index : padding_index;
       values[k] = k < left ? value[k] : k == left ? 1.0f : 0.0f;
     }
-    if (groups > scaled_.size()) scaled_.resize(groups), frequent_.resize(groups);
+    if (groups > scaled_.size()) scaled_.resize(groups), rare_.resize(groups), frequent_.resize(groups);
     label[rows_] = y;
     groups_[++rows_] = groups;
   }
@@ -135,7 +136,7 @@ class Block {
   Table<std::int32_t> index_;
   Table<float> value_;
   Table<std::uint64_t> token_;
-  Table<EightFloats> scaled_;
+  Table<EightFloats> scaled_, rare_;
   Table<std::uint8_t> frequent_;
 };
 

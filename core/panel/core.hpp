@@ -11,6 +11,12 @@
 
 namespace mistakebound::panel {
 
+// What is read first of each feature: that of feature i lies i·places floats after the first.
+struct Prefetched {
+  const float* first;
+  std::ptrdiff_t places;
+};
+
 class Core {
  public:
   virtual ~Core() = default;
@@ -18,15 +24,16 @@ class Core {
   virtual std::size_t capacity() const = 0;            // features for which there is memory
   virtual void reserve(std::size_t features) = 0;      // only while no block is played
   virtual void resize(std::size_t features) = 0;       // new features start as never seen
-  virtual const Line* lines() const = 0;               // of the features, to prefetch them
+  virtual Prefetched prefetched() = 0;
   // Whether all indices are features and all values can be learned; then also the largest size of a value.
   virtual bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const = 0;
 
   // Predict, then learn, all rows of a block.
   virtual void play(Block& block) = 0;
-  // The same in three steps, each of which takes the blocks in turn. Two threads may do different steps at the same time.
-  virtual void play_lines(Block& block) = 0;  // score and learn by the first group of members
-  virtual void play_rest(Block& block) = 0;   // by the others
+  // The same in three steps, each of which takes the blocks in turn. Two threads may do different steps at the same time, if
+  // the panel was made for two.
+  virtual void play_first(Block& block) = 0;  // score and learn by the first and the third group of members
+  virtual void play_rest(Block& block) = 0;   // by the others; it extends the table that only they use
   virtual void combine(Block& block) = 0;     // predict from the scores
   // Predict one row without learning.
   virtual Verdict predict(Block& block, std::size_t row) = 0;
@@ -37,9 +44,10 @@ class Core {
   virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument
 };
 
-std::unique_ptr<Core> plain_panel(const Roster& roster);
+// `apart`: two threads will play, so that what each of them writes must not share a line of the cache.
+std::unique_ptr<Core> plain_panel(const Roster& roster, bool apart);
 #ifdef MISTAKEBOUND_LEVELS
-std::unique_ptr<Core> avx2_panel(const Roster& roster);
+std::unique_ptr<Core> avx2_panel(const Roster& roster, bool apart);
 #endif
 
 }  // namespace mistakebound::panel

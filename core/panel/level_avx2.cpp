@@ -3,5 +3,5 @@
 #include "panel/panel.hpp"
 
 namespace mistakebound::panel {
-std::unique_ptr<Core> avx2_panel(const Roster& roster) { return avx2::make_panel(roster); }
+std::unique_ptr<Core> avx2_panel(const Roster& roster, bool apart) { return avx2::make_panel(roster, apart); }
 }  // namespace mistakebound::panel

@@ -3,5 +3,5 @@
 #include "panel/panel.hpp"
 
 namespace mistakebound::panel {
-std::unique_ptr<Core> plain_panel(const Roster& roster) { return plain::make_panel(roster); }
+std::unique_ptr<Core> plain_panel(const Roster& roster, bool apart) { return plain::make_panel(roster, apart); }
 }  // namespace mistakebound::panel

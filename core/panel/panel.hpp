@@ -9,11 +9,13 @@
 
 #include "panel/combiner.hpp"
 #include "panel/core.hpp"
+#include "panel/feature_table.hpp"
+#include "panel/first_members.hpp"
 #include "panel/interactions.hpp"
-#include "panel/line_members.hpp"
 #include "panel/roster.hpp"
-#include "panel/side_members.hpp"
+#include "panel/second_members.hpp"
 #include "panel/state.hpp"
+#include "panel/third_members.hpp"
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
@@ -37,53 +39,61 @@ struct History {
 template <std::size_t Width>
 class Panel final : public Core {
  public:
-  explicit Panel(const Roster& roster)
-      : with_sides_(roster.has(hinge) || roster.has(sgd) || roster.has(winnow)), combiner_(roster) {}
+  // `apart`: two threads will play.
+  Panel(const Roster& roster, bool apart)
+      : with_third_(roster.has(hinge) || roster.has(sgd) || roster.has(winnow)), apart_(apart), table_(apart), combiner_(roster) {}
 
-  std::size_t features() const override { return lines_.features(); }
+  std::size_t features() const override { return table_.size(); }
   std::size_t capacity() const override { return capacity_; }
   void reserve(std::size_t features) override {
     if (features <= capacity_) return;
-    lines_.reserve(features);
-    if (with_sides_) sides_.reserve(features);
+    table_.reserve(features);
+    if (with_third_) third_.reserve(features);
     interactions_.reserve(features);
     capacity_ = features;
   }
   void resize(std::size_t features) override {
     reserve(features);
-    lines_.resize(features);
+    table_.resize(features);
+    if (with_third_) third_.resize(features);
   }
-  const Line* lines() const override { return lines_.table(); }
+  Prefetched prefetched() override {
+    return {table_.half(0), apart_ ? FeatureTable::places<true> : FeatureTable::places<false>};
+  }
   bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const override {
     return regular_values(value, size, largest) && below(index, size, features());
   }
 
   void play(Block& block) override {
-    follow(block.features);
-    lines_.fetch_with(with_sides_ ? sides_.large_table() : nullptr);
-    play_lines(block);
-    lines_.fetch_with(nullptr);
-    play_rest(block, false);
+    interactions_.resize(block.features);
+    apart_ ? play_alone<true>(block) : play_alone<false>(block);
     combine(block);
   }
-  void play_lines(Block& block) override {
+  void play_first(Block& block) override {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
-      lines_.score(x, block, r);
-      lines_.learn(x, block.label[r], block.scores(r));
+      first_.template score<true>(x, table_, third_table(), block, r);
+      first_.template learn<true>(x, block.label[r], block.scaled(r), block.scores(r));
     }
+    play_third(block);
   }
   void play_rest(Block& block) override {
-    follow(block.features);
-    play_rest(block, true);
+    interactions_.resize(block.features);
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      const Row x = block.row(r);
+      second_.template score<true>(x, first_, table_, nullptr, block, r);
+      second_.template learn<true>(x, first_, block, r);
+    }
+    play_interactions(block);
   }
   void combine(Block& block) override { combiner_.play(block); }
 
   Verdict predict(Block& block, std::size_t r) override {
-    follow(block.features);
+    interactions_.resize(block.features);
     const Row x = block.row(r);
-    lines_.score(x, block, r);
-    score_rest(x, block, r, false);
+    apart_ ? score<true>(x, nullptr, block, r) : score<false>(x, nullptr, block, r);
+    score_third(x, block, r);
+    score_interactions(x, block, r);
     return block.verdict[r] = combiner_.predict(block.scores(r));
   }
 
@@ -92,17 +102,17 @@ class Panel final : public Core {
 
   PanelState state() override {
     PanelState it;
-    follow(features());
+    interactions_.resize(features());
+    const auto append = [&it](const float* from, std::size_t count) { it.records.insert(it.records.end(), from, from + count); };
     const auto add = [&](std::ptrdiff_t i) {
-      it.records.insert(it.records.end(), lines_.record(i), lines_.record(i) + line_floats);
-      if (with_sides_)
-        it.records.insert(it.records.end(), sides_.record(i), sides_.record(i) + side_floats);
-      else
-        it.records.insert(it.records.end(), side_floats, 0.0f);
-      it.records.insert(it.records.end(), interactions_.moments(i), interactions_.moments(i) + moment_floats);
+      constexpr float none[third_floats] = {};
+      append(table_.first(i), half_floats);
+      append(table_.second(i), half_floats);
+      append(with_third_ ? third_.record(i) : none, third_floats);
+      append(interactions_.moments(i), moment_floats);
     };
     for (std::size_t i = 0; i < features(); ++i) {
-      if (lines_.record(static_cast<std::ptrdiff_t>(i))[scale] == 0) continue;  // it was never learned
+      if (table_.first(static_cast<std::ptrdiff_t>(i))[scale] == 0) continue;  // it was never learned
       it.features.push_back(static_cast<std::uint32_t>(i));
       add(static_cast<std::ptrdiff_t>(i));
     }
@@ -118,13 +128,17 @@ class Panel final : public Core {
     if (from.records.size() != (from.features.size() + 1) * feature_floats)
       throw std::invalid_argument("the records of the features have a wrong size");
     resize(features);
-    follow(features);
-    const float* record = from.records.data();
+    interactions_.resize(features);
+    const float* next_float = from.records.data();
+    const auto take_to = [&next_float](float* to, std::size_t floats) {
+      if (to != nullptr) std::copy_n(next_float, floats, to);
+      next_float += floats;
+    };
     const auto take = [&](std::ptrdiff_t i) {
-      std::copy_n(record, line_floats, lines_.record(i));
-      if (with_sides_) std::copy_n(record + line_floats, side_floats, sides_.record(i));
-      std::copy_n(record + line_floats + std::size_t{side_floats}, moment_floats, interactions_.moments(i));
-      record += feature_floats;
+      take_to(table_.first(i), half_floats);
+      take_to(table_.second(i), half_floats);
+      take_to(with_third_ ? third_.record(i) : nullptr, third_floats);
+      take_to(interactions_.moments(i), moment_floats);
     };
     for (const std::uint32_t i : from.features) {
       if (i >= features) throw std::invalid_argument("a record has no feature");
@@ -138,56 +152,76 @@ class Panel final : public Core {
   }
 
  private:
-  // Extend the tables of the second step. Their memory is reserved, so this never fails.
-  void follow(std::size_t features) {
-    if (with_sides_) sides_.resize(features);
-    interactions_.resize(features);
-  }
+  const Third* third_table() const { return with_third_ ? third_.large_table() : nullptr; }
 
-  // `ahead`: prefetch what later rows need.
-  void play_rest(Block& block, bool ahead) {
+  template <bool Apart>
+  void play_alone(Block& block) {
+    const Third* const third = third_table();
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
-      double* const scores = block.scores(r);
-      const int label = block.label[r];
-      score_rest(x, block, r, ahead);
-      if (with_sides_) sides_.learn(x, label, block.scaled(r), block.norm[r], scores);
-      interactions_.learn(x, label, scores);
-      history_.learn(label > 0);
+      score<Apart>(x, third, block, r);
+      second_.template learn<Apart>(x, first_, block, r);
+      first_.template learn<Apart>(x, block.label[r], block.scaled(r), block.scores(r));
+    }
+    play_third(block);
+    play_interactions(block);
+  }
+  template <bool Apart>
+  void score(const Row& x, const Third* third, Block& block, std::size_t r) {
+    first_.template score<Apart>(x, table_, third, block, r);
+    second_.template score<Apart>(x, first_, table_, third, block, r);
+  }
+  void play_third(Block& block) {
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      const Row x = block.row(r);
+      score_third(x, block, r);
+      if (with_third_) third_.learn(x, block.label[r], block.scaled(r), block.norm[r], block.scores(r));
     }
   }
-  void score_rest(const Row& x, Block& block, std::size_t r, bool ahead) {
+  void score_third(const Row& x, Block& block, std::size_t r) {
     double* const scores = block.scores(r);
-    if (with_sides_)
-      sides_.score(x, block.scaled(r), block.norm[r], scores, ahead);
+    if (with_third_)
+      third_.score(x, block.scaled(r), block.norm[r], scores);
     else
       scores[hinge] = scores[sgd] = scores[winnow] = 0;
-    interactions_.score(x, block.frequent(r), scores);
-    scores[history] = history_.score();
+  }
+  void play_interactions(Block& block) {
+    for (std::size_t r = 0; r < block.rows(); ++r) {
+      const Row x = block.row(r);
+      score_interactions(x, block, r);
+      interactions_.learn(x, block.label[r], block.scores(r));
+      history_.learn(block.label[r] > 0);
+    }
+  }
+  void score_interactions(const Row& x, Block& block, std::size_t r) {
+    interactions_.score(x, block.frequent(r), block.scores(r));
+    block.scores(r)[history] = history_.score();
   }
 
   template <class Visit>
   void each_number(Visit visit) {
-    lines_.each_number(visit);
+    first_.each_number(visit);
     visit(history_.last);
     for (double& count : history_.positives) visit(count);
     for (double& count : history_.negatives) visit(count);
     combiner_.each_number(visit);
   }
 
-  bool with_sides_;
+  bool with_third_, apart_;
   std::size_t capacity_ = 0;
-  LineMembers lines_;
-  SideMembers sides_;
+  FeatureTable table_;
+  FirstMembers first_;
+  SecondMembers second_;
+  ThirdMembers third_;
   Interactions interactions_;
   History history_;
   Combiner<Width> combiner_;
 };
 
-inline std::unique_ptr<Core> make_panel(const Roster& roster) {
-  if (roster.count == members && !roster.has(members)) return std::make_unique<Panel<members>>(roster);
-  if (roster.count <= 12) return std::make_unique<Panel<12>>(roster);
-  return std::make_unique<Panel<most_members>>(roster);
+inline std::unique_ptr<Core> make_panel(const Roster& roster, bool apart) {
+  if (roster.count == members && !roster.has(members)) return std::make_unique<Panel<members>>(roster, apart);
+  if (roster.count <= 12) return std::make_unique<Panel<12>>(roster, apart);
+  return std::make_unique<Panel<most_members>>(roster, apart);
 }
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

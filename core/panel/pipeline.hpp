@@ -16,7 +16,7 @@
 namespace mistakebound::panel {
 
 class Pipeline {
-  static constexpr std::uint32_t ring = 4;
+  static constexpr std::uint32_t ring = 8;
 
  public:
   static constexpr std::size_t most_rows = ring * Block::most_rows;
@@ -57,7 +57,7 @@ class Pipeline {
       block().clear();
       return;
     }
-    core_.play_lines(block());
+    core_.play_first(block());
     filled_.store(filled_ + 1, std::memory_order_release);
     wake(asked_);
     wait_until([this] { return filled_ - taken_ < ring; }, played);
@@ -70,9 +70,27 @@ class Pipeline {
   }
 
  private:
+  static constexpr int looks = 1000;  // some 20 microseconds
+
   static void wake(std::atomic<std::uint32_t>& changes) {
     changes.fetch_add(1, std::memory_order_release);
     changes.notify_one();
+  }
+
+  // Look for a short while before sleeping, because waking a thread takes longer than playing a block.
+  static void sleep_until_changed(std::atomic<std::uint32_t>& changes, std::uint32_t seen) {
+    for (int look = 0; look < looks; ++look) {
+      if (changes.load(std::memory_order_acquire) != seen) return;
+      pause();
+    }
+    changes.wait(seen, std::memory_order_acquire);
+  }
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
   }
 
   // The caller: take combined blocks, combine blocks if the other thread does not, and sleep if there is nothing to do.
@@ -87,7 +105,7 @@ class Pipeline {
         ++taken_;
       }
       if (enough()) return;
-      if (!combine_one()) answered_.wait(seen, std::memory_order_acquire);
+      if (!combine_one()) sleep_until_changed(answered_, seen);
     }
   }
   bool combine_one() {
@@ -110,7 +128,7 @@ class Pipeline {
       if (next == filled_.load(std::memory_order_acquire)) {
         if (combine_one()) continue;
         if (stopped_) return;
-        asked_.wait(seen, std::memory_order_acquire);
+        sleep_until_changed(asked_, seen);
         continue;
       }
       try {

@@ -1,4 +1,4 @@
-// What the panel keeps: 96 bytes of a feature in three tables, and 32 of a slot of the table of interactions. A feature that was never seen is all
+// What the panel keeps: 96 bytes of a feature, and 32 of a slot of the table of interactions. A feature that was never seen is all
 // zeros; its numbers that do not start at 0 get their start values when it is first read.
 #pragma once
 #include <array>
@@ -14,27 +14,19 @@ enum Member : std::size_t {
   coin, implicit, arow, adagrad, hinge, ftrl, sgd, winnow, eg, bayes, list, coin_pairs, adagrad_pairs, coin_triples, adagrad_triples, history
 };
 
-// Numbers of a feature that the first group of members uses. They fill one line of the cache.
-enum LineField : std::size_t {
+// Numbers of a feature, by the group of members that uses them. The first two groups have half a line of the cache each.
+enum FirstField : std::size_t {
   scale,                                        // largest |x| so far
   positives, negatives,                         // rows with it, by label: integers in the bits of the float
   coin_sum, coin_size, coin_reward, coin_most,  // T, G, R, L of coin betting
-  implicit_w,
-  implicit_sum,
-  arow_w, arow_variance,
-  adagrad_w, adagrad_sum,
-  ftrl_w, ftrl_sum,
   eg_w,                                         // sinh z
-  line_floats
+  half_floats
 };
-struct alignas(64) Line {
-  float at[line_floats];
-};
+enum SecondField : std::size_t { implicit_w, implicit_sum, arow_w, arow_variance, adagrad_w, adagrad_sum, ftrl_w, ftrl_sum };
 
-// Numbers that the second group of members uses.
-enum SideField : std::size_t { hinge_w, hinge_sum, sgd_w, winnow_w /* sinh(0.1 z) */, side_floats };
-struct alignas(16) Side {
-  float at[side_floats];
+enum ThirdField : std::size_t { hinge_w, hinge_sum, sgd_w, winnow_w /* sinh(0.1 z) */, third_floats };
+struct alignas(16) Third {
+  float at[third_floats];
 };
 // Moments of x, for the tokens of interactions: count (an integer in the bits), mean, sum of squared deviations. Wide rows use
 // those of frequent features only.
@@ -48,7 +40,7 @@ struct alignas(32) Slot {
   float coin_w, adagrad_w, coin_sum, coin_size, coin_reward, coin_most, adagrad_sum, spare;
 };
 inline constexpr std::size_t slot_floats = 7;
-inline constexpr std::size_t feature_floats = std::size_t{line_floats} + std::size_t{side_floats} + std::size_t{moment_floats};
+inline constexpr std::size_t feature_floats = 2 * std::size_t{half_floats} + std::size_t{third_floats} + std::size_t{moment_floats};
 inline constexpr unsigned slot_bits = 18;
 inline constexpr std::size_t slot_count = std::size_t{1} << slot_bits;
 

@@ -42,13 +42,15 @@ class PanelPlay {
   const Settings& settings() const { return settings_; }
   const panel::Core& core() const { return *core_; }
   std::size_t slots() const { return core_->features(); }
-  void use_threads(std::size_t threads) { settings_.threads = threads; }
+  // The number of threads decides how features lie in memory.
+  void use_threads(std::size_t threads) {
+    if ((settings_.threads > 1) == (threads > 1)) return;
+    settings_.threads = threads;
+    make_again();
+  }
   void use_avx2(bool avx2) {
-    const panel::PanelState state = core_->state();
-    const std::size_t features = slots();
     settings_.avx2 = avx2;
-    make();
-    restore(state, features);
+    make_again();
   }
 
   // Reserve a power of two, because the number of features grows row by row. Unused memory is not paged in.
@@ -59,7 +61,7 @@ class PanelPlay {
   }
   void resize(std::size_t features) {
     core_->resize(features);
-    lines_ = core_->lines();
+    prefetched_ = core_->prefetched();
   }
   void widen(std::size_t width) {
     if (width <= settings_.width) return;
@@ -68,8 +70,8 @@ class PanelPlay {
     settings_.width = width;
   }
   // Whether the tables do not fit into the cache of a core. Then prefetching them saves time.
-  bool large() const { return slots() * sizeof(panel::Line) > large_bytes; }
-  [[gnu::always_inline]] void fetch(std::int32_t slot) const { __builtin_prefetch(lines_ + slot, 1, 2); }
+  bool large() const { return slots() * panel::feature_floats * sizeof(float) > large_bytes; }
+  [[gnu::always_inline]] void fetch(std::int32_t slot) const { __builtin_prefetch(prefetched_.first + prefetched_.places * slot, 1, 2); }
 
   bool is_positive(double logit) const { return logit >= 0; }
   double normalised(double logit) const { return logit; }
@@ -168,7 +170,7 @@ class PanelPlay {
   // Throws std::invalid_argument if the state is not that of such a panel.
   void restore(const panel::PanelState& state, std::size_t features) {
     core_->restore(state, features);
-    lines_ = core_->lines();
+    prefetched_ = core_->prefetched();
   }
 
   struct ByIndex {};  // in place of `token_of`: a feature is identified by its index
@@ -184,11 +186,17 @@ class PanelPlay {
     blocks_.reset();
 #ifdef MISTAKEBOUND_LEVELS
     if (settings_.avx2 && __builtin_cpu_supports("fma"))
-      core_ = panel::avx2_panel(roster);
+      core_ = panel::avx2_panel(roster, settings_.threads > 1);
     else
 #endif
-      core_ = panel::plain_panel(roster);
+      core_ = panel::plain_panel(roster, settings_.threads > 1);
     blocks_ = std::make_unique<panel::Pipeline>(*core_);
+  }
+  void make_again() {
+    const panel::PanelState state = core_->state();
+    const std::size_t features = slots();
+    make();
+    restore(state, features);
   }
   void flush() {
     blocks_->push([this](panel::Block& block) { count(block); });
@@ -256,7 +264,7 @@ class PanelPlay {
   Settings settings_;
   std::unique_ptr<panel::Core> core_;
   std::unique_ptr<panel::Pipeline> blocks_;
-  const panel::Line* lines_ = nullptr;  // of the core, to prefetch them
+  panel::Prefetched prefetched_{};
   std::uint8_t* next_prediction_ = nullptr;
   double* next_score_ = nullptr;
 };

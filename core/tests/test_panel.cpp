@@ -89,7 +89,7 @@ bool same(const PanelState& a, const PanelState& b) {
 }
 
 void first_rounds() {
-  Player panel(plain_panel(full), 2);
+  Player panel(plain_panel(full, false), 2);
   Example row;
   row.index = {0, 1}, row.value = {2, -4}, row.token = {0, 1};
   Verdict verdict = panel.play(row);
@@ -108,7 +108,7 @@ void levels_agree() {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
   for (const Roster* roster : {&full, &lean})
     for (const bool extreme : {false, true}) {
-      Player plain(plain_panel(*roster), 1000), avx2(avx2_panel(*roster), 1000);
+      Player plain(plain_panel(*roster, false), 1000), avx2(avx2_panel(*roster, true), 1000);
       for (const Example& row : stream(600, 1000, extreme)) {
         const Verdict one = plain.play(row), other = avx2.play(row);
         CHECK(one.logit == other.logit && one.positive == other.positive);
@@ -126,7 +126,7 @@ void levels_agree() {
 void blocks_of_any_size() {
   const std::vector<Example> rows = stream(300, 500, false);
   for (const Roster* roster : {&full, &lean}) {
-    Player one(plain_panel(*roster), 500), many(plain_panel(*roster), 500);
+    Player one(plain_panel(*roster, false), 500), many(plain_panel(*roster, true), 500);
     std::mt19937_64 random(1);
     for (std::size_t t = 0; t < rows.size();) {
       const std::size_t count = std::min(1 + random() % Block::most_rows, rows.size() - t);
@@ -141,7 +141,7 @@ void blocks_of_any_size() {
 }
 
 void a_prediction_changes_nothing() {
-  Player asked(plain_panel(full), 500), quiet(plain_panel(full), 500);
+  Player asked(plain_panel(full, false), 500), quiet(plain_panel(full, false), 500);
   const std::vector<Example> rows = stream(200, 500, false);
   for (std::size_t t = 0; t < rows.size(); ++t) {
     asked.predict(rows[(7 * t) % rows.size()]);
@@ -153,12 +153,12 @@ void a_prediction_changes_nothing() {
 }
 
 void a_state_continues() {
-  Player whole(plain_panel(full), 500);
+  Player whole(plain_panel(full, false), 500);
   const std::vector<Example> rows = stream(300, 500, false);
   std::unique_ptr<Player> again;
   for (std::size_t t = 0; t < rows.size(); ++t) {
     if (t == 150) {
-      again = std::make_unique<Player>(plain_panel(full), 0);
+      again = std::make_unique<Player>(plain_panel(full, false), 0);
       again->core->restore(whole.core->state(), 500);
       again->block.features = 500;
       CHECK(again->core->features() == 500);
@@ -170,7 +170,7 @@ void a_state_continues() {
 }
 
 void bad_states_are_refused() {
-  Player panel(plain_panel(full), 3);
+  Player panel(plain_panel(full, false), 3);
   Example row;
   row.index = {1}, row.value = {1}, row.token = {1};
   panel.play(row);
@@ -178,7 +178,7 @@ void bad_states_are_refused() {
   CHECK(good.features == std::vector<std::uint32_t>{1} && good.touched.size() == 1);
   const auto refuses = [](const PanelState& state) {
     try {
-      plain_panel(full)->restore(state, 3);
+      plain_panel(full, false)->restore(state, 3);
     } catch (const std::invalid_argument&) {
       return true;
     }

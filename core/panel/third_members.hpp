@@ -1,4 +1,4 @@
-// The second group of members: AdaGrad on hinge loss, gradient descent and Balanced Winnow. They see x divided by its largest
+// The third group of members: AdaGrad on hinge loss, gradient descent and Balanced Winnow. They see x divided by its largest
 // size, which the first group has computed.
 #pragma once
 #include <algorithm>
@@ -14,34 +14,29 @@
 
 namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
-class SideMembers {
+class ThirdMembers {
  public:
-  SideMembers() { resize(0); }
+  ThirdMembers() { resize(0); }
 
   void resize(std::size_t features) {
-    sides_.resize(before_features + features);
+    thirds_.resize(before_features + features);
     if (record(constant_index)[hinge_sum] != 0) return;
     record(constant_index)[hinge_sum] = first_sum;
     record(padding_index)[hinge_sum] = 1;
   }
-  void reserve(std::size_t features) { sides_.reserve(before_features + features); }
-  std::size_t features() const { return sides_.size() - before_features; }
-  float* record(std::ptrdiff_t i) { return (sides_.data() + before_features)[i].at; }
-  const float* record(std::ptrdiff_t i) const { return (sides_.data() + before_features)[i].at; }
+  void reserve(std::size_t features) { thirds_.reserve(before_features + features); }
+  std::size_t features() const { return thirds_.size() - before_features; }
+  float* record(std::ptrdiff_t i) { return (thirds_.data() + before_features)[i].at; }
+  const float* record(std::ptrdiff_t i) const { return (thirds_.data() + before_features)[i].at; }
 
   // The records of the features, if they do not fit into the cache.
-  const Side* large_table() const { return sides_.size() * sizeof(Side) > large_bytes ? sides_.data() + before_features : nullptr; }
+  const Third* large_table() const { return thirds_.size() * sizeof(Third) > large_bytes ? thirds_.data() + before_features : nullptr; }
 
-  // Score a row without changing what is kept. `ahead`: prefetch what later rows need.
-  void score(const Row& x, const float* scaled, double norm, double* scores, bool ahead) {
+  // Score a row without changing what is kept.
+  void score(const Row& x, const float* scaled, double norm, double* scores) {
     if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
-    ahead = ahead && x.ahead != nullptr && large_table() != nullptr;
     Floats z_hinge = eight(0), z_sgd = eight(0), z_winnow = eight(0);
     for (std::size_t g = 0; g < x.groups; ++g) {
-      if (ahead) {
-#pragma GCC unroll 8
-        for (std::size_t j = 0; j < lanes; ++j) __builtin_prefetch(sides_.data() + before_features + x.ahead[g * lanes + j], 1, 2);
-      }
       Floats c[4];
       gather_four(at(x, g).record, c);
       c[hinge_sum] = choose(c[hinge_sum] == 0.0f, eight(first_sum), c[hinge_sum]);
@@ -92,9 +87,9 @@ class SideMembers {
   MISTAKEBOUND_INLINE Records at(const Row& x, std::size_t g) {
     Records found;
     const std::int32_t* const index = x.index_of(g);
-    Side* const sides = sides_.data() + before_features;
+    Third* const thirds = thirds_.data() + before_features;
 #pragma GCC unroll 8
-    for (std::size_t j = 0; j < lanes; ++j) found.record[j] = sides[index[j]].at;
+    for (std::size_t j = 0; j < lanes; ++j) found.record[j] = thirds[index[j]].at;
     return found;
   }
 
@@ -110,7 +105,7 @@ class SideMembers {
     return static_cast<double>(sum(reach));
   }
 
-  Table<Side> sides_;
+  Table<Third> thirds_;
   std::vector<Group> groups_;  // of the row that was scored last
 };
 
