@@ -246,6 +246,16 @@ class LockedEngine {
     return nb::make_tuple(all, nb::make_tuple(totals.rounds, totals.mistakes, totals.overrides, totals.loss, totals.fewest));
   }
 
+  // Of a panel: (round, member) of each change of the leader.
+  nb::list leadership() {
+    const auto lock = lock_.take();
+    if (engine_.panel() == nullptr) throw nb::value_error("this engine is not a panel");
+    nb::list all;
+    const panel::Leadership& leads = engine_.panel()->core().leadership();
+    for (std::size_t k = 0; k < leads.rounds.size(); ++k) all.append(nb::make_tuple(leads.rounds[k], leads.members[k]));
+    return all;
+  }
+
   nb::tuple state() {
     const auto lock = lock_.take();
     const Record& r = engine_.record();
@@ -259,7 +269,7 @@ class LockedEngine {
       const panel::PanelState& p = it.panel;
       all.append(nb::make_tuple(to_numpy(p.features, 0, p.features.size()), to_numpy(p.records, 0, p.records.size()),
                                 to_numpy(p.touched, 0, p.touched.size()), to_numpy(p.slots, 0, p.slots.size()),
-                                to_numpy(p.numbers, 0, p.numbers.size())));
+                                to_numpy(p.numbers, 0, p.numbers.size()), to_numpy(p.leads, 0, p.leads.size())));
     } else {
       all.append(to_numpy(it.state, 0, it.state.size()));
       for (const double sum : {static_cast<double>(it.bias[0]), it.factor, it.total.sum, it.total.rest, it.peak}) all.append(sum);
@@ -292,6 +302,7 @@ class LockedEngine {
       assign(it.panel.touched, parts[2]);
       assign(it.panel.slots, parts[3]);
       assign(it.panel.numbers, parts[4]);
+      assign(it.panel.leads, parts[5]);
     } else {
       assign(it.state, state[2]);
       it.bias.push_back(nb::cast<float>(state[first_sum]));
@@ -505,6 +516,7 @@ void bind_engine(nb::module_& m) {
       .def("use_threads", &LockedEngine::use_threads, "threads"_a)
       .def("join", &LockedEngine::join, "scores"_a)
       .def("standings", &LockedEngine::standings)
+      .def("leadership", &LockedEngine::leadership)
       .def("score_chunk", &LockedEngine::score_chunk, "chunk"_a, "out"_a.noconvert(), "predictions"_a.noconvert())
       .def("unknown_rows", &LockedEngine::unknown_rows, "chunk"_a, "rows"_a)
       .def("counts", &LockedEngine::counts)

@@ -28,6 +28,7 @@ class Combiner {
     for (std::size_t i = 0; i < Width; ++i) {
       const bool member = i < roster.count;
       score_of_[i] = member ? roster.member[i] : 0;
+      in_order_ = in_order_ && member && score_of_[i] == i;
       to_logit_[i] = member ? roster.to_logit[i] : 0;
       gradient_[i] = member ? roster.first_weight[i] : 0;
     }
@@ -121,6 +122,9 @@ class Combiner {
     for (std::size_t i = fast; i <= gradient; ++i) all.push_back({wrong_[i], loss[i], share(i), share(i)});
     return all;
   }
+  // Which member had the least log loss, looked at every 32 rounds.
+  Leadership& leadership() { return leadership_; }
+  const Leadership& leadership() const { return leadership_; }
   Totals totals() const {
     const double rest = first_of(ln(all(mixture_product_)));
     return {rounds_, mistakes_, overrides_, mixture_loss_ - rest, *std::min_element(wrong_, wrong_ + voters)};
@@ -221,8 +225,8 @@ class Combiner {
   MISTAKEBOUND_INLINE void look(const double* scores, View& view) const {
 #pragma GCC unroll 4
     for (std::size_t k = 0; k < Width; k += 4) {
-      const Four own = Width == members ? load(scores + k)
-                                        : four(scores[score_of_[k]], scores[score_of_[k + 1]], scores[score_of_[k + 2]], scores[score_of_[k + 3]]);
+      const Four own = in_order_ ? load(scores + k)
+                                 : four(scores[score_of_[k]], scores[score_of_[k + 1]], scores[score_of_[k + 2]], scores[score_of_[k + 3]]);
       logistic(most(least(own * load(to_logit_ + k), all(largest_logit)), all(-largest_logit)), view, k);
     }
   }
@@ -321,6 +325,7 @@ class Combiner {
     }
     mixture_loss_ -= first_of(ln(all(mixture_product_)));
     mixture_product_ = 1;
+    if (rounds_ > 0) leadership_.add(rounds_, static_cast<std::size_t>(std::min_element(loss_, loss_ + count_) - loss_));
   }
   static void now(const double* loss, const double* product, double* out) {
     for (std::size_t i = 0; i < voters; i += 4) store(out + i, load(loss + i) - ln(load(product + i)));
@@ -343,9 +348,11 @@ class Combiner {
     }
   }
 
+  Leadership leadership_;
   Newton fast_, slow_;
   View views_[Block::most_rows];
-  std::size_t score_of_[Width];  // the score that each place reads; with the full roster, they are in order
+  std::size_t score_of_[Width];  // the score that each place reads
+  bool in_order_ = true;         // whether place i reads score i
   alignas(32) double to_logit_[Width], gradient_[Width];
   // Of members and mixers: log prior, loss up to the last time that products were taken into it, product of the probabilities
   // given to the labels since then, share in the Bayes mixture at that time, and mistakes (exact up to 2^53).

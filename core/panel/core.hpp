@@ -40,6 +40,7 @@ class Core {
 
   virtual std::vector<Standing> standings() const = 0;  // of the members that play, and after them of the mixers
   virtual Totals totals() const = 0;
+  virtual const Leadership& leadership() const = 0;
   virtual PanelState state() = 0;
   virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument
 };

@@ -99,6 +99,7 @@ class Panel final : public Core {
 
   std::vector<Standing> standings() const override { return combiner_.standings(); }
   Totals totals() const override { return combiner_.totals(); }
+  const Leadership& leadership() const override { return combiner_.leadership(); }
 
   PanelState state() override {
     PanelState it;
@@ -119,6 +120,8 @@ class Panel final : public Core {
     add(constant_index);
     interactions_.copy(it);
     each_number([&it](double& number) { it.numbers.push_back(number); });
+    const Leadership& leads = combiner_.leadership();
+    for (std::size_t k = 0; k < leads.rounds.size(); ++k) it.leads.insert(it.leads.end(), {leads.rounds[k], leads.members[k]});
     return it;
   }
   void restore(const PanelState& from, std::size_t features) override {
@@ -148,7 +151,15 @@ class Panel final : public Core {
     interactions_.restore(from);
     const double* next = from.numbers.data();
     each_number([&next](double& number) { number = *next++; });
+    // A number that is used as an index.
+    if (!(history_.last >= 0 && history_.last <= 7 && history_.last == std::floor(history_.last))) {
+      history_.last = 0;
+      throw std::invalid_argument("the last three labels must be a whole number from 0 to 7");
+    }
     combiner_.restored();
+    Leadership& leads = combiner_.leadership();
+    leads = {};
+    for (std::size_t k = 0; k + 1 < from.leads.size(); k += 2) leads.add(from.leads[k], static_cast<std::size_t>(from.leads[k + 1]));
   }
 
  private:
@@ -219,8 +230,8 @@ class Panel final : public Core {
 };
 
 inline std::unique_ptr<Core> make_panel(const Roster& roster, bool apart) {
-  if (roster.count == members && !roster.has(members)) return std::make_unique<Panel<members>>(roster, apart);
   if (roster.count <= 12) return std::make_unique<Panel<12>>(roster, apart);
+  if (roster.count <= members) return std::make_unique<Panel<members>>(roster, apart);
   return std::make_unique<Panel<most_members>>(roster, apart);
 }
 

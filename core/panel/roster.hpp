@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <stdexcept>
+#include <vector>
 
 #include "panel/state.hpp"
 
@@ -45,6 +46,26 @@ struct Standing {
   double mistakes, loss;
   double share;   // in the Bayes mixture
   double weight;  // of its logit, through the mixers and on its own
+};
+// Who led from which round on. If there are many changes, only every second one of them is kept, again and again.
+struct Leadership {
+  static constexpr std::size_t most = 4096;
+  std::vector<double> rounds, members;
+
+  void add(double round, std::size_t member) {
+    const auto leader = static_cast<double>(member);
+    if (!members.empty() && members.back() == leader) return;
+    if (members.size() == most) thin_out();
+    rounds.push_back(round);
+    members.push_back(leader);
+  }
+
+ private:
+  void thin_out() {
+    for (std::size_t k = 0; k < most / 2; ++k) rounds[k] = rounds[2 * k + 1], members[k] = members[2 * k + 1];
+    rounds.resize(most / 2);
+    members.resize(most / 2);
+  }
 };
 struct Totals {
   double rounds, mistakes, overrides;

@@ -64,6 +64,7 @@ struct PanelState {
   std::vector<std::uint32_t> touched;   // numbers of slots
   std::vector<float> slots;             // slot_floats of each
   std::vector<double> numbers;          // counts, label history and combiner
+  std::vector<double> leads;            // round and member of each change of the leader, one after the other
 };
 
 }  // namespace mistakebound::panel

@@ -85,7 +85,7 @@ struct Player {
 };
 
 bool same(const PanelState& a, const PanelState& b) {
-  return a.features == b.features && a.records == b.records && a.touched == b.touched && a.slots == b.slots && a.numbers == b.numbers;
+  return a.features == b.features && a.records == b.records && a.touched == b.touched && a.slots == b.slots && a.numbers == b.numbers && a.leads == b.leads;
 }
 
 void first_rounds() {

@@ -54,7 +54,7 @@ class LinearPlay:
 
     def __init__(self, engine: LearnerEngine, labels: Labels) -> None:
         self.engine, self.labels = engine, labels
-        self.named_core: Engine | None = engine.core if engine.named else None
+        self.named_core: Engine | None = engine.core if engine.named and engine.direct else None
         self.tickets: Tickets | None = None
         self.reading: Reading | None = None
 

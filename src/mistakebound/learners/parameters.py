@@ -22,7 +22,7 @@ def defaults_of(kind: type) -> dict[str, Any]:
 
 def get_params(learner: Any) -> dict[str, Any]:
     """Return the parameters of a learner, by name."""
-    return {name: getattr(learner, name) for name in defaults_of(type(learner))}
+    return {name: vars(learner)[name] for name in defaults_of(type(learner))}
 
 
 def set_params(learner: L, params: Mapping[str, Any]) -> L:

@@ -12,6 +12,7 @@ from mistakebound.rules.base import Round
 from mistakebound.rules.coin_betting import CoinBettingRule
 from mistakebound.rules.gradient_descent import ExponentiatedGradientRule, FtrlProximalRule, LogisticSgdRule
 from mistakebound.rules.label_counts import DecisionListRule, NaiveBayesRule
+from mistakebound.rules.panel import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,24 +95,7 @@ class LabelHistory:
         self.last = (self.last << 1 | positive) & 7
 
 
-NAMES = (
-    "coin-betting",
-    "implicit-logistic",
-    "arow",
-    "adagrad-logistic",
-    "adagrad-hinge",
-    "ftrl-proximal",
-    "logistic-sgd",
-    "balanced-winnow",
-    "exponentiated-gradient",
-    "naive-bayes",
-    "decision-list",
-    "coin-betting-pairs",
-    "adagrad-pairs",
-    "coin-betting-triples",
-    "adagrad-triples",
-    "label-history",
-)
+NAMES = MEMBERS
 MARGINS = ("arow", "adagrad-hinge")
 """Members whose score is a margin: four times it is a logit."""
 SLOT_MEMBERS = (("coin-betting-pairs", "adagrad-pairs"), ("coin-betting-triples", "adagrad-triples"))

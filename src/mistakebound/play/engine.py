@@ -12,14 +12,23 @@ from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse
 from mistakebound.play.ledger import Counts, EngineRecord, Ledger
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
     from mistakebound._core import Fault
     from mistakebound._support.arrays import BoolArray, FloatArray, IntArray, SignArray
     from mistakebound.data.parts import Part
     from mistakebound.errors import StreamError
     from mistakebound.play.inputs import Positional
+    from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
+    from mistakebound.rules.panel import PanelRule
 
 NO_ROUNDS = Counts(0, 0, 0, 0, 0)
+
+
+def is_panel(rule: Rule) -> TypeGuard[PanelRule]:
+    """Return whether a rule is the Panel."""
+    return rule.id == "panel"
 
 
 class Reduction(NamedTuple):
@@ -108,21 +117,55 @@ class LearnerEngine:
             slots,
             keep_bytes,
             growing,
+            **self._members(),
         )
+
+    def _members(self) -> dict[str, int]:
+        """Return which members a panel has; empty for a linear rule."""
+        return {"members": int(self.rule.members), "joined": int(self.rule.joined)} if is_panel(self.rule) else {}
+
+    @property
+    def direct(self) -> bool:
+        """Whether the core alone predicts and learns, so that it may be called directly."""
+        return True
+
+    @property
+    def standings(self) -> Standings | None:
+        """The members of a panel; None for a linear rule."""
+        if not is_panel(self.rule):
+            return None
+        from mistakebound.play.standings import of_core  # noqa: PLC0415 - only a panel needs it
+
+        return of_core(self.core.standings(), self.member_names)
+
+    @property
+    def member_names(self) -> tuple[str, ...]:
+        """The names of the members of a panel."""
+        return self.rule.names if is_panel(self.rule) else ()
 
     @property
     def counts(self) -> Counts:
         """Totals so far, by the labels that the rule sees, which are negated for a conjunction."""
         return Counts(*self.core.counts())
 
-    def play_part(self, part: Part, signs: bytes, first: int = 0) -> PlayedPart:
-        """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label."""
+    @property
+    def measured_counts(self) -> Counts:
+        """The totals, and how good the probabilities were."""
+        return Counts.of_core((*self.core.counts(), self.core.measures()))
+
+    def play_part(
+        self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None
+    ) -> PlayedPart:
+        """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label.
+
+        ``scores`` gets the score of each row before it is learned.
+        """
         chunk = part.chunk
         if self.reduction != Reduction():
-            played = self.play(self.csr(part, len(signs), first), np.frombuffer(signs, np.int8))
+            played = self.play(self.csr(part, len(signs), first), np.frombuffer(signs, np.int8), scores)
             return PlayedPart(played.positive.tobytes(), played.row, played.fault, played.before, played.after)
         try:
-            row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first)
+            row, fault, before, after, positive = self.core.play_chunk(chunk, signs, first, scores)
         except MemoryError:
             raise MemoryError(_too_large(part)) from None
         return PlayedPart(positive[:row], row, _part_fault(part, fault), Counts.of_core(before), Counts.of_core(after))
@@ -141,16 +184,19 @@ class LearnerEngine:
         width = self.width if self.width is not None and not self.growing else chunk.width
         return Csr(chunk.indptr[first : first + rows + 1], chunk.index, chunk.value, width, first=part.first)
 
-    def play(self, rows: Positional, signs: SignArray) -> Played:
-        """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown."""
+    def play(self, rows: Positional, signs: SignArray, scores: FloatArray | None = None) -> Played:
+        """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown.
+
+        ``scores`` gets the score of each row before it is learned.
+        """
         seen = self.reduction.rows(rows)
         flip = self.reduction.conjunction
         signs = np.ascontiguousarray((-signs if flip else signs)[: len(seen)])
         out = np.empty(len(seen), np.uint8)
         if isinstance(seen, Dense):
-            row, fault, before, after = self.core.play_dense(seen.x, signs, out)
+            row, fault, before, after = self.core.play_dense(seen.x, signs, out, scores)
         else:
-            row, fault, before, after = self.core.play_csr(seen.indptr, seen.index, seen.value, signs, out)
+            row, fault, before, after = self.core.play_csr(seen.indptr, seen.index, seen.value, signs, out, scores)
         wrong = self._fault(rows, seen, fault)
         return Played(out[:row].view(np.bool_) ^ flip, row, wrong, Counts.of_core(before), Counts.of_core(after))
 
@@ -258,7 +304,7 @@ class LearnerEngine:
             Whether other threads played rounds meanwhile. Then it is not known which of the kept examples belong to
             these rounds, and the ledger has none.
         """
-        now = now or self.counts
+        now = now or self.measured_counts
         slots = self.core.slots()
         kept_until = now._replace(to_keep=before.to_keep) if mixed else now
         return Ledger(
@@ -270,6 +316,7 @@ class LearnerEngine:
             named=self.named,
             record=EngineRecord(self, slots, before, kept_until, positive, mistakes),
             positive_predictions=positive.count(1) if isinstance(positive, bytes) else None,
+            standings=self.standings,
         )
 
     def _fault(self, rows: Positional, seen: Positional, fault: Fault | None) -> RowFault | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.data.reader import ReadReport
     from mistakebound.play.engine import LearnerEngine
+    from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
 
 
@@ -102,6 +103,8 @@ class Ledger:
         (negative, positive) label.
     from_start : bool
         Whether the first of these rounds was the learner's first round, as theorems require.
+    standings : Standings or None
+        For a panel, its members at the end of these rounds; otherwise None.
     reading : ReadReport or None
         What ``run`` has read from a Source: skipped lines, remarks, columns, bytes. None for other inputs.
     """
@@ -119,8 +122,10 @@ class Ledger:
         named: bool,
         record: Record,
         positive_predictions: int | None = None,
+        standings: Standings | None = None,
     ) -> None:
         self.counts = counts
+        self.standings = standings
         self.rule = rule
         self.n = n
         self.classes = classes
@@ -153,6 +158,15 @@ class Ledger:
     def updates(self) -> int:
         """Rounds that changed the weights."""
         return self.counts.updates
+
+    @property
+    def measures(self) -> Measures:
+        """How good the probabilities were. Raises ValueError if the learner has none, or has not learned yet."""
+        if self.counts.measures is None:
+            reason = "no round was learned" if self.rule.log_odds else f"{self.rule.id} predicts no probabilities"
+            message = f"there are no measures of probabilities: {reason}"
+            raise ValueError(message)
+        return self.counts.measures
 
     @property
     def positive(self) -> BoolArray:

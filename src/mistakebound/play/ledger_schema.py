@@ -16,6 +16,7 @@ from mistakebound._support.schema import need, refuse
 from mistakebound.data.labels import check_classes
 from mistakebound.errors import ModelError
 from mistakebound.rules.base import LARGEST
+from mistakebound.rules.registry import DECLARATIONS, rule_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,10 +106,8 @@ def read_counts(value: Any, rule: Rule) -> tuple[int, ...]:
 
 def read_rule(value: Any, path: str = "rule") -> Rule:
     """Return a rule by its id, with all of its parameters, after checking their ranges."""
-    from mistakebound.rules import RULES  # noqa: PLC0415 - all of them, and only here
-
     rule_id = value.get("id") if isinstance(value, dict) else None
-    kind = RULES[schema.text(rule_id, f"{path}.id", RULES)]
+    kind = rule_class(schema.text(rule_id, f"{path}.id", DECLARATIONS))
     names = [field.name for field in fields_of(kind)]
     given = dict(zip(names, schema.fields(value, "id", *names, path=path)[1:], strict=True))
     return kind(**{name: _parameter(kind, name, each, f"{path}.{name}") for name, each in given.items()})

@@ -35,7 +35,7 @@ _MODULES = {"Range": "base", "Rule": "base"} | {each.rule: each.module for each 
 
 def __getattr__(name: str) -> Any:
     if name == "RULES":
-        found: Any = {each.id: each.load() for each in DECLARATIONS.values()}
+        found: Any = {each.id: each.load() for each in DECLARATIONS.values() if each.linear}
     elif name in _MODULES:
         found = getattr(import_module(f"mistakebound.rules.{_MODULES[name]}"), name)
     else:

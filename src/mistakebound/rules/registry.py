@@ -35,6 +35,8 @@ class Declaration(NamedTuple):
     """Defaults of the command line that differ from the defaults of the learner."""
     variants: tuple[Mapping[str, float], ...] = ({},)
     """The sets of parameters that ``compare`` runs."""
+    linear: bool = True
+    """Whether predictions are a function of w·x. The Panel's are not."""
 
     def load(self) -> type[Rule]:
         """Import the rule's class."""
@@ -53,6 +55,7 @@ WITH_BIAS: tuple[Mapping[str, float], ...] = ({"bias": 1},)
 DECLARATIONS: dict[str, Declaration] = {
     declared.id: declared
     for declared in (
+        Declaration("panel", "panel", "PanelRule", "Panel", linear=False),
         Declaration(
             "perceptron",
             "perceptron",

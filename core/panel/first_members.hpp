@@ -1,0 +1,152 @@
+// The first group of members: coin betting, exponentiated gradients, naive Bayes and the decision list. It also makes the views
+// of x that the other groups use. Eight features are worked on at a time. Twin of src/mistakebound/rules.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "panel/block.hpp"
+#include "panel/doubles.hpp"
+#include "panel/feature_table.hpp"
+#include "panel/floats.hpp"
+#include "panel/state.hpp"
+
+namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
+
+class FirstMembers {
+ public:
+  template <class Visit>
+  void each_number(Visit visit) {
+    visit(positives_), visit(negatives_), visit(rounds_);
+  }
+
+  // Score a row without changing what is kept: changes are made in the scratch of the row, which `learn` writes back. `Apart`: the
+  // halves of the records lie in tables of their own.
+  template <bool Apart>
+  void score(const Row& x, FeatureTable& features, const Third* third, Block& block, std::size_t r) {
+    fetching_ = {features.half(0), third};
+    if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
+    for (std::size_t k = 0; k < lanes; ++k) tail_[k] = (x.groups - 1) * lanes + k < x.size ? -1 : 0;
+    double* const scores = block.scores(r);
+    score_bets<Apart>(x, features.half(0), block.scaled(r), scores);
+    score_counts<Apart>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
+    block.norm[r] = norm_;
+    block.rarity_norm[r] = rarity_norm_;
+  }
+
+  // The records of a group of the row that was scored last.
+  float* const* records(std::size_t group) const { return groups_[group].record; }
+
+  // Learn the row that was scored last.
+  template <bool Apart>
+  void learn(const Row& x, int label, const float* scaled, const double* scores) {
+    constexpr float eg_limit = 242582597.7f;  // sinh 20
+    const double y = label;
+    const Four surprise = sigmoid(four(scores[coin], scores[eg], 0, 0) * -y);  // σ(−y·score)
+    const auto norm = static_cast<float>(norm_), by_coin = static_cast<float>(y * numbers(surprise).at[0]) * norm, floor = .5f * norm;
+    const float by_eg = static_cast<float>(.5 * y * numbers(surprise).at[1]) * norm;
+    const std::int32_t positive = label > 0 ? -1 : 0;
+    Group* group = groups_.data();
+    for (std::size_t g = 0; g < x.groups; ++g, ++group) {
+      fetch<Apart, 6, 8, 4, 5>(x, g, fetching_);
+      const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(group->at[field]); };
+      const Floats u = load(scaled + g * lanes);
+      const Whole feature = is_feature(x, g);
+      Floats a[half_floats];
+      a[scale] = old(scale);
+      a[positives] = counted(old(positives), feature & positive);
+      a[negatives] = counted(old(negatives), feature & ~positive);
+      const Floats gradient = u * by_coin, bet = size(gradient);
+      a[coin_sum] = old(coin_sum) + gradient;
+      a[coin_size] = old(coin_size) + bet;
+      a[coin_reward] = most(least(fused(load(group->bet), gradient, old(coin_reward)), eight(largest_reward)), eight(0));
+      a[coin_most] = most(most(old(coin_most), bet), size(u) * floor);
+      a[eg_w] = clip(sinh_moved(old(eg_w), u * by_eg), eg_limit);
+      scatter(a, group->record);
+    }
+    (label > 0 ? positives_ : negatives_) += 1;
+    rounds_ += 1;
+  }
+
+ private:
+  // Eight features: their numbers as vectors, and what a round needs of them.
+  struct alignas(32) Group {
+    float at[half_floats][lanes];
+    float bet[lanes];
+    float* record[lanes];
+  };
+
+  // The constant and the padding are not features: they are not counted.
+  MISTAKEBOUND_INLINE Whole is_feature(const Row& x, std::size_t g) const { return load(g + 1 == x.groups ? tail_ : every_); }
+
+  template <bool Apart>
+  void score_bets(const Row& x, float* table, float* scaled, double* scores) {
+    Floats squares = eight(0), z_coin = eight(0), z_eg = eight(0);
+    Group* group = groups_.data();
+    for (std::size_t g = 0; g < x.groups; ++g, ++group) {
+      fetch<Apart, 0, 3, 0, 2>(x, g, fetching_);
+      const std::int32_t* const at = x.index_of(g);
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < lanes; ++j) group->record[j] = table + FeatureTable::places<Apart> * std::ptrdiff_t{at[j]};
+      Floats a[half_floats];
+      gather(group->record, a);
+      const Floats v = load(x.value_of(g));
+      a[scale] = most(a[scale], size(v));
+      const Floats u = v / a[scale];
+      squares = fused(u, u, squares);
+      store(scaled + g * lanes, u);
+      const Floats most_bet = most(a[coin_most], eight(least_bet));
+      const Floats w = clip((a[coin_sum] * (most_bet + a[coin_reward])) / (most_bet * (a[coin_size] + most_bet)), largest_weight);
+      store(group->bet, w);
+      z_coin = fused(w, u, z_coin);
+      z_eg = fused(a[eg_w], u, z_eg);
+#pragma GCC unroll 8
+      for (std::size_t f = 0; f < half_floats; ++f) store(group->at[f], a[f]);
+    }
+    // The norm factors out of the sums; the constant has added the 1.
+    norm_ = 1 / std::sqrt(static_cast<double>(sum(squares)));
+    scores[coin] = norm_ * sum(z_coin);
+    scores[eg] = norm_ * .5 * sum(z_eg);
+  }
+
+  // What follows from the counts: how rare a feature is, and its evidence for naive Bayes and the decision list.
+  template <bool Apart>
+  void score_counts(const Row& x, const float* scaled, float* of_rarity, std::uint8_t* frequent, double* scores) {
+    const double share = positives_ / (positives_ + negatives_), prior = ln_ratio(positives_, negatives_);
+    const auto p = static_cast<float>(share), q = static_cast<float>(1 - share), base = static_cast<float>(prior);
+    const auto round = static_cast<float>(rounds_ + 1);
+    const bool wide = x.size > most_for_pairs && x.size <= most_for_tokens;
+    Floats rare_squares = eight(0), z_bayes = eight(0), fourths = eight(0), fifths = eight(0);
+    const Group* group = groups_.data();
+    for (std::size_t g = 0; g < x.groups; ++g, ++group) {
+      fetch<Apart, 3, 6, 2, 4>(x, g, fetching_);
+      const Floats u = load(scaled + g * lanes), plus = count_of(load(group->at[positives])), minus = count_of(load(group->at[negatives]));
+      const Floats count = plus + minus, after = count + 1.0f;
+      const Floats rare = u * choose(is_feature(x, g), ln((after + round) / after), eight(1));
+      rare_squares = fused(rare, rare, rare_squares);
+      store(of_rarity + g * lanes, rare);
+      const Floats evidence = choose(count > 0.0f, ln((plus + p) / (minus + q)) - base, eight(0));
+      z_bayes = fused(size(u), evidence, z_bayes);
+      const Floats square = evidence * evidence, fourth = square * square;
+      fourths += fourth;
+      fifths = fused(fourth, evidence, fifths);
+      if (wide) frequent[g] = places(after * 4.0f >= round - 1.0f);
+    }
+    rarity_norm_ = 1 / std::sqrt(static_cast<double>(sum(rare_squares)));
+    scores[bayes] = prior + sum(z_bayes) / larger(1, static_cast<double>(x.size) / 24);
+    const double total = sum(fourths);
+    scores[list] = prior + (total > 0 ? sum(fifths) / total : 0);
+  }
+
+  double positives_ = 1, negatives_ = 1, rounds_ = 0;
+
+  // Of the row that was scored last.
+  Fetching fetching_{};
+  std::vector<Group> groups_;
+  static constexpr std::int32_t every_[lanes] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  std::int32_t tail_[lanes] = {};
+  double norm_ = 1, rarity_norm_ = 1;
+};
+
+}  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

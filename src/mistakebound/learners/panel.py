@@ -1,0 +1,255 @@
+"""`Panel`: sixteen learners under a guard. It has nothing to tune."""
+
+from __future__ import annotations
+
+import math
+import os
+from copy import deepcopy
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from mistakebound.errors import Option, OptionError, setting
+from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.play.engine import LearnerEngine
+from mistakebound.play.joined_engine import JoinedEngine
+from mistakebound.rules.panel import LEAN, MEMBERS, MOST_JOINED, mask_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from mistakebound.certificates.certificate import Certificate
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.standings import Standings
+    from mistakebound.rules.base import Range
+
+ROSTERS = {"all": MEMBERS, "lean": LEAN}
+
+
+class Member(NamedTuple):
+    """A row of ``Panel.members()``."""
+
+    name: str
+    mistakes: int
+    log_loss: float
+    """Mean of −ln p(y) over all rounds; NaN before the first."""
+    weight: float
+    """Weight of its logit in the mixture."""
+    leads_since: int | None
+    """The round from which on it has had the least log loss of all members; None if it does not lead."""
+
+
+class Members:
+    """The attribute ``members`` of a panel: the parameter is stored as scikit-learn requires, reading gives a method."""
+
+    def __get__(self, panel: Any, _: Any = None) -> Any:
+        return self if panel is None else partial(members, panel)
+
+    def __set__(self, panel: Any, value: Any) -> None:
+        vars(panel)["members"] = value
+
+
+def members(panel: Panel) -> list[Member]:
+    """Return a row for each member: its mistakes, log loss, weight in the mixture, and since when it leads.
+
+    The leader is the member with the least log loss so far. It is looked at every 32 rounds.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> panel = mb.Panel()
+    >>> ledger = panel.run([[1, 0], [0, 1]] * 100, [1, -1] * 100)
+    >>> rows = panel.members()
+    >>> len(rows), rows[0].name, min(row.mistakes for row in rows)
+    (16, 'coin-betting', 1)
+    """
+    standings, leads = panel.standings, panel.leadership()
+    rounds = standings.rounds
+    leader = min(range(len(standings.members)), key=lambda k: standings.members[k].log_loss)
+    since = leads[-1][0] if leads and leads[-1][1] == standings.members[leader].name else rounds
+    return [
+        Member(
+            each.name,
+            each.mistakes,
+            each.log_loss / rounds if rounds else math.nan,
+            each.weight,
+            since if k == leader and rounds else None,
+        )
+        for k, each in enumerate(standings.members)
+    ]
+
+
+class Panel(Learner):
+    """The learner to begin with: sixteen learners side by side, mixed, under a guard. It has nothing to tune.
+
+    In each round sixteen members predict; mixers combine their log odds; the prediction follows the mixture, as long as a
+    guarded Weighted Majority allows it. Hence it makes at most ``2.41(m + lg 19)`` mistakes, m the mistakes of its best
+    member or mixer, without any premise: see docs/theory.md, "The Panel".
+
+    Parameters
+    ----------
+    members : "all", "lean", or a sequence
+        ``"lean"`` leaves out four members: faster, less memory, almost as accurate. A sequence has names of members
+        (``mistakebound.rules.panel.MEMBERS``), learners, and any objects with ``predict_one(x)`` and ``learn_one(x, y)``,
+        which are copied; for them labels are True and False.
+    threads : int, optional
+        1 or 2, for streams in memory and files; the result is the same. By default 2, if there are two processors.
+    classes : (negative, positive), optional
+        The two labels. By default, the greater of the two labels that occur is the positive one.
+    keep_bytes : int
+        Memory for the predictions and for the rounds of the mistakes.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> stream = mb.streams.disjunction(n=100, r=3, rounds=2000, seed=0)
+    >>> panel = mb.Panel()
+    >>> ledger = panel.run(stream.X, stream.y)
+    >>> ledger.mistakes < 60, ledger.measures.auc > 0.99
+    (True, True)
+    >>> panel.certify().status
+    'holds'
+    >>> spam = mb.Panel(classes=("ham", "spam"))
+    >>> spam.learn_one({"win": 1, "money": 1}, "spam")
+    >>> spam.predict_one({"money": 1})
+    'spam'
+    """
+
+    rule_id: ClassVar[str] = "panel"
+
+    def __init__(
+        self,
+        members: str | Sequence[Any] = "all",
+        *,
+        threads: int | None = None,
+        classes: Sequence[Any] | None = None,
+        keep_bytes: int = KEEP_BYTES,
+    ) -> None:
+        self.members = members
+        self.threads = threads
+        self.classes = classes
+        self.keep_bytes = keep_bytes
+
+    members = Members()
+
+    # ------------------------------------------------------------------ what it knows of its members
+
+    @property
+    def standings(self) -> Standings:
+        """Mistakes, log loss and weights of all members and mixers so far."""
+        return cast("Standings", self._current_play().engine.standings)
+
+    def leadership(self) -> list[tuple[int, str]]:
+        """Return the rounds in which another member took the lead, with its name; looked at every 32 rounds.
+
+        Of more than 4,096 changes only some are kept.
+        """
+        engine = self._current_play().engine
+        names, leads = engine.member_names, engine.core.leadership()
+        return [(int(round_), names[int(member)]) for round_, member in leads]
+
+    def certify(self, theorem: str | None = None, *, X: Any = None, y: Any = None) -> Certificate:  # type: ignore[override]
+        """Compare the mistakes with the bound of a theorem. No premise is needed, and no second pass.
+
+        Parameters
+        ----------
+        theorem : str, optional
+            ``"guarded-weighted-majority"`` (the mistakes of the best member or mixer) or ``"bayes-mixture"`` (the least log
+            loss). By default, the one with the smaller bound.
+        X, y : optional
+            The stream that this panel learned from, to learn it again. ValueError is raised if the result differs.
+
+        Examples
+        --------
+        >>> import mistakebound as mb
+        >>> panel = mb.Panel()
+        >>> ledger = panel.run([[1, 0], [0, 1]] * 200, [1, -1] * 200)
+        >>> certificate = panel.certify(theorem="guarded-weighted-majority")
+        >>> certificate.mistakes, round(certificate.bound, 1), certificate.status
+        (1, 12.6, 'holds')
+        """
+        from mistakebound.certificates.panel_certificate import certify_panel  # noqa: PLC0415 - few need it
+
+        if X is not None or y is not None:
+            from mistakebound.learners.replay import check_again  # noqa: PLC0415
+
+            check_again(self, X, y)
+        return certify_panel(self.ledger_, theorem)
+
+    def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
+        """Return the bound of the guard, which is known in every round."""
+        super().known_bound(relevant)  # raises for a number of relevant features
+        from mistakebound.certificates.panel_certificate import mistake_bound  # noqa: PLC0415 - few need it
+
+        return lambda ledger, _: None if ledger.standings is None else mistake_bound(ledger.standings)
+
+    # ------------------------------------------------------------------ starting
+
+    def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
+        """Return the names of the members that are the Panel's own, and the others with their names."""
+        wanted = vars(self)["members"]
+        if isinstance(wanted, str):
+            if wanted not in ROSTERS:
+                raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
+            return ROSTERS[wanted], []
+        own = [each for each in wanted if isinstance(each, str)]
+        for name in own:
+            if name not in MEMBERS:
+                raise OptionError(setting("members"), f" must be among {', '.join(MEMBERS)}, got {name!r}")
+        others = [each for each in wanted if not isinstance(each, str)]
+        for each in others:
+            if isinstance(each, type) or not (hasattr(each, "predict_one") and hasattr(each, "learn_one")):
+                reason = f" must be names, and objects with predict_one and learn_one, got {each!r}"
+                raise OptionError(setting("members"), reason)
+        if not 0 < len(own) + len(others) or len(others) > MOST_JOINED or len(set(own)) < len(own):
+            reason = f" must have at least one member, each name once, and at most {MOST_JOINED} other objects"
+            raise OptionError(setting("members"), reason)
+        return tuple(name for name in MEMBERS if name in own), named_apart(others)
+
+    def _own_parameters(self, ranges: Mapping[str, Range], n: int | None) -> dict[str, Any]:  # noqa: ARG002
+        own, others = self._split()
+        return {"members": mask_of(own), "joined": len(others)}
+
+    def _new_engine(self, width: int | None, *, growing: bool = False) -> LearnerEngine:
+        others = self._split()[1]
+        threads = self._threads()
+        self._engine_type = JoinedEngine if others else LearnerEngine
+        engine = super()._new_engine(width, growing=growing)
+        if isinstance(engine, JoinedEngine):
+            engine.joined = [(name, fresh(member)) for name, member in others]
+        engine.core.use_threads(1 if others else threads)
+        return engine
+
+    def _threads(self) -> int:
+        if self.threads is None:
+            return min(2, processors())
+        if self.threads not in (1, 2) or isinstance(self.threads, bool):
+            raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
+        return self.threads
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def fresh(member: Any) -> Any:
+    """Return a copy of a member from outside, which will see the labels True and False."""
+    copy = deepcopy(member)
+    if isinstance(copy, Learner) and copy.classes is not None:
+        copy.set_params(classes=(False, True))
+    return copy
+
+
+def named_apart(others: list[Any]) -> list[tuple[str, Any]]:
+    """Return the objects with names: the class, and a number if it occurs several times.
+
+    >>> [name for name, _ in named_apart([1, "a", 2])]
+    ['int', 'str', 'int-2']
+    """
+    counts: dict[str, int] = {}
+    named = []
+    for each in others:
+        name = type(each).__name__
+        counts[name] = counts.get(name, 0) + 1
+        named.append((name if counts[name] == 1 else f"{name}-{counts[name]}", each))
+    return named

@@ -1,0 +1,74 @@
+"""`Standings`: what a panel knows of its members and mixers: mistakes, log loss, and weight in the mixture."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from mistakebound.rules.panel import MIXERS
+
+PRIORS = {"mixer-fast": 0.47, "mixer-slow": 0.47, "mixer-gradient": 0.05}
+"""The weights of the mixers in the Bayes mixture at the start. The members share the rest, 0.01."""
+
+
+class Standing(NamedTuple):
+    """A member or mixer of a panel."""
+
+    name: str
+    mistakes: int
+    log_loss: float
+    """Σ −ln p(y) over all rounds, with the probability that belongs to its logit."""
+    share: float
+    """Its weight in the Bayes mixture of probabilities."""
+    weight: float
+    """The weight of its logit in the mixture: through the mixers, and on its own."""
+
+
+class Standings(NamedTuple):
+    """The members of a panel, its mixers, and the panel itself, after all rounds so far."""
+
+    members: tuple[Standing, ...]
+    mixers: tuple[Standing, ...]
+    rounds: int
+    mistakes: int
+    """Wrong predictions of the panel."""
+    overrides: int
+    """Rounds in which the guard did not follow the mixture."""
+    log_loss: float
+    """Σ −ln p(y) of the mixture, before the guard."""
+
+    @property
+    def voters(self) -> tuple[Standing, ...]:
+        """Members and mixers."""
+        return (*self.members, *self.mixers)
+
+    @property
+    def best(self) -> Standing:
+        """The member or mixer with the fewest mistakes."""
+        return min(self.voters, key=lambda each: each.mistakes)
+
+    def prior(self, voter: Standing) -> float:
+        """Return the weight of a voter in the Bayes mixture at the start."""
+        return PRIORS.get(voter.name, 0.01 / len(self.members))
+
+    @property
+    def best_by_loss(self) -> Standing:
+        """The member or mixer with the smallest L + ln(1/π): the best comparator of the mixture."""
+        return min(self.voters, key=lambda each: each.log_loss - math.log(self.prior(each)))
+
+    @property
+    def loss_bound(self) -> float:
+        """The bound on the log loss of the mixture: the smallest L + ln(1/π) of a member or mixer."""
+        best = self.best_by_loss
+        return best.log_loss - math.log(self.prior(best))
+
+
+def of_core(found: Any, names: tuple[str, ...]) -> Standings:
+    """Return what the core reports; ``names`` are those of the members."""
+    voters, (rounds, mistakes, overrides, loss, _) = found
+    all_of_them = tuple(
+        Standing(name, int(wrong), each_loss, share, weight)
+        for name, (wrong, each_loss, share, weight) in zip((*names, *MIXERS), voters, strict=True)
+    )
+    count = len(names)
+    return Standings(all_of_them[:count], all_of_them[count:], int(rounds), int(mistakes), int(overrides), loss)

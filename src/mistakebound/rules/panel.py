@@ -1,0 +1,78 @@
+"""The Panel as a rule: its members by name. ``mistakebound.panel`` specifies what they do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mistakebound.rules.base import Range, Rule, no_update_margin
+
+MEMBERS = (
+    "coin-betting",
+    "implicit-logistic",
+    "arow",
+    "adagrad-logistic",
+    "adagrad-hinge",
+    "ftrl-proximal",
+    "logistic-sgd",
+    "balanced-winnow",
+    "exponentiated-gradient",
+    "naive-bayes",
+    "decision-list",
+    "coin-betting-pairs",
+    "adagrad-pairs",
+    "coin-betting-triples",
+    "adagrad-triples",
+    "label-history",
+)
+"""The members in the order of the core."""
+LEAN = tuple(
+    name for name in MEMBERS if name not in {"adagrad-hinge", "logistic-sgd", "balanced-winnow", "adagrad-triples"}
+)
+"""The members of a lean panel: almost as accurate, faster and with less memory."""
+MIXERS = ("mixer-fast", "mixer-slow", "mixer-gradient")
+MOST_JOINED = 48
+"""How many members may join from outside."""
+
+
+def mask_of(members: tuple[str, ...]) -> int:
+    """Return a number with a bit for each of these members.
+
+    >>> mask_of(("coin-betting", "arow"))
+    5
+    """
+    return sum(1 << MEMBERS.index(name) for name in members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PanelRule(Rule):
+    """A panel of members. The score is the log odds of the positive label.
+
+    Parameters
+    ----------
+    members : int
+        A bit for each of the MEMBERS that plays.
+    joined : int
+        Number of members from outside.
+
+    See docs/theory.md, "The Panel".
+    """
+
+    members: int = (1 << len(MEMBERS)) - 1
+    joined: int = 0
+
+    id: ClassVar[str] = "panel"
+    start: ClassVar[tuple[float, ...]] = ()
+    log_odds: ClassVar[bool] = True
+    keeps_examples: ClassVar[bool] = False
+    ranges: ClassVar[dict[str, Range]] = {
+        "update_margin": no_update_margin("every example is learned"),
+        "bias": Range(lambda b: b == 0, "0, because the Panel has a constant feature of its own"),
+        "members": Range(lambda m: 0 <= m < 1 << len(MEMBERS) and m == int(m), "a whole number from 0 to 65535"),
+        "joined": Range(lambda k: 0 <= k <= MOST_JOINED and k == int(k), f"a whole number from 0 to {MOST_JOINED}"),
+    }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the members that are the Panel's own."""
+        return tuple(name for k, name in enumerate(MEMBERS) if int(self.members) >> k & 1)
