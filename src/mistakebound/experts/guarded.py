@@ -29,7 +29,8 @@ class Guarded(WeightedMajority):
     Majority".
 
     Votes, names, ties, sleeping and new experts are those of `WeightedMajority`. Without an advice (None or NaN) the
-    experts vote. A new expert is charged at least M ln(2/(1+β))/ln(1/β) mistakes.
+    experts vote. An advice is always followed unless more than half of the weight is behind one other label. If the
+    advice is also passed as one of the experts, the bound holds for its own mistakes, too.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class GuardedPlay(VotePlay):
         self, row: Any, outcome: Any, advice: Any, *, bits: bool
     ) -> tuple[list[Any], list[str] | None, list[Any]]:
         try:
-            checked_advice(advice)
+            require_label(advice)
         except StreamError as error:
             raise as_stream_error(error, self.rounds) from None
         found = super()._checked(row, outcome, advice, bits=bits)
@@ -77,11 +77,6 @@ class GuardedPlay(VotePlay):
             )
             raise StreamError(message, round=self.rounds)
         return found
-
-    def _newcomer(self) -> float:
-        """Return what new experts are charged: as other rules do, but at least what keeps W ≤ ((1+β)/2)^M."""
-        least = math.log1p((self.beta - 1) / 2) / math.log(self.beta)
-        return max(self.expected, self.mistaken * least * (1 + 2.0**-50))
 
     def _start(self) -> float:
         """Return the logarithm of the initial weight of all experts, if that of expert 0 is 1."""
@@ -94,7 +89,7 @@ class GuardedPlay(VotePlay):
         return decide_exactly(self.beta, self.core.losses(), codes, advice, self.mistaken)
 
     def _predict(self, votes: list[Any], advice: Any) -> Any:
-        checked_advice(advice)
+        require_label(advice)
         labels = distinct_outcomes([*votes, advice])
         codes, advised = self._codes(votes, labels), int(self._codes([advice], labels)[0])
         given = (codes, len(labels), advised, self.mistaken, self._start())
@@ -182,7 +177,7 @@ class GuardedPlay(VotePlay):
         super()._record(predictions, mistaken)
 
 
-def checked_advice(advice: Any) -> None:
+def require_label(advice: Any) -> None:
     """Raise StreamError if the advice is not a label."""
     try:
         hash(advice)

@@ -15,6 +15,7 @@ from mistakebound.experts.model_fields import constructed, encoded_parameters, r
 from mistakebound.experts.votes import joined_labels
 from mistakebound.models.container import DTYPES
 from mistakebound.models.parameters import decode, encode
+from mistakebound.play.expert_ledger_schema import advice_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,11 +137,12 @@ def _restore_predictions(play: VotePlay, labels: Any, arrays: Mapping[str, AnyAr
 
 
 def _restore_advice(play: GuardedPlay, advice: Any, overrides: AnyArray) -> None:
-    counts = schema.fields(advice, *ADVICE, path="play.advice")
     _need_rounds(overrides, play.rounds, "overrides")
-    play.advised = schema.whole(counts[0], "play.advice.advised", overrides.size, play.rounds)
-    play.advice_mistakes = schema.whole(counts[1], "play.advice.advice_mistakes", 0, play.advised)
-    play.mistaken = sum(each.size for each in play.wrong)
+    values = schema.fields(advice, *ADVICE, path="play.advice")
+    counts = {f"play.advice.{name}": value for name, value in zip(ADVICE, values, strict=True)}
+    wrong = np.concatenate([np.zeros(0, np.int64), *play.wrong])
+    play.mistaken = wrong.size
+    play.advised, play.advice_mistakes = advice_counts(counts, play.rounds, wrong, overrides.tolist())
     if play.rounds:
         play.overrides = [overrides.copy()]
 

@@ -134,15 +134,15 @@ class VotePlay:
     def totals(self) -> Totals:
         """Return the counts so far."""
         experts = (self.mistakes.copy(), self.charged.copy(), self.awake.copy())
-        return Totals(self.rounds, len(self.predictions), *experts, self.expected, self._newcomer())
+        return Totals(self.rounds, len(self.predictions), *experts, self.expected)
 
     def ledger(self, before: Totals) -> ExpertLedger:
         """Return the ledger of the rounds since the counts were ``before``."""
         return ExpertLedger(**self._ledger_fields(before))
 
     def _ledger_fields(self, before: Totals) -> dict[str, Any]:
-        new = self.roster.n - len(before.mistakes)
-        charged = self.charged - np.concatenate([before.charged, np.full(new, before.newcomer)])
+        new = self.roster.n - len(before.mistakes)  # new experts were charged the learner's expected losses until then
+        charged = self.charged - np.concatenate([before.charged, np.full(new, before.expected)])
         mistakes = self.mistakes - np.concatenate([before.mistakes, np.zeros(new, np.int64)])
         wrong = np.concatenate([np.zeros(0, np.int64), *self.wrong[before.parts :]])
         return {
@@ -199,7 +199,7 @@ class VotePlay:
             self.roster, self.core, self.mistakes, self.charged, self.awake = kept
 
     def _join(self, width: int, names: list[str] | None) -> None:
-        """Add new experts, and charge them for the rounds before."""
+        """Add new experts; they are charged the learner's expected losses so far, as if they had slept."""
         before = self.roster.n
         if not before:
             self.core = self.built_with.engine(self.beta)
@@ -208,15 +208,11 @@ class VotePlay:
         log_prior = np.log(self.roster.prior())
         scale = -math.log(self.beta) if self.beta > 0 else math.inf
         # A prior is expressed as losses relative to expert 0, which began with none.
-        charge, grown = self._newcomer(), len(log_prior) - before
-        self.core.join(np.asarray(charge + (log_prior[0] - log_prior[before:]) / scale, np.float64))
+        self.core.join(np.asarray(self.expected + (log_prior[0] - log_prior[before:]) / scale, np.float64))
+        grown = len(log_prior) - before
         self.mistakes = np.concatenate([self.mistakes, np.zeros(grown, np.int64)])
-        self.charged = np.concatenate([self.charged, np.full(grown, charge)])
+        self.charged = np.concatenate([self.charged, np.full(grown, self.expected)])
         self.awake = np.concatenate([self.awake, np.zeros(grown, np.int64)])
-
-    def _newcomer(self) -> float:
-        """Return what new experts are charged: the learner's expected losses so far, as if they had slept."""
-        return self.expected
 
     def _predict(self, votes: list[Any], advice: Any) -> Any:  # noqa: ARG002 - a guard needs it
         outcomes = distinct_outcomes(votes)

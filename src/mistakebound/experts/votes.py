@@ -46,8 +46,6 @@ class Totals:
     charged: FloatArray = field(default_factory=lambda: np.zeros(0))
     awake: AnyArray = field(default_factory=lambda: np.zeros(0, np.int64))
     expected: float = 0.0
-    newcomer: float = 0.0
-    """What an expert that joined at this moment would be charged."""
     advised: int = 0
     advice_mistakes: int = 0
 

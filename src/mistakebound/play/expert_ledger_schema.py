@@ -18,6 +18,8 @@ from mistakebound.errors import ModelError
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mistakebound._support.arrays import AnyArray
     from mistakebound.play.expert_ledger import AggregationLedger, ExpertLedger
     from mistakebound.play.guarded_ledger import GuardedLedger
@@ -77,18 +79,25 @@ def read_guarded(text: Any) -> dict[str, Any]:
     fields = dict(zip(names, schema.fields(schema.parse(text, "the ledger"), *names), strict=True))
     found = _checked_votes(fields, GUARDED_RULES)
     need(found["beta"] > 0, "beta must be above 0", "beta")
-    rounds, wrong = found["rounds"], set(found["mistake_rounds"].tolist())
-    overrides = schema.rising(fields["override_rounds"], "override_rounds", rounds - 1)
-    advised = schema.whole(fields["advice_rounds"], "advice_rounds", len(overrides), rounds)
-    mistakes = schema.whole(fields["advice_mistakes"], "advice_mistakes", 0, advised)
-    followed = len(wrong - set(overrides))  # mistakes of the advice, or in rounds without one
+    overrides = schema.rising(fields["override_rounds"], "override_rounds", found["rounds"] - 1)
+    counts = {name: fields[name] for name in ADVICE[1:]}
+    advised, mistakes = advice_counts(counts, found["rounds"], found["mistake_rounds"], overrides)
+    rounds = np.array(overrides, np.int64)
+    return found | {"override_rounds": rounds, "advice_rounds": advised, "advice_mistakes": mistakes}
+
+
+def advice_counts(counts: dict[str, Any], rounds: int, wrong: AnyArray, overrides: Sequence[int]) -> tuple[int, int]:
+    """Return the number of rounds with an advice, and of its mistakes: the two values of ``counts``, by their fields.
+
+    Raise ModelError unless they are possible for these rounds, in which the learner was wrong or overrode the advice.
+    """
+    (path, advised), (other_path, mistakes) = counts.items()
+    schema.whole(advised, path, len(overrides), rounds)
+    schema.whole(mistakes, other_path, 0, advised)
+    followed = len(set(wrong.tolist()) - set(overrides))  # mistakes of the advice, or in rounds without one
     possible = followed - (rounds - advised) <= mistakes <= followed + len(overrides)
-    need(possible, "advice_mistakes must agree with mistake_rounds and override_rounds", "advice_mistakes")
-    return found | {
-        "override_rounds": np.array(overrides, np.int64),
-        "advice_rounds": advised,
-        "advice_mistakes": mistakes,
-    }
+    need(possible, f"{other_path} does not agree with the mistakes and the overridden rounds", other_path)
+    return advised, mistakes
 
 
 def _checked_votes(fields: dict[str, Any], rules: tuple[str, ...]) -> dict[str, Any]:
