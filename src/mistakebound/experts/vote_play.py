@@ -115,7 +115,7 @@ class VotePlay:
             return self.ledger(before)
         rows, outcomes = rows_of(A), list(y)
         if len(rows) != len(outcomes):
-            message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
+            message = f"there are {len(rows)} rounds of votes but {len(outcomes)} outcomes"
             raise ValueError(message)
         bits = self.bits and all(map(is_bit, outcomes))
         weights: list[FloatArray] | None = [] if keep_weights else None

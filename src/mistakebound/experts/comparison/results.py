@@ -144,7 +144,7 @@ def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[s
         message = f"there is no rule {unknown!r}; the rules are: {', '.join(BY_ID)}"
         raise OptionError(message, kind="unknown rule", value=unknown)
     if "all" in rules:
-        follows = any(rule in FOLLOWING for rule in named) or (of_labels and not named)
+        follows = advised or any(rule in FOLLOWING for rule in named) or (of_labels and not named)
         followers = [rule for rule in FOLLOWING if advised or rule not in ADVISED]
         named = followers if follows else [*MIXING]
     follower = next((rule for rule in named if rule in ADVISED), None)
