@@ -126,6 +126,7 @@ class MajorityGame {
                                double start, int decision) {
     const auto lock = lock_.take();
     check_codes(codes, kinds);
+    check_awake(codes.data(), 1);
     must(within(&advice, 1, -1, kinds), "advice must be -1 (none), or from 0 to kinds - 1");
     return guard(kinds, start).predict(codes.data(), advice, static_cast<double>(mistakes), decided(decision));
   }
@@ -139,6 +140,7 @@ class MajorityGame {
     must(within(codes.data(), codes.size(), -1, kinds), "codes must be -1 (asleep), or from 0 to kinds - 1");
     must(within(right.data(), rounds, 0, kinds), "right must be from 0 to kinds - 1");
     must(within(advice.data(), rounds, -1, kinds), "advice must be -1 (none), or from 0 to kinds - 1");
+    check_awake(codes.data(), rounds);
     std::vector<std::int32_t> prediction(rounds);
     std::vector<double> wrong(rounds);
     experts::Guard guarded = guard(kinds, start);
@@ -188,6 +190,11 @@ class MajorityGame {
   static bool within(const std::int32_t* codes, std::size_t count, std::int32_t least, std::size_t kinds) {
     const auto known = [=](std::int32_t c) { return c >= least && (c < 0 || static_cast<std::size_t>(c) < kinds); };
     return std::all_of(codes, codes + count, known);
+  }
+  void check_awake(const std::int32_t* codes, std::size_t rounds) const {
+    const std::size_t n = majority_.experts();
+    for (; rounds > 0; --rounds, codes += n)
+      must(std::any_of(codes, codes + n, [](std::int32_t c) { return c >= 0; }), "an expert must be awake in each round");
   }
   experts::Guard guard(std::size_t kinds, double start) {
     must(majority_.experts() > 0, "there must be an expert");

@@ -383,6 +383,11 @@ def test_the_core_rejects_wrong_codes(given: Any) -> None:
     ):
         with pytest.raises(ValueError, match="right|advice"):
             core.run_guarded(rows, 1, np.array(right, np.int32), np.array(advice, np.int32), 0, 0.0)
+    asleep = np.array([[0, 0], [-1, -1]], np.int32)
+    with pytest.raises(ValueError, match="awake"):
+        core.run_guarded(asleep, 1, np.zeros(2, np.int32), np.zeros(2, np.int32), 0, 0.0)
+    with pytest.raises(ValueError, match="awake"):
+        core.predict_guarded(asleep[1], 1, 0, 0, 0.0)
     zero = mb._core.Majority(0.0)
     zero.join(np.zeros(2))
     with pytest.raises(ValueError, match="beta"):
