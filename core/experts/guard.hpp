@@ -1,4 +1,4 @@
-// Weighted Majority that follows an advice while W(β + (1−β)τ*) ≤ W₀·((1+β)/2)^(M + 1), otherwise the weighted plurality. W is the
+// Weighted Majority that follows advice while W(β + (1−β)τ*) ≤ W₀·((1+β)/2)^(M + 1), otherwise the weighted plurality. W is the
 // weight of all experts, W₀ their weight at the start; τ* is the largest share of the awake weight that votes for one label other
 // than the advice, and M the number of mistakes so far. The specification is src/mistakebound/aggregation/guard.py.
 //

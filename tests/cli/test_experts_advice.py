@@ -18,7 +18,7 @@ RULE = "guarded-weighted-majority"
 
 
 def table(words: bool) -> tuple[str, Any, Any, Any]:
-    """A file of three experts and an advice that is sometimes missing, and its arrays."""
+    """A file of three experts and advice that is sometimes missing, and its arrays."""
     V, y, advice = planted(120, 3)
     given = np.where(np.arange(120) % 10 == 3, np.nan, advice)
     write = (lambda code: ("ash", "birch", "cedar")[int(code)]) if words else lambda code: str(int(code))

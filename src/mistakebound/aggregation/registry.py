@@ -121,7 +121,7 @@ class ExpertRule:
     only_loss: str = ""
     """Id of the only loss that the rule supports, or an empty string if it supports all."""
     takes_advice: bool = False
-    """Whether the rule follows an advice beside the votes of the experts."""
+    """Whether the rule follows advice beside the votes of the experts."""
 
     def variant(self, parameters: Mapping[str, Any], *, gradient: bool) -> Variant:
         """Return the first variant that fits these parameters, or the last one if none fits.
@@ -212,7 +212,7 @@ MIXING = tuple(each.id for each in EXPERT_RULES if each.takes == FORECASTS)
 FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
 """Ids of the rules that vote on labels. The first is the default."""
 ADVISED = tuple(each.id for each in EXPERT_RULES if each.takes_advice)
-"""Ids of the rules that follow an advice. The first is the default if there is one."""
+"""Ids of the rules that follow advice. The first is the default if there is advice."""
 
 
 def declared(learner: type) -> ExpertRule:

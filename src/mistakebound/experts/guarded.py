@@ -28,8 +28,8 @@ class Guarded(WeightedMajority):
     far. In every round, the weight of each wrong expert is multiplied by β. See docs/theory.md, "Guarded Weighted
     Majority".
 
-    Votes, names, ties, sleeping and new experts are those of `WeightedMajority`. Without an advice (None or NaN) the
-    experts vote. An advice is always followed unless more than half of the weight is behind one other label. If the
+    Votes, names, ties, sleeping and new experts are those of `WeightedMajority`. Without advice (None or NaN) the
+    experts vote. Advice is always followed unless more than half of the weight is behind one other label. If the
     advice is also passed as one of the experts, the bound holds for its own mistakes, too.
 
     Parameters
@@ -69,7 +69,7 @@ class Guarded(WeightedMajority):
     def learn_one(self, votes: Any, outcome: Any, advice: Any = None) -> None:  # type: ignore[override]  # others call the votes advice
         """Predict, then charge every expert that is wrong about the outcome.
 
-        While all outcomes are 0 and 1, a vote or an advice such as 0.9 raises StreamError, because it is probably a
+        While all outcomes are 0 and 1, a vote or advice such as 0.9 raises StreamError, because it is probably a
         probability.
         """
         with self._playing() as play:
@@ -112,7 +112,7 @@ class Guarded(WeightedMajority):
         GuardedLedger
             The ledger of these rounds; that of all rounds is `ledger_`. It has all that the ledger of
             `WeightedMajority` has, and the ``override_rounds`` in which the prediction was not the advice, their number
-            ``overrides``, and the ``advice_mistakes`` in the ``advice_rounds`` in which there was an advice.
+            ``overrides``, and the ``advice_mistakes`` in the ``advice_rounds`` in which there was advice.
 
         Examples
         --------

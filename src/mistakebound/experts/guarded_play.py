@@ -1,4 +1,4 @@
-"""The state of a learner that follows an advice under the guard of Weighted Majority, and how a round changes it."""
+"""The state of a learner that follows advice under the guard of Weighted Majority, and how a round changes it."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class GuardedPlay(VotePlay):
         self._sum(wrong)
 
     def _count_advice(self, advice: AnyArray, predictions: AnyArray, right: AnyArray) -> None:
-        """Count rounds with an advice and its mistakes; add the rounds in which it was not followed."""
+        """Count the rounds with advice, and its mistakes; add the rounds in which it was not followed."""
         given = advice >= 0
         self.advised += int(given.sum())
         self.advice_mistakes += int((given & (advice != right)).sum())
@@ -195,6 +195,6 @@ def advice_list(advice: Any, rounds: int) -> list[Any] | None:
         raise ValueError(message)
     listed = advice.tolist() if hasattr(advice, "tolist") else list(advice)
     if len(listed) != rounds:
-        message = f"there are {rounds} outcomes, but {len(listed)} labels of advice"
+        message = f"advice must have a label for each of the {rounds} outcomes, got {len(listed)} labels"
         raise ValueError(message)
     return listed

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class VotePlay:
     """The experts, their losses, and the record of the rounds.
 
-    A row has the votes of a round. An advice is what a guard may follow instead of the votes; other rules have none.
+    A row has the votes of a round. Advice is a label that a guard may follow instead of the votes.
 
     ``built_with`` is a copy of the learner with the parameters that the play began with; they do not change later.
     """

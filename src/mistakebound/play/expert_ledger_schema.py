@@ -87,7 +87,7 @@ def read_guarded(text: Any) -> dict[str, Any]:
 
 
 def advice_counts(counts: dict[str, Any], rounds: int, wrong: AnyArray, overrides: Sequence[int]) -> tuple[int, int]:
-    """Return the number of rounds with an advice, and of its mistakes: the two values of ``counts``, by their fields.
+    """Return the number of rounds with advice, and of its mistakes: the two values of ``counts``, by their fields.
 
     Raise ModelError unless they are possible for these rounds, in which the learner was wrong or overrode the advice.
     """

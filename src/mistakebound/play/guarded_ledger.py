@@ -26,7 +26,7 @@ in 3 rounds; advice: 2 mistakes in 3 rounds, 1 overridden>
     override_rounds: IntArray
     """Rounds in which the prediction was not the advice."""
     advice_rounds: int
-    """Number of rounds in which there was an advice."""
+    """Number of rounds in which there was advice."""
     advice_mistakes: int
     """Number of these rounds in which the advice was wrong."""
 
