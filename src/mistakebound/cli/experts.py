@@ -200,7 +200,7 @@ def experts(
       mistakebound experts games.csv --outcome result --classes H,D,A
       mistakebound experts load.csv --outcome Load --predictions mixed.csv
       mistakebound experts votes.csv --outcome truth --certify
-      mistakebound experts votes.csv --outcome truth --advice net
+      mistakebound experts votes.csv --outcome truth --advice Carol
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
     from mistakebound.cli.expert_tables import as_text  # noqa: PLC0415
