@@ -18,9 +18,9 @@ class GuardedLedger(ExpertLedger):
     Examples
     --------
     >>> import mistakebound as mb
-    >>> mb.experts.Guarded().run([[1, 0], [1, 0], [1, 0]], [1, 1, 1], advice=[1, 0, 0])
-    <GuardedLedger: 1 mistakes in 3 rounds, guarded-weighted-majority; experts: 2, the best '0' with 0 mistakes \
-in 3 rounds; advice: 2 mistakes in 3 rounds, 1 overridden>
+    >>> mb.experts.Guarded().run([[1, 0]] * 4, [1] * 4, advice=[1, 0, 0, 0])  # doctest: +NORMALIZE_WHITESPACE
+    <GuardedLedger: 2 mistakes in 4 rounds, guarded-weighted-majority; experts: 2, the best '0' with 0 mistakes in 4
+    rounds; advice: 3 mistakes in 4 rounds, 1 overridden>
     """
 
     override_rounds: IntArray
