@@ -21,7 +21,7 @@ lint: $(VENV)/.ready
 	$(BIN)/lint-imports --no-cache
 
 # Tests of everything that reaches the core, with AddressSanitizer and UBSan. Their runtime must be loaded first.
-SANITIZED := tests/rules tests/models tests/play tests/experts/test_parity.py tests/experts/test_core.py \
+SANITIZED := tests/rules tests/models tests/play tests/experts/test_parity.py tests/experts/test_core.py tests/experts/test_guarded.py \
 	tests/learners/test_inputs.py tests/learners/test_robustness.py tests/learners/test_labels.py \
 	tests/data/test_source.py tests/data/test_tables.py tests/data/test_cache.py tests/data/test_cache_hostile.py tests/data/test_bins.py
 sanitize: .venv-sanitize/.ready

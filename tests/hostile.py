@@ -38,6 +38,7 @@ import mistakebound as mb
 from mistakebound.errors import InputError
 from mistakebound.models.container import DTYPES
 from mistakebound.play.expert_ledger import AggregationLedger, ExpertLedger
+from mistakebound.play.guarded_ledger import GuardedLedger
 
 EXPECTED = (ValueError,)  # ModelError and StreamError are ValueErrors
 INF = float("inf")
@@ -309,7 +310,13 @@ EXPERTS: list[Callable[[], Any]] = [
     mb.experts.WeightedMajority,
     lambda: mb.experts.RandomizedWeightedMajority(seed=1),
     mb.experts.Halving,
+    mb.experts.Guarded,
 ]
+
+
+def advice_for(learner: Any, rng: random.Random) -> dict[str, Any]:
+    """The advice of a round, for a learner that follows one."""
+    return {"advice": rng.choice([True, False, None])} if isinstance(learner, mb.experts.Guarded) else {}
 
 
 def make_experts(rng: random.Random, folder: Path) -> Model:
@@ -320,7 +327,7 @@ def make_experts(rng: random.Random, folder: Path) -> Model:
     if votes:
         A, y = A > 0.5, y > 0.5
     for row, outcome in zip(A.tolist(), y.tolist(), strict=True):
-        learner.learn_one(dict(zip("abc", row, strict=True)), outcome)
+        learner.learn_one(dict(zip("abc", row, strict=True)), outcome, **advice_for(learner, rng))
     if rng.random() < 0.5:
         learner.ask({"a": votes or 0.5, "d": votes or 0.25})
     path = folder / "experts.mb"
@@ -347,6 +354,8 @@ def use_experts(data: bytes, folder: Path) -> None:
             lambda: learner.predict_one(row),
             lambda: learner.certify(),
             lambda: learner.learn_one(row, outcome),
+            lambda: learner.learn_one(row, outcome, **advice_for(learner, random.Random(0))),
+            lambda: type(learner.ledger_).from_json(learner.ledger_.to_json()),
             lambda: learner.run([row, {**row, "new": outcome}], [outcome, outcome]),
             lambda: learner.tell(learner.ask(row), outcome),
             lambda: learner.save(path),
@@ -363,16 +372,16 @@ def make_expert_ledger(rng: random.Random, _: Path) -> dict[str, Any]:
     if isinstance(learner, mb.experts.WeightedMajority):
         A, y = A > 0.5, y > 0.5
     for row, outcome in zip(A.tolist(), y.tolist(), strict=True):
-        learner.learn_one(dict(zip("ab", row, strict=True)), outcome)
+        learner.learn_one(dict(zip("ab", row, strict=True)), outcome, **advice_for(learner, rng))
     data: dict[str, Any] = json.loads(learner.ledger_.to_json())
     return data
 
 
 def use_expert_ledger(data: bytes, _: Path) -> None:
-    kind = ExpertLedger if b'"beta"' in data else AggregationLedger
+    kind = GuardedLedger if b'"advice_rounds"' in data else ExpertLedger if b'"beta"' in data else AggregationLedger
     ledger: Any = kind.from_json(data.decode())
     repr(ledger), ledger._repr_html_(), ledger.loss_curve, ledger.predictions
-    if kind is ExpertLedger:
+    if kind is not AggregationLedger:
         attempt(lambda: mb.certify(ledger))
     assert kind.from_json(ledger.to_json()).to_json() == ledger.to_json()
 

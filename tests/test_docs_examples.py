@@ -51,6 +51,22 @@ def test_the_demo_runs(tmp_path: Path) -> None:
     assert (tmp_path / "demo/mistakes.png").stat().st_size > 10_000
 
 
+def test_the_example_of_the_guard_runs() -> None:
+    """Calm: the guard follows the net. Attacked: it stays within the bound, which is far below the net's mistakes."""
+    program = ROOT / "examples/guarded.py"
+    shown = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True).stdout
+    rows = {line[:32].strip(): [int(cell.replace(",", "")) for cell in line[32:].split()] for line in table_of(shown)}
+    (calm_net, net), (calm_rule, rule), (_, vote), (calm, guard), (_, bound) = rows.values()
+    assert calm_net == calm < calm_rule / 5
+    assert rule <= vote < guard <= bound < net / 4
+    assert "holds" in shown
+
+
+def table_of(shown: str) -> list[str]:
+    """Return the rows of the table that the example prints."""
+    return shown.split("attacked from", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
+
+
 @pytest.mark.parametrize(
     "words", [("bench_experts.py", "--rounds", "100", "--experts", "10"), ("bench_play.py", "--rows", "100")]
 )

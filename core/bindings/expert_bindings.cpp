@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bindings/lock.hpp"
+#include "experts/guard.hpp"
 #include "experts/levels.hpp"
 #include "experts/majority.hpp"
 #include "experts/mixture.hpp"
@@ -120,6 +121,39 @@ class MajorityGame {
     return nb::make_tuple(to_numpy(std::move(lean)), to_numpy(std::move(total)));
   }
 
+  // The code of the prediction of one round, or −1 if it is undecided.
+  std::int32_t predict_guarded(Array<std::int32_t> codes, std::size_t kinds, std::int32_t advice, std::size_t mistakes,
+                               double start, int decision) {
+    const auto lock = lock_.take();
+    check_codes(codes, kinds);
+    check_awake(codes.data(), 1);
+    must(within(&advice, 1, -1, kinds), "advice must be -1 (none), or from 0 to kinds - 1");
+    return guard(kinds, start).predict(codes.data(), advice, static_cast<double>(mistakes), decided(decision));
+  }
+  // Play rounds until one is undecided.
+  nb::tuple run_guarded(Matrix<std::int32_t> codes, std::size_t kinds, Array<std::int32_t> right, Array<std::int32_t> advice,
+                        std::size_t mistakes, double start, int decision) {
+    const auto lock = lock_.take();
+    const std::size_t rounds = codes.shape(0);
+    must(codes.shape(1) == majority_.experts(), "codes must have one column per expert");
+    must(right.size() == rounds && advice.size() == rounds, "right and advice must have one entry per round");
+    must(within(codes.data(), codes.size(), -1, kinds), "codes must be -1 (asleep), or from 0 to kinds - 1");
+    must(within(right.data(), rounds, 0, kinds), "right must be from 0 to kinds - 1");
+    must(within(advice.data(), rounds, -1, kinds), "advice must be -1 (none), or from 0 to kinds - 1");
+    check_awake(codes.data(), rounds);
+    std::vector<std::int32_t> prediction(rounds);
+    std::vector<double> wrong(rounds);
+    experts::Guard guarded = guard(kinds, start);
+    std::size_t played = 0;
+    lock_.without_gil([&] {
+      played = guarded.run(codes.data(), right.data(), advice.data(), rounds, static_cast<double>(mistakes), decided(decision),
+                           prediction.data(), wrong.data());
+    });
+    prediction.resize(played);
+    wrong.resize(played);
+    return nb::make_tuple(to_numpy(std::move(prediction)), to_numpy(std::move(wrong)));
+  }
+
   nb::dict state() {
     const auto lock = lock_.take();
     experts::Majority::State now = majority_.state();
@@ -151,8 +185,26 @@ class MajorityGame {
   }
   void check_codes(const Array<std::int32_t>& codes, std::size_t kinds) const {
     must(codes.size() == majority_.experts(), "codes must have one entry per expert");
-    const auto known = [kinds](std::int32_t c) { return c >= -1 && (c < 0 || static_cast<std::size_t>(c) < kinds); };
-    must(std::all_of(codes.data(), codes.data() + codes.size(), known), "codes must be -1 (asleep), or from 0 to kinds - 1");
+    must(within(codes.data(), codes.size(), -1, kinds), "codes must be -1 (asleep), or from 0 to kinds - 1");
+  }
+  static bool within(const std::int32_t* codes, std::size_t count, std::int32_t least, std::size_t kinds) {
+    const auto known = [=](std::int32_t c) { return c >= least && (c < 0 || static_cast<std::size_t>(c) < kinds); };
+    return std::all_of(codes, codes + count, known);
+  }
+  void check_awake(const std::int32_t* codes, std::size_t rounds) const {
+    const std::size_t n = majority_.experts();
+    for (; rounds > 0; --rounds, codes += n)
+      must(std::any_of(codes, codes + n, [](std::int32_t c) { return c >= 0; }), "an expert must be awake in each round");
+  }
+  experts::Guard guard(std::size_t kinds, double start) {
+    must(majority_.experts() > 0, "there must be an expert");
+    must(beta_ > 0, "a guard needs beta above 0");
+    must(kinds > 0 && kinds <= std::size_t{1} << 31, "kinds must be at least 1");
+    return {majority_, beta_, kinds, start};
+  }
+  static experts::Decision decided(int decision) {
+    must(decision >= -1 && decision <= 1, "decision must be -1 (undecided), 0 (vote) or 1 (follow)");
+    return static_cast<experts::Decision>(decision);
   }
   template <class Number>
   nb::object numbers(Number number) const {
@@ -371,6 +423,10 @@ void bind_experts(nb::module_& m) {
       .def("lean", &MajorityGame::lean, "votes"_a.noconvert())
       .def("learn", &MajorityGame::learn, "codes"_a.noconvert(), "right"_a, "wrong"_a)
       .def("run", &MajorityGame::run, "votes"_a.noconvert(), "outcomes"_a.noconvert())
+      .def("predict_guarded", &MajorityGame::predict_guarded, "codes"_a.noconvert(), "kinds"_a, "advice"_a, "mistakes"_a,
+           "start"_a, "decision"_a = -1)
+      .def("run_guarded", &MajorityGame::run_guarded, "codes"_a.noconvert(), "kinds"_a, "right"_a.noconvert(),
+           "advice"_a.noconvert(), "mistakes"_a, "start"_a, "decision"_a = -1)
       .def("state", &MajorityGame::state)
       .def("restore", &MajorityGame::restore, "state"_a)
       .def("use_simd", &MajorityGame::use_simd, "level"_a)

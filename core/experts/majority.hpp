@@ -59,6 +59,8 @@ class Majority {
   std::size_t experts() const { return loss_.size(); }
   double weight(std::size_t k) const { return base_[k] * power_[in_block_[k]]; }
   double loss(std::size_t k) const { return loss_[k] + since_[k]; }
+  // Weights are relative to β^unit.
+  double unit() const { return *std::min_element(loss_.begin(), loss_.end()); }
 
   // Add experts at the end, with their losses so far.
   void join(const double* losses, std::size_t count) {
@@ -137,8 +139,13 @@ class Majority {
   bool restore(State state) {
     const std::size_t n = state.loss.size();
     if (state.base.size() != n || state.in_block.size() != n || state.since.size() != n || state.phase >= span_) return false;
-    for (std::size_t k = 0; k < n; ++k)
+    double most = 0;
+    for (std::size_t k = 0; k < n; ++k) {
       if (state.in_block[k] > state.phase % block || state.since[k] > state.phase) return false;
+      if (!(state.base[k] >= 0 && state.base[k] <= 1)) return false;
+      most = std::max(most, state.base[k]);
+    }
+    if (n > 0 && most < 0x1p-402) return false;  // the best expert begins a span with 1, and loses at most 2^400 in it
     loss_ = std::move(state.loss), base_ = std::move(state.base);
     in_block_ = std::move(state.in_block), since_ = std::move(state.since);
     make_room(n);
@@ -181,7 +188,7 @@ class Majority {
     }
     const double behind = by_levels(losses[0], least), against = by_levels(losses[1], least);
     if (!(std::fabs(behind - against) > tie * (behind + against))) return 0;
-    return (behind - against) * std::pow(beta_, least - *std::min_element(loss_.begin(), loss_.end()));
+    return (behind - against) * std::pow(beta_, least - unit());
   }
   template <class Term>
   double summed(Term term) const {
@@ -266,7 +273,7 @@ class Majority {
   // The expert with the least loss has weight 1.
   void make_bases() {
     if (loss_.empty()) return;
-    const double least = *std::min_element(loss_.begin(), loss_.end());
+    const double least = unit();
     for (std::size_t k = 0; k < experts(); ++k) {
       const double behind = loss_[k] - least;
       const auto whole = static_cast<std::size_t>(std::min(behind, 1e4));

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mistakebound.aggregation.guard import Guard, plurality
+from mistakebound.aggregation.guard import Guard
+from mistakebound.aggregation.majority import heaviest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -54,15 +55,17 @@ def test_a_trace_worked_by_hand() -> None:
 
 
 def test_a_tie_of_the_vote_is_the_greater_label() -> None:
-    assert plurality({0: 1.0, 1: 1.0}) == 1
-    assert plurality({"a": 2.0, "b": 1.0, "c": 2.0}) == "c"
+    assert heaviest(np.array([1.0, 1.0])) == 1
+    assert heaviest(np.array([2.0, 1.0, 2.0, 1.0])) == 2
+    assert heaviest(np.array([2.0, 1.0, 2.0 - 2**-45])) == 2  # equal up to rounding
+    assert heaviest(np.array([2.0, 1.0, 2.0 - 2**-30])) == 0
 
 
 def test_equality_is_still_allowed() -> None:
-    """One expert that agrees with the advice: W/2 ≤ 3/4 always, and W(1+0)/2 = ½·β^m stays below."""
-    guard = Guard(2)
-    # W = 2, τ* = ½: 2·0.75 = 1.5 = 2·(3/4) exactly.
-    assert guard.predict([0, 1], advice=0) == 0
+    """W = n and τ* = ½, so that W(β + (1−β)/2) = n(1+β)/2 exactly, for any β."""
+    for beta in (0.5, 0.9, 1 / 3, 0.01):
+        for n in (2, 6, 34):
+            assert Guard(n, beta).predict([0] * (n // 2) + [1] * (n // 2), advice=0) == 0
 
 
 LABELS = st.integers(2, 4).flatmap(

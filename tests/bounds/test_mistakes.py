@@ -88,6 +88,8 @@ counts = st.integers(1, 10**6)
         (bounds.weighted_majority(16, 10), math.log(2**14) / math.log(4 / 3)),
         (bounds.weighted_majority(16, 0, beta=0), 4),
         (bounds.weighted_majority(16, 1, beta=0), math.inf),
+        (bounds.guarded_weighted_majority(16, 10), math.log(2**14) / math.log(4 / 3)),
+        (bounds.guarded_weighted_majority(16, 10, prior=0.5), math.log(2**11) / math.log(4 / 3)),
         (bounds.randomized_weighted_majority(16, 10), math.log(2**14) / 0.5),
         (bounds.randomized_weighted_majority(16, 0, beta=0), math.log(16)),
     ],
@@ -270,6 +272,7 @@ def test_perceptron_agnostic_holds_for_every_comparator_and_zone() -> None:
         (lambda: bounds.weighted_majority(10, 1, beta=-0.1), "beta"),
         (lambda: bounds.weighted_majority(10, -1), "m "),
         (lambda: bounds.randomized_weighted_majority(0, 1), "n "),
+        (lambda: bounds.guarded_weighted_majority(10, 1, beta=0), "beta"),
     ],
 )
 def test_the_error_names_the_argument(call, argument) -> None:
@@ -288,6 +291,7 @@ def test_every_theorem_is_listed() -> None:
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
         "winnow-panel", "pnorm", "elimination", "passive-aggressive-i", "passive-aggressive-ii",
         "halving", "weighted-majority", "randomized-weighted-majority",
+        "guarded-weighted-majority",
         "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
         "ml-prod", "squint", "ogd",
         "delayed", "delayed-pnorm", "delayed-winnow", "delayed-balanced-winnow",

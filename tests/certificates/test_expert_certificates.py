@@ -8,7 +8,7 @@ import math
 import pytest
 
 import mistakebound as mb
-from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMajority
+from mistakebound.experts import Guarded, Halving, RandomizedWeightedMajority, WeightedMajority
 
 
 @pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority])
@@ -52,7 +52,7 @@ def test_m_separates_mistakes_from_expected_mistakes_while_asleep() -> None:
     assert premise.measured == "expert b: m = 9 (0 mistakes, and 9 expected of the learner while it slept)"
 
 
-@pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority, Halving])
+@pytest.mark.parametrize("make", [WeightedMajority, RandomizedWeightedMajority, Halving, Guarded])
 def test_before_the_first_round(make: type[WeightedMajority]) -> None:
     found = make().certify()
     assert found.status == "does not apply"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import mistakebound as mb
 from mistakebound.aggregation.majority import Majority
-from mistakebound.experts import Halving, RandomizedWeightedMajority, WeightedMajority
+from mistakebound.experts import Guarded, Halving, RandomizedWeightedMajority, WeightedMajority
 
-RULES = [WeightedMajority, Halving, lambda: RandomizedWeightedMajority(seed=1)]
+RULES = [WeightedMajority, Halving, lambda: RandomizedWeightedMajority(seed=1), Guarded]
 
 
 def advice(rounds: int = 40, experts: int = 5, seed: int = 0) -> tuple[Any, Any]:
@@ -75,7 +75,7 @@ def test_unhashable_advice_changes_nothing() -> None:
     assert learner.ledger_.rounds == 1
 
 
-@pytest.mark.parametrize("rule", [WeightedMajority, RandomizedWeightedMajority])
+@pytest.mark.parametrize("rule", [WeightedMajority, RandomizedWeightedMajority, Guarded])
 def test_a_newcomer_has_the_weight_of_its_prior(rule: Any) -> None:
     """A new expert is treated as if it had slept since the first round, so the theorem holds for it, too."""
     prior = {"A": 0.001, "B": 0.001, "C": 1.0}

@@ -61,7 +61,7 @@ def test_repr_of_a_ledger_of_votes() -> None:
     assert repr(votes.ledger_).endswith("experts: 2, the best 'Bob' with 0 mistakes in 1 rounds>")
 
 
-@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.RandomizedWeightedMajority])
+@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.RandomizedWeightedMajority, experts.Guarded])
 def test_beta_and_eta_cannot_both_be_set(rule: Any) -> None:
     for beta in (0.3, 0.5, 0.8):
         with pytest.raises(ValueError, match=rf"beta and eta.*{beta}.*0.2"):
@@ -122,7 +122,9 @@ def test_a_custom_loss_must_be_a_pair_of_functions() -> None:
 PROBABILITIES = ".*0 or 1.* 0.9.*probability"
 
 
-@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving, experts.RandomizedWeightedMajority])
+@pytest.mark.parametrize(
+    "rule", [experts.WeightedMajority, experts.Halving, experts.RandomizedWeightedMajority, experts.Guarded]
+)
 @pytest.mark.parametrize("outcomes", [[1, 1], [True, False], [1.0, 0.0], np.array([0, 1])])
 def test_probabilities_are_rejected_as_votes(rule: Any, outcomes: Any) -> None:
     rows = [[0, 1], [0, 0.9]]

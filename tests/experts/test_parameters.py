@@ -15,6 +15,7 @@ VOTERS = [
     (lambda: experts.WeightedMajority(beta=0.5), {"beta": 0.9, "eta": 0.1, "prior": [9, 1, 1, 1]}),
     (lambda: experts.WeightedMajority(eta=0.2, prior=[1, 2, 3, 4]), {"beta": 0.1, "eta": 0.9, "prior": None}),
     (lambda: experts.RandomizedWeightedMajority(beta=0.5, seed=1), {"beta": 0.9, "eta": 0.1, "seed": 7}),
+    (lambda: experts.Guarded(beta=0.5), {"beta": 0.9, "eta": 0.1, "prior": [9, 1, 1, 1]}),
     (experts.Halving, {"beta": 0.9, "eta": 0.1}),
 ]
 COMMON = {"gradient": False, "loss": "absolute", "prior": [9, 1, 1, 1], "keep_bytes": 0}
@@ -158,6 +159,7 @@ def _weights(beta: float) -> list[float]:
     [
         (experts.WeightedMajority, "beta", 1.5),
         (experts.WeightedMajority, "beta", float("nan")),
+        (experts.Guarded, "beta", 0.0),
         (lambda: experts.WeightedMajority(eta=0.5), "beta", 0.1),
         (experts.Hedge, "eta", -1.0),
         (lambda: experts.Hedge(eta=1.0), "horizon", 10),

@@ -69,7 +69,7 @@ def test_weights_before_a_rejected_round(rows: Any) -> None:
     assert learner.ledger_.losses == pytest.approx(plain.ledger_.losses)
 
 
-@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving])
+@pytest.mark.parametrize("rule", [experts.WeightedMajority, experts.Halving, experts.Guarded])
 def test_weights_of_votes(rule: Any) -> None:
     rows = [{"Ann": 1, "Bob": 0}, {"Ann": 1, "Bob": 0}, {"Bob": 0}, {"Ann": 1, "Bob": 0, "Cid": 1}]
     y = [1, 1, 1, 0]

@@ -27,6 +27,8 @@ VOTERS: dict[str, Any] = {
     "randomized": lambda: experts.RandomizedWeightedMajority(beta=0.7, seed=5),
     "randomized, without a seed": experts.RandomizedWeightedMajority,
     "halving": experts.Halving,
+    "guarded": lambda: experts.Guarded(beta=0.6),
+    "guarded, prior": lambda: experts.Guarded(prior={"a": 3.0, "b": 1.0}),
 }
 every_voter = pytest.mark.parametrize("name", VOTERS)
 
@@ -282,6 +284,20 @@ def test_each_number_of_a_file_is_checked() -> None:
     assert refused > 300
 
 
+def test_a_number_that_is_too_large_for_a_float_is_refused() -> None:
+    refused = 0
+    for name in LEARNERS:
+        learner = LEARNERS[name]()
+        learner.run(*stream(6))
+        said, arrays = to_file(learner)
+        for field in [field for field, value in said["play"]["engine"].items() if type(value) in (int, float)]:
+            forged = {**said["play"], "engine": {**said["play"]["engine"], field: 10**400}}
+            with pytest.raises(mb.ModelError):
+                restored({**said, "play": forged}, arrays)
+            refused += 1
+    assert refused > 10
+
+
 @pytest.mark.parametrize("n", [10**9, 2**31])
 def test_a_small_file_does_not_allocate_much_memory(n: int) -> None:
     for name in ("ml-poly", "fixed share", "ridge", "ridge, fixed", "squint"):
@@ -324,4 +340,4 @@ def test_files_of_earlier_versions(path: Path) -> None:
 
 def test_every_format_has_its_files() -> None:
     for version in range(4, FORMAT + 1):  # experts have files since the fourth
-        assert len(list(FIXTURES.glob(f"experts-v{version}-*.mb"))) == 7
+        assert len(list(FIXTURES.glob(f"experts-v{version}-*.mb"))) == 8

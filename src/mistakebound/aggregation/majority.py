@@ -19,6 +19,15 @@ which is far below the tolerance for rounding errors.
 """
 
 
+def heaviest(shares: FloatArray) -> int:
+    """Return the place of the largest weight; of equal ones the last.
+
+    >>> heaviest(np.array([1.0, 2.0, 2.0, 1.0]))
+    2
+    """
+    return int(np.flatnonzero(shares >= shares.max() - TIE * shares.sum())[-1])
+
+
 class Majority:
     """Expert k has the weight ``β^(loss_k − least loss)``.
 

@@ -81,6 +81,7 @@ POSITIVE = Parameter("a positive number", above=0)
 RATE_OR_THEOREM = Parameter("a positive number", above=0, words=("theorem",))
 RANGE = Parameter("a positive number", above=0, required=True)
 SHARE = Parameter("at least 0 and below 1", least=0, below=1)
+OPEN_SHARE = Parameter("above 0 and below 1", above=0, below=1)
 ADAPTIVE = Parameter("'observed' or 'proved'", words=("observed", "proved"), required=True)
 
 
@@ -119,6 +120,8 @@ class ExpertRule:
     """A short description for lists of rules."""
     only_loss: str = ""
     """Id of the only loss that the rule supports, or an empty string if it supports all."""
+    takes_advice: bool = False
+    """Whether the rule follows advice beside the votes of the experts."""
 
     def variant(self, parameters: Mapping[str, Any], *, gradient: bool) -> Variant:
         """Return the first variant that fits these parameters, or the last one if none fits.
@@ -195,6 +198,7 @@ EXPERT_RULES: tuple[ExpertRule, ...] = (
     ExpertRule("weighted-majority", "WeightedMajority", LABELS, {"beta": SHARE}),
     ExpertRule("randomized-weighted-majority", "RandomizedWeightedMajority", LABELS, {"beta": SHARE}),
     ExpertRule("halving", "Halving", LABELS),
+    ExpertRule("guarded-weighted-majority", "Guarded", LABELS, {"beta": OPEN_SHARE}, takes_advice=True),
 )
 """All rules, in the order of lists and comparisons. The first rule of each kind is the default."""
 
@@ -207,6 +211,8 @@ MIXING = tuple(each.id for each in EXPERT_RULES if each.takes == FORECASTS)
 """Ids of the rules that mix forecasts. The first is the default."""
 FOLLOWING = tuple(each.id for each in EXPERT_RULES if each.takes == LABELS)
 """Ids of the rules that vote on labels. The first is the default."""
+ADVISED = tuple(each.id for each in EXPERT_RULES if each.takes_advice)
+"""Ids of the rules that follow advice. The first is the default if there is advice."""
 
 
 def declared(learner: type) -> ExpertRule:

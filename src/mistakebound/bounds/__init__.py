@@ -32,7 +32,12 @@ from mistakebound.bounds.disjunctions import (
     littlestone_positives,
     littlestone_separable,
 )
-from mistakebound.bounds.majority import halving, randomized_weighted_majority, weighted_majority
+from mistakebound.bounds.majority import (
+    guarded_weighted_majority,
+    halving,
+    randomized_weighted_majority,
+    weighted_majority,
+)
 from mistakebound.bounds.passive_aggressive import passive_aggressive_i, passive_aggressive_ii
 from mistakebound.bounds.perceptron import novikoff, perceptron_agnostic, perceptron_panel, pnorm
 from mistakebound.bounds.regret import (
@@ -87,6 +92,7 @@ BOUNDS = _by_name(
     delayed_balanced_winnow,
     halving,
     weighted_majority,
+    guarded_weighted_majority,
     randomized_weighted_majority,
     hedge,
     exponentially_weighted_average,
@@ -117,6 +123,7 @@ __all__ = [
     "elimination",
     "exponentially_weighted_average",
     "fixed_share",
+    "guarded_weighted_majority",
     "halving",
     "hedge",
     "infinite_winnow",

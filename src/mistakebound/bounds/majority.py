@@ -1,10 +1,10 @@
-"""Mistake bounds of Halving, Weighted Majority and Randomized Weighted Majority."""
+"""Mistake bounds of Halving, Weighted Majority, and its guarded and randomized forms."""
 
 from __future__ import annotations
 
 import math
 
-from mistakebound._support.arguments import checked
+from mistakebound._support.arguments import Interval, checked
 
 
 @checked()
@@ -61,6 +61,30 @@ def weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None =
 
     """
     return _log_weight_lost(n, m, beta, prior) / -math.log1p((beta - 1) / 2)
+
+
+@checked(beta=Interval(above=0, below=1))
+def guarded_weighted_majority(n: int, m: float, beta: float = 0.5, prior: float | None = None) -> float:
+    """Bound the mistakes of Guarded Weighted Majority, given the mistakes m of the best of n experts.
+
+    It is the bound of `weighted_majority`, whatever advice is followed. The parameters are the same, but ``beta`` must
+    be above 0.
+
+    Premises
+    --------
+    None: the bound holds for any advice, any votes and any outcomes.
+
+    Examples
+    --------
+    >>> guarded_weighted_majority(16, 10)
+    33.7...
+
+    References
+    ----------
+    docs/theory.md, "Guarded Weighted Majority".
+
+    """
+    return weighted_majority(n, m, beta, prior)
 
 
 @checked()

@@ -9,6 +9,8 @@ import click
 import numpy as np
 
 from mistakebound._support.text import escaped, many
+from mistakebound.aggregation.registry import ADVISED
+from mistakebound.certificates.certificate import Certificate
 from mistakebound.cli.output import as_flag
 from mistakebound.errors import message_text
 from mistakebound.experts.comparison.records import message_of
@@ -85,6 +87,8 @@ def rule_table(found: Comparison) -> list[str]:
         if each.drawn is not None:
             seed = each.learner.seed
             lines.append(f"({each.rule}: expected mistakes; the draws with --seed {seed} made {each.drawn:,})")
+        if each.rule in ADVISED and isinstance(each.certificate, Certificate):
+            lines.append(f"({each.rule}: {each.certificate.note})")
     if any(each.certificate is None for each in rules):
         lines.append("(bounds are not computed for so many rounds, because that takes long: set --certify)")
     return lines + [f"not run: {each.rule}: {message_of(each.error, as_flag)}" for each in found.refused]

@@ -95,6 +95,11 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
     help="The outcomes, if expert b gives their probabilities in columns b_H, b_D, b_A.",
 )
 @click.option("--positive", "positive_outcome", metavar="WORD", help="The outcome that the probabilities are for.")
+@click.option(
+    "--advice",
+    metavar="COLUMN",
+    help="Column of the labels that guarded-weighted-majority may follow instead of the experts.",
+)
 @click.option("--ahead", is_flag=True, help="Also forecast the last rows, whose outcome is still empty.")
 @click.option(
     "--rule",
@@ -103,7 +108,7 @@ def rules_with_remarks(rules: tuple[str, ...]) -> str:
     type=Rules([*MIXING, *ALIASES, *FOLLOWING, "all"]),
     callback=joined_lists,
     metavar="A,B,...",
-    help="Rules to run, or 'all'.  [default: ml-poly; for labels weighted-majority]",
+    help="Rules to run, or 'all'.  [default: ml-poly; for labels weighted-majority, with --advice the guarded one]",
 )
 @click.option(
     "--loss",
@@ -195,6 +200,7 @@ def experts(
       mistakebound experts games.csv --outcome result --classes H,D,A
       mistakebound experts load.csv --outcome Load --predictions mixed.csv
       mistakebound experts votes.csv --outcome truth --certify
+      mistakebound experts votes.csv --outcome truth --advice Carol
     """
     from mistakebound import experts as room  # noqa: PLC0415 - "--help" needs none of it
     from mistakebound.cli.expert_tables import as_text  # noqa: PLC0415

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mistakebound.experts.aggregation import Aggregation
 from mistakebound.experts.calibrated import ExponentiallyWeightedAverage, FixedShare, Ridge
+from mistakebound.experts.guarded import Guarded
 from mistakebound.experts.majority import Halving, RandomizedWeightedMajority, WeightedMajority
 from mistakebound.experts.mixtures import (
     BOA,
@@ -35,6 +36,7 @@ __all__ = [
     "Comparison",
     "ExponentiallyWeightedAverage",
     "FixedShare",
+    "Guarded",
     "Halving",
     "Hedge",
     "MLEwa",

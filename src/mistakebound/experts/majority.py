@@ -20,8 +20,8 @@ from mistakebound._core import Majority
 from mistakebound._support.locks import Lock, guarded, snapshot
 from mistakebound._support.text import html_table
 from mistakebound.aggregation.registry import SHARE
-from mistakebound.experts.vote_play import Totals, VotePlay
-from mistakebound.experts.votes import Draws, Heaviest, is_bit
+from mistakebound.experts.vote_play import VotePlay
+from mistakebound.experts.votes import Draws, Heaviest, Totals, is_bit
 from mistakebound.learners import parameters
 from mistakebound.play.expert_ledger import count
 from mistakebound.play.tickets import Asked, Tickets
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from mistakebound._support.arrays import FloatArray
+    from mistakebound.aggregation.registry import Parameter
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.experts.votes import Chooser
     from mistakebound.play.expert_ledger import ExpertLedger
@@ -72,6 +73,8 @@ class WeightedMajority:
     id: ClassVar[str] = "weighted-majority"
     engine: ClassVar[Any] = Majority
     """The class of the engine: the core's, or its specification in ``mistakebound.aggregation.majority``."""
+    beta_range: ClassVar[Parameter] = SHARE
+    play_class: ClassVar[type[VotePlay]] = VotePlay
     _play: VotePlay | None = None
 
     def __init__(
@@ -85,14 +88,14 @@ class WeightedMajority:
             raise ValueError(message)
         self.eta, self.prior = eta, prior
         self.beta: float = 1 - eta if eta is not None else HALF if beta is None else beta
-        SHARE.checked("beta", self.beta)
+        self.beta_range.checked("beta", self.beta)
         if prior is not None and self.beta == 0:
             message = f"prior is only valid for beta > 0: with beta = 0 weights are not used, got prior={prior!r}"
             raise ValueError(message)
         self._lock = Lock()
         self._tickets = Tickets()
         self._chooser = self._new_chooser()
-        VotePlay(self, self._chooser)  # raises ValueError for a prior that is not valid
+        self.play_class(self, self._chooser)  # raises ValueError for a prior that is not valid
 
     def _new_chooser(self) -> Chooser:
         """Return the chooser of predictions."""
@@ -273,12 +276,12 @@ class WeightedMajority:
 
     def _play_so_far(self) -> VotePlay:
         """Return the play; before the first round an empty one, which is not kept."""
-        return self._play or VotePlay(self, self._chooser)
+        return self._play or self.play_class(self, self._chooser)
 
     @contextmanager
     def _playing(self) -> Iterator[VotePlay]:
         """Return the play; before the first round a new one with the present parameters, kept if experts join it."""
-        play = self._play or VotePlay(parameters.rebuilt(self), self._chooser)
+        play = self._play or self.play_class(parameters.rebuilt(self), self._chooser)
         try:
             yield play
         finally:

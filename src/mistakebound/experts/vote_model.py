@@ -10,22 +10,26 @@ from mistakebound._support import schema
 from mistakebound._support.schema import LABEL_TYPES, need
 from mistakebound.data.labels import label_array
 from mistakebound.errors import ModelError
+from mistakebound.experts.guarded_play import GuardedPlay
 from mistakebound.experts.model_fields import constructed, encoded_parameters, required, restore_roster
-from mistakebound.experts.vote_play import VotePlay
 from mistakebound.experts.votes import joined_labels
 from mistakebound.models.container import DTYPES
 from mistakebound.models.parameters import decode, encode
+from mistakebound.play.expert_ledger_schema import advice_counts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mistakebound._support.arrays import AnyArray
+    from mistakebound.experts.vote_play import VotePlay
     from mistakebound.experts.votes import Draws
 
 COUNTED = {"mistakes": "I64", "awake": "I64", "charged": "F64"}
 """Counts of each expert, and their types in a file."""
 CORE = {"loss": "F64", "base": "F64", "in_block": "U8", "since": "U8"}
 """Arrays of the core, and their types in a file."""
+ADVICE = ("advised", "advice_mistakes")
+"""Counts of the advice that a guard has."""
 
 
 def votes_to_file(play: VotePlay) -> tuple[dict[str, Any], dict[str, AnyArray]]:
@@ -50,12 +54,16 @@ def votes_to_file(play: VotePlay) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         "bits": play.bits,
         "core": {"phase": state["phase"], **{name: schema.to_json(state[name]) for name in ("total", "fresh")}},
     }
+    if isinstance(play, GuardedPlay):
+        fields["advice"] = {name: getattr(play, name) for name in ADVICE}
     arrays = {
         "wrong": np.concatenate([np.zeros(0, np.int64), *play.wrong]),
         "predictions": np.array(codes, np.uint32),
         **{name: getattr(play, name).astype(DTYPES[kind]) for name, kind in COUNTED.items()},
         **{f"core.{name}": state[name].astype(DTYPES[kind]) for name, kind in CORE.items()},
     }
+    if isinstance(play, GuardedPlay):
+        arrays["overrides"] = np.concatenate([np.zeros(0, np.int64), *play.overrides])
     return fields, arrays
 
 
@@ -69,13 +77,16 @@ def draws_to_file(draws: Any) -> dict[str, Any]:
 def restored_votes(kind: Any, fields: Any, arrays: Mapping[str, AnyArray], learner: Any) -> VotePlay:
     """Return the play of a learner of this class, from the fields and arrays of a file."""
     field_names = ("parameters", "names", "experts", "labels", "rounds", "late", "expected", "bits", "core")
-    found = schema.fields(fields, *field_names, path="play")
-    parameters, names, experts, labels, rounds, late, expected, bits, core = found
+    is_guarded = issubclass(kind.play_class, GuardedPlay)
+    found = schema.fields(fields, *field_names, *(("advice",) if is_guarded else ()), path="play")
+    parameters, names, experts, labels, rounds, late, expected, bits, core, *advice = found
     built_with = constructed(kind, parameters, "play.parameters")
-    play = VotePlay(built_with, learner._chooser)  # noqa: SLF001
-    expected_arrays = required(arrays, "wrong", "predictions", *COUNTED, *(f"core.{name}" for name in CORE))
-    need(set(arrays) == set(expected_arrays), f"the tensors must be {', '.join(expected_arrays)}")
+    play: VotePlay = kind.play_class(built_with, learner._chooser)  # noqa: SLF001
     kinds = {"wrong": "I64", "predictions": "U32", **COUNTED, **{f"core.{name}": kind for name, kind in CORE.items()}}
+    if is_guarded:
+        kinds["overrides"] = "I64"
+    expected_arrays = required(arrays, *kinds)
+    need(set(arrays) == set(expected_arrays), f"the tensors must be {', '.join(expected_arrays)}")
     for name, kind_of in kinds.items():
         need(arrays[name].dtype.str == DTYPES[kind_of], f"{name} must have the dtype {kind_of}", name)
     play.rounds = schema.whole(rounds, "play.rounds")
@@ -101,6 +112,8 @@ def restored_votes(kind: Any, fields: Any, arrays: Mapping[str, AnyArray], learn
     )
     _restore_predictions(play, labels, arrays)
     _restore_core(play, core, arrays)
+    if isinstance(play, GuardedPlay):
+        _restore_advice(play, advice[0], arrays["overrides"])
     return play
 
 
@@ -117,11 +130,26 @@ def _restore_predictions(play: VotePlay, labels: Any, arrays: Mapping[str, AnyAr
         "each round must have the code of a label",
         "predictions",
     )
-    rising = wrong.size == 0 or bool(wrong[0] >= 0 and wrong[-1] < play.rounds and (np.diff(wrong) > 0).all())
-    need(rising, "wrong must have distinct rounds in order", "wrong")
+    _need_rounds(wrong, play.rounds, "wrong")
     if play.rounds:
         play.predictions = [label_array(values)[codes.astype(np.intp)]]
         play.wrong = [wrong.copy()]
+
+
+def _restore_advice(play: GuardedPlay, advice: Any, overrides: AnyArray) -> None:
+    _need_rounds(overrides, play.rounds, "overrides")
+    values = schema.fields(advice, *ADVICE, path="play.advice")
+    counts = {f"play.advice.{name}": value for name, value in zip(ADVICE, values, strict=True)}
+    wrong = np.concatenate([np.zeros(0, np.int64), *play.wrong])
+    play.mistaken = wrong.size
+    play.advised, play.advice_mistakes = advice_counts(counts, play.rounds, wrong, overrides.tolist())
+    if play.rounds:
+        play.overrides = [overrides.copy()]
+
+
+def _need_rounds(found: AnyArray, rounds: int, name: str) -> None:
+    rising = found.size == 0 or bool(found[0] >= 0 and found[-1] < rounds and (np.diff(found) > 0).all())
+    need(rising, f"{name} must have distinct rounds in order", name)
 
 
 def _restore_core(play: VotePlay, core: Any, arrays: Mapping[str, AnyArray]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from mistakebound.data.labels import label_array
 from mistakebound.errors import StreamError, as_stream_error
 from mistakebound.experts.advice import Roster, names_of
 from mistakebound.experts.votes import (
+    ServedVotes,
+    Totals,
     distinct_outcomes,
     is_bit,
     is_fraction,
@@ -33,32 +35,10 @@ if TYPE_CHECKING:
     from mistakebound.experts.votes import Chooser
 
 
-class ServedVotes(NamedTuple):
-    """A prediction, the votes that it was made from, and the number of rounds that were learned before it."""
-
-    prediction: Any
-    advice: Any
-    outcomes: list[Any]
-    shares: FloatArray
-    """Weight of each outcome that an expert voted for."""
-    drawn: float | None
-    number: int
-
-
-@dataclass(frozen=True)
-class Totals:
-    """Counts of a play at some moment: its rounds, and the mistakes, charged losses and awake rounds of its experts."""
-
-    rounds: int = 0
-    parts: int = 0
-    mistakes: AnyArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    charged: FloatArray = field(default_factory=lambda: np.zeros(0))
-    awake: AnyArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    expected: float = 0.0
-
-
 class VotePlay:
     """The experts, their losses, and the record of the rounds.
+
+    A row has the votes of a round. Advice is a label that a guard may follow instead of the votes.
 
     ``built_with`` is a copy of the learner with the parameters that the play began with; they do not change later.
     """
@@ -79,82 +59,71 @@ class VotePlay:
 
     # ------------------------------------------------------------------ rounds
 
-    def predict(self, advice: Any) -> Any:
-        """Return the prediction from the votes of a round."""
-        votes, names = self._read(advice)
+    def predict(self, row: Any, advice: Any = None) -> Any:
+        """Return the prediction of a round."""
+        votes, names = self._read(row)
         with self._with_newcomers(len(votes), names):
-            return self._predict(votes)
+            return self._predict(votes, advice)
 
-    def serve(self, advice: Any) -> ServedVotes:
+    def serve(self, row: Any, advice: Any = None) -> ServedVotes:
         """Return a prediction whose outcome comes later."""
-        votes, names = self._read(advice)
+        votes, names = self._read(row)
         with self._with_newcomers(len(votes), names):
             drawn, outcomes = self.chooser.next_draw(), distinct_outcomes(votes)
             shares = self.core.shares(self._codes(votes, outcomes), len(outcomes))
-            return ServedVotes(self._predict(votes), copy.copy(advice), outcomes, shares, drawn, self.rounds)
+            prediction = self._predict(votes, advice)
+            return ServedVotes(prediction, copy.copy(row), outcomes, shares, drawn, self.rounds, advice)
 
-    def weights_for(self, advice: Any) -> FloatArray:
+    def weights_for(self, row: Any) -> FloatArray:
         """Return the weights that these votes would have."""
-        votes, names = self._read(advice)
+        votes, names = self._read(row)
         with self._with_newcomers(len(votes), names):
             return self._weights_among(np.array([not is_missing(each) for each in votes]))
 
     def learn(self, served: ServedVotes, outcome: Any) -> None:
         """Learn from the outcome of an earlier prediction; it counts as a mistake if that prediction was wrong."""
+        bits = self.bits and is_bit(outcome)
         if served.number == self.rounds:
             with self.chooser.again(served.drawn):
-                self.one(served.advice, outcome, bits=self.bits and is_bit(outcome))
+                self.one(served.row, outcome, served.advice, bits=bits)
             return
-        votes, names, outcomes = self._checked(served.advice, outcome, bits=self.bits and is_bit(outcome))
+        votes, names, outcomes = self._checked(served.row, outcome, served.advice, bits=bits)
         self._join(len(votes), names)
         self.bits = self.bits and is_bit(outcome)
         right = dict(zip(served.outcomes, served.shares.tolist(), strict=True)).get(outcome, 0.0)
         self._charge(self._codes(votes, outcomes), outcomes.index(outcome), 1 - right / float(served.shares.sum()))
-        self._record(label_array([served.prediction]), np.array([served.prediction != outcome]))
+        self._record_late(served, outcome)
         self.late += 1
 
-    def one(self, advice: Any, outcome: Any, *, bits: bool, weights: list[FloatArray] | None = None) -> None:
+    def one(
+        self, row: Any, outcome: Any, advice: Any = None, *, bits: bool, weights: list[FloatArray] | None = None
+    ) -> None:
         """Predict, then learn, one round; append its weights to ``weights``. With ``bits``, fractions are rejected."""
-        votes, names, outcomes = self._checked(advice, outcome, bits=bits)
+        votes, names, outcomes = self._checked(row, outcome, advice, bits=bits)
         self._join(len(votes), names)
         if weights is not None:
             weights.append(self._weights_among(np.array([not is_missing(each) for each in votes])))
         self.bits = self.bits and is_bit(outcome)
-        if len(outcomes) <= 2 and not any(is_missing(each) for each in votes):
-            high = outcomes[-1]
-            row = np.array([[each == high for each in votes]], np.uint8)
-            self._all_awake(row, np.array([outcome == high], np.uint8), (outcomes[0], high))
-        else:
-            self._any_votes(votes, outcomes, outcome)
+        self._play_round(votes, outcomes, outcome, advice)
 
-    def run(self, A: Any, y: Any, *, keep_weights: bool = False) -> ExpertLedger:
+    def run(self, A: Any, y: Any, advice: list[Any] | None = None, *, keep_weights: bool = False) -> ExpertLedger:
         """Predict, then learn, a stream; return the ledger of its rounds."""
-        before, names = self.totals(), names_of(A)
+        before = self.totals()
         ledger: Any
-        table = None if keep_weights else two_sided(A, y)
-        if table is not None:
-            votes, outcome, sides = table
-            if names is None:
-                self.roster.check_width(votes.shape[1])
-            if names is None or self.roster.columns(names) == list(range(max(self.roster.n, votes.shape[1]))):
-                self._join(votes.shape[1], names)
-                self.bits = self.bits and all(map(is_bit, sides))
-                self._all_awake(votes, outcome, sides)
-                ledger = self.ledger(before)
-                if ledger.rounds < len(outcome):
-                    message = f"votes must be {sides[0]!r} or {sides[1]!r}"
-                    raise StreamError(message, round=ledger.rounds, ledger=ledger)
-                return ledger  # type: ignore[no-any-return]
+        played = 0 if keep_weights else self._run_table(A, y, advice, before)
+        if played and played == len(y):
+            return self.ledger(before)
         rows, outcomes = rows_of(A), list(y)
         if len(rows) != len(outcomes):
-            message = f"there are {len(rows)} rounds of advice but {len(outcomes)} outcomes"
+            message = f"there are {len(rows)} rounds of votes but {len(outcomes)} outcomes"
             raise ValueError(message)
         bits = self.bits and all(map(is_bit, outcomes))
         weights: list[FloatArray] | None = [] if keep_weights else None
-        for number, (advice, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+        for number in range(played, len(rows)):
+            advised = None if advice is None else advice[number]
             try:
-                self.one(advice, outcome, bits=bits, weights=weights)
-            except StreamError as error:  # noqa: PERF203 - the round number is that of this call
+                self.one(rows[number], outcomes[number], advised, bits=bits, weights=weights)
+            except StreamError as error:
                 ledger = self.ledger(before)
                 raise error.at_round(number, ledger) from None
         whole = self.ledger(before)
@@ -169,48 +138,53 @@ class VotePlay:
 
     def ledger(self, before: Totals) -> ExpertLedger:
         """Return the ledger of the rounds since the counts were ``before``."""
+        return ExpertLedger(**self._ledger_fields(before))
+
+    def _ledger_fields(self, before: Totals) -> dict[str, Any]:
         new = self.roster.n - len(before.mistakes)  # new experts were charged the learner's expected losses until then
         charged = self.charged - np.concatenate([before.charged, np.full(new, before.expected)])
         mistakes = self.mistakes - np.concatenate([before.mistakes, np.zeros(new, np.int64)])
         wrong = np.concatenate([np.zeros(0, np.int64), *self.wrong[before.parts :]])
-        return ExpertLedger(
-            rule=self.built_with.id,
-            beta=self.beta,
-            rounds=self.rounds - before.rounds,
-            predictions=joined_labels(self.predictions[before.parts :]),
-            mistake_rounds=wrong - before.rounds,
-            expert_mistakes=mistakes,
-            expected_mistakes=self.expected - before.expected,
-            expert_losses=mistakes + charged,
-            expert_rounds=self.awake - np.concatenate([before.awake, np.zeros(new, np.int64)]),
-            prior=self.roster.prior() if self.roster.n else np.zeros(0),
-            names=tuple(self.roster.all_names()),
-            from_start=before.rounds == 0,
-            late=self.late,
-        )
+        return {
+            "rule": self.built_with.id,
+            "beta": self.beta,
+            "rounds": self.rounds - before.rounds,
+            "predictions": joined_labels(self.predictions[before.parts :]),
+            "mistake_rounds": wrong - before.rounds,
+            "expert_mistakes": mistakes,
+            "expected_mistakes": self.expected - before.expected,
+            "expert_losses": mistakes + charged,
+            "expert_rounds": self.awake - np.concatenate([before.awake, np.zeros(new, np.int64)]),
+            "prior": self.roster.prior() if self.roster.n else np.zeros(0),
+            "names": tuple(self.roster.all_names()),
+            "from_start": before.rounds == 0,
+            "late": self.late,
+        }
 
     # ------------------------------------------------------------------ internals
 
-    def _checked(self, advice: Any, outcome: Any, *, bits: bool) -> tuple[list[Any], list[str] | None, list[Any]]:
-        """Return the votes, the names of the experts, and all distinct values of votes and outcome."""
+    def _checked(
+        self, row: Any, outcome: Any, advice: Any, *, bits: bool
+    ) -> tuple[list[Any], list[str] | None, list[Any]]:
+        """Return the votes, the names of the experts, and all distinct values of votes, outcome and advice."""
         try:
-            votes, names = self._read(advice)
+            votes, names = self._read(row)
             if is_missing(outcome):
                 message = f"the outcome is missing: got {outcome!r}"
                 raise StreamError(message)
-            outcomes = distinct_outcomes([*votes, outcome])
+            outcomes = distinct_outcomes([*votes, outcome, advice])
             if bits and any(map(is_fraction, outcomes)):
                 refuse_probabilities(votes, lambda place: self.roster.display_name(place, names))
         except (ValueError, TypeError) as error:
             raise as_stream_error(error, self.rounds) from None
         return votes, names, outcomes
 
-    def _read(self, advice: Any) -> tuple[list[Any], list[str] | None]:
-        votes = self.roster.row(advice)
+    def _read(self, row: Any) -> tuple[list[Any], list[str] | None]:
+        votes = self.roster.row(row)
         if all(is_missing(each) for each in votes):
             message = "every expert is asleep" if votes else "no expert gave advice"
             raise StreamError(message)
-        return votes, names_of(advice)
+        return votes, names_of(row)
 
     @contextmanager
     def _with_newcomers(self, width: int, names: list[str] | None) -> Iterator[None]:
@@ -240,7 +214,7 @@ class VotePlay:
         self.charged = np.concatenate([self.charged, np.full(grown, self.expected)])
         self.awake = np.concatenate([self.awake, np.zeros(grown, np.int64)])
 
-    def _predict(self, votes: list[Any]) -> Any:
+    def _predict(self, votes: list[Any], advice: Any) -> Any:  # noqa: ARG002 - a guard needs it
         outcomes = distinct_outcomes(votes)
         if len(outcomes) == 2 and not any(is_missing(each) for each in votes):
             lean = self.core.lean(np.array([each == outcomes[1] for each in votes], np.uint8))
@@ -259,6 +233,34 @@ class VotePlay:
     def _codes(votes: list[Any], outcomes: list[Any]) -> AnyArray:
         place = {outcome: code for code, outcome in enumerate(outcomes)}
         return np.array([-1 if is_missing(each) else place[each] for each in votes], np.int32)
+
+    def _run_table(self, A: Any, y: Any, advice: list[Any] | None, before: Totals) -> int:  # noqa: ARG002
+        """Learn the first rounds of a table together, and return their number; here all of them, or none."""
+        table, names = two_sided(A, y), names_of(A)
+        if table is None:
+            return 0
+        votes, outcome, sides = table
+        if names is None:
+            self.roster.check_width(votes.shape[1])
+        elif self.roster.columns(names) != list(range(max(self.roster.n, votes.shape[1]))):
+            return 0
+        self._join(votes.shape[1], names)
+        self.bits = self.bits and all(map(is_bit, sides))
+        self._all_awake(votes, outcome, sides)
+        played = self.rounds - before.rounds
+        if played < len(outcome):
+            message = f"votes must be {sides[0]!r} or {sides[1]!r}"
+            ledger: Any = self.ledger(before)
+            raise StreamError(message, round=played, ledger=ledger)
+        return played
+
+    def _play_round(self, votes: list[Any], outcomes: list[Any], outcome: Any, advice: Any) -> None:  # noqa: ARG002
+        if len(outcomes) <= 2 and not any(is_missing(each) for each in votes):
+            high = outcomes[-1]
+            row = np.array([[each == high for each in votes]], np.uint8)
+            self._all_awake(row, np.array([outcome == high], np.uint8), (outcomes[0], high))
+        else:
+            self._any_votes(votes, outcomes, outcome)
 
     def _all_awake(self, votes: AnyArray, outcome: AnyArray, sides: tuple[Any, Any]) -> None:
         """Learn rounds with two outcomes and all experts awake in one call of the core, which stops at a bad round."""
@@ -292,6 +294,9 @@ class VotePlay:
     def _sum(self, wrong: FloatArray) -> None:
         # Summed in order, so the bits do not depend on how rounds are batched.
         self.expected = float(np.cumsum(np.concatenate([[self.expected], wrong]))[-1])
+
+    def _record_late(self, served: ServedVotes, outcome: Any) -> None:
+        self._record(label_array([served.prediction]), np.array([served.prediction != outcome]))
 
     def _record(self, predictions: AnyArray, mistaken: AnyArray) -> None:
         self.predictions.append(predictions)

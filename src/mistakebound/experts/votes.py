@@ -1,15 +1,17 @@
-"""Votes of a round as labels or as 0 and 1, and the prediction that follows from the weights of the voters."""
+"""Votes of a round as labels, as codes or as 0 and 1; the prediction that follows from the weights of the voters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mistakebound.aggregation.majority import TIE
+from mistakebound.aggregation.majority import heaviest
 from mistakebound.errors import StreamError
 from mistakebound.losses.base import is_missing
 
@@ -18,6 +20,43 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from mistakebound._support.arrays import AnyArray, FloatArray
+
+
+class ServedVotes(NamedTuple):
+    """A prediction, the votes that it was made from, and the number of rounds that were learned before it."""
+
+    prediction: Any
+    row: Any
+    outcomes: list[Any]
+    shares: FloatArray
+    """Weight of each outcome that an expert voted for."""
+    drawn: float | None
+    number: int
+    advice: Any
+    """The advice that a guard may follow; None for the other rules."""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Counts of a play at some moment: its rounds, and the mistakes, charged losses and awake rounds of its experts."""
+
+    rounds: int = 0
+    parts: int = 0
+    mistakes: AnyArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    charged: FloatArray = field(default_factory=lambda: np.zeros(0))
+    awake: AnyArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    expected: float = 0.0
+    advised: int = 0
+    advice_mistakes: int = 0
+
+
+class CodedRounds(NamedTuple):
+    """Rounds with a code for each label: its place in ``labels``, which are sorted; −1 if there is none."""
+
+    labels: list[Any]
+    votes: AnyArray
+    outcomes: AnyArray
+    advice: AnyArray
 
 
 def distinct_outcomes(votes: Sequence[Any]) -> list[Any]:
@@ -68,6 +107,42 @@ def two_sided(A: Any, y: Any) -> tuple[AnyArray, AnyArray, tuple[Any, Any]] | No
     return np.ascontiguousarray(votes).view(np.uint8), is_high.astype(np.uint8), sides
 
 
+def plain_rows(A: Any) -> Any:
+    """Return the rounds of a table as an array or a list of rows without names; None if it is not such a table."""
+    if isinstance(A, Mapping):
+        columns = [each.tolist() if hasattr(each, "tolist") else list(each) for each in A.values()]
+        return list(zip(*columns, strict=True)) if len({*map(len, columns)}) == 1 else None
+    table = A.to_numpy() if hasattr(A, "to_numpy") else A
+    return table if isinstance(table, list) or getattr(table, "ndim", 0) == 2 else None
+
+
+def coded_rounds(rows: Any, outcomes: list[Any], advice: list[Any]) -> CodedRounds | None:
+    """Return rounds as codes; None unless they can be learned together.
+
+    They cannot if rows differ in length, if labels are neither all numbers nor all text, if an outcome is missing, or
+    if every expert of a round is asleep.
+    """
+    rows = rows.tolist() if hasattr(rows, "tolist") else rows
+    if not {*map(type, rows)} <= {list, tuple} or len({*map(len, rows)}) != 1 or not rows[0]:
+        return None
+    cells = [*chain.from_iterable(rows), *outcomes, *advice]
+    try:
+        distinct = dict.fromkeys(cells, -1)
+    except TypeError:  # a label is not hashable
+        return None
+    labels = [each for each in distinct if not is_missing(each)]
+    kinds = {*map(type, labels)}
+    if not (kinds <= {bool, int, float} or kinds == {str}):
+        return None
+    labels.sort()
+    distinct.update({label: code for code, label in enumerate(labels)})
+    codes = np.fromiter(map(distinct.__getitem__, cells), np.int32, len(cells))
+    votes, right, advised = np.split(codes, [len(rows) * len(rows[0]), len(cells) - len(advice)])
+    votes = votes.reshape(len(rows), -1)
+    complete = (votes >= 0).any(axis=1).all() and (right >= 0).all()
+    return CodedRounds(labels, votes, right, advised) if complete else None
+
+
 def is_bit(outcome: Any) -> bool:
     """Whether an outcome is 0 or 1, False or True."""
     return isinstance(outcome, (int, float, np.number, np.bool_)) and outcome in (0, 1)
@@ -110,8 +185,7 @@ class Heaviest:
 
     def choose(self, outcomes: list[Any], shares: FloatArray) -> Any:
         """Return the heaviest outcome."""
-        heaviest = shares >= shares.max() - TIE * shares.sum()
-        return outcomes[int(np.flatnonzero(heaviest)[-1])]
+        return outcomes[heaviest(shares)]
 
     def choose_sides(self, lean: FloatArray, total: FloatArray) -> Any:  # noqa: ARG002 - `Draws` needs it
         """Return whether the greater outcome is at least as heavy as the other."""

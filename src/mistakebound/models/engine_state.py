@@ -100,7 +100,8 @@ def _restore_forecaster(forecaster: Any, numbers: Any, arrays: Mapping[str, AnyA
             setattr(owner, name, schema.whole(value, path))
             continue
         found = schema.from_json(value, path)
-        need(type(found) in (int, float) and not math.isnan(found), f"{path} must be a number", path)
+        fits = type(found) is float or (type(found) is int and abs(found) <= schema.LARGEST_FLOAT)
+        need(fits and not math.isnan(found), f"{path} must be a number", path)
         need(not (fixed and name in FIXED) or found == fresh, f"{path} must be {fresh}, like the parameter", path)
         setattr(owner, name, found)
     for name, value in held.items():

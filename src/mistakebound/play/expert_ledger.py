@@ -57,7 +57,8 @@ class ExpertLedger:
 
     def __repr__(self) -> str:
         summary = (
-            f"<ExpertLedger: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule}; experts: {len(self.names)}"
+            f"<{type(self).__name__}: {self.mistakes} mistakes in {self.rounds} rounds, {self.rule}; "
+            f"experts: {len(self.names)}"
         )
         if not self.rounds:
             return summary + ">"
@@ -100,11 +101,15 @@ class ExpertLedger:
 
     def _repr_html_(self) -> str:
         """Return a table for notebooks."""
-        rows = {"mistakes": self.mistakes, "rounds": self.rounds, "experts": len(self.names), "rule": self.rule}
+        return html_table(type(self).__name__, self._table())
+
+    def _table(self) -> dict[str, Any]:
+        rows: dict[str, Any] = {"mistakes": self.mistakes, "rounds": self.rounds, "experts": len(self.names)}
+        rows["rule"] = self.rule
         if self.rounds:
             best = self.best_expert
             rows["best expert"] = f"{self.names[best]} ({self.expert_mistakes[best]} mistakes)"
-        return html_table("ExpertLedger", rows)
+        return rows
 
 
 class KeptAdvice:

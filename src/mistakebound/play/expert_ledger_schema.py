@@ -18,24 +18,41 @@ from mistakebound.errors import ModelError
 from mistakebound.losses import loss_named
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mistakebound._support.arrays import AnyArray
     from mistakebound.play.expert_ledger import AggregationLedger, ExpertLedger
+    from mistakebound.play.guarded_ledger import GuardedLedger
 
 LABEL_TYPES = (bool, int, float, str)
 VOTES = (
     *("rule", "beta", "rounds", "labels", "predictions", "mistake_rounds", "expert_mistakes", "expected_mistakes"),
     *("expert_losses", "expert_rounds", "prior", "names", "from_start", "late"),
 )
+ADVICE = ("override_rounds", "advice_rounds", "advice_mistakes")
+"""Fields that only the ledger of a guard has."""
 MIXTURE = (
     *("rule", "parameters", "loss", "gradient", "names", "prior", "shape", "predictions", "losses", "sums"),
     *("from_start", "late", "kept"),
 )
 KEPT = ("advice", "outcomes", "priors")
 EXPERT_RULES = ("weighted-majority", "halving", "randomized-weighted-majority")
+GUARDED_RULES = ("guarded-weighted-majority",)
 
 
 def votes_to_json(ledger: ExpertLedger) -> str:
     """Return a ledger of votes as JSON text; raise ModelError for outcomes of a type that JSON does not have."""
+    return json.dumps(_votes_as_object(ledger), allow_nan=False)
+
+
+def guarded_to_json(ledger: GuardedLedger) -> str:
+    """Return the ledger of a guard as JSON text; raise ModelError as `votes_to_json` does."""
+    advice = {name: getattr(ledger, name) for name in ADVICE}
+    advice["override_rounds"] = ledger.override_rounds.tolist()
+    return json.dumps(_votes_as_object(ledger) | advice, allow_nan=False)
+
+
+def _votes_as_object(ledger: ExpertLedger) -> dict[str, Any]:
     labels: dict[Any, int] = {}
     codes = [labels.setdefault((type(each), each), len(labels)) for each in ledger.predictions.tolist()]
     for kind, label in labels:
@@ -47,13 +64,43 @@ def votes_to_json(ledger: ExpertLedger) -> str:
         "predictions": codes,
         "names": list(ledger.names),
     }
-    return json.dumps({name: fields[name] for name in VOTES}, allow_nan=False)
+    return {name: fields[name] for name in VOTES}
 
 
 def read_votes(text: Any) -> dict[str, Any]:
     """Return the fields of a ledger of votes; raise ModelError with the ``field`` that is not valid."""
     data = schema.parse(text, "the ledger")
-    fields = dict(zip(VOTES, schema.fields(data, *VOTES), strict=True))
+    return _checked_votes(dict(zip(VOTES, schema.fields(data, *VOTES), strict=True)), EXPERT_RULES)
+
+
+def read_guarded(text: Any) -> dict[str, Any]:
+    """Return the fields of the ledger of a guard; raise ModelError with the ``field`` that is not valid."""
+    names = (*VOTES, *ADVICE)
+    fields = dict(zip(names, schema.fields(schema.parse(text, "the ledger"), *names), strict=True))
+    found = _checked_votes(fields, GUARDED_RULES)
+    need(found["beta"] > 0, "beta must be above 0", "beta")
+    overrides = schema.rising(fields["override_rounds"], "override_rounds", found["rounds"] - 1)
+    counts = {name: fields[name] for name in ADVICE[1:]}
+    advised, mistakes = advice_counts(counts, found["rounds"], found["mistake_rounds"], overrides)
+    rounds = np.array(overrides, np.int64)
+    return found | {"override_rounds": rounds, "advice_rounds": advised, "advice_mistakes": mistakes}
+
+
+def advice_counts(counts: dict[str, Any], rounds: int, wrong: AnyArray, overrides: Sequence[int]) -> tuple[int, int]:
+    """Return the number of rounds with advice, and of its mistakes: the two values of ``counts``, by their fields.
+
+    Raise ModelError unless they are possible for these rounds, in which the learner was wrong or overrode the advice.
+    """
+    (path, advised), (other_path, mistakes) = counts.items()
+    schema.whole(advised, path, len(overrides), rounds)
+    schema.whole(mistakes, other_path, 0, advised)
+    followed = len(set(wrong.tolist()) - set(overrides))  # mistakes of the advice, or in rounds without one
+    possible = followed - (rounds - advised) <= mistakes <= followed + len(overrides)
+    need(possible, f"{other_path} does not agree with the mistakes and the overridden rounds", other_path)
+    return advised, mistakes
+
+
+def _checked_votes(fields: dict[str, Any], rules: tuple[str, ...]) -> dict[str, Any]:
     rounds = schema.whole(fields["rounds"], "rounds")
     names = schema.texts(fields["names"], "names", distinct=True)
     n = len(names)
@@ -67,7 +114,7 @@ def read_votes(text: Any) -> dict[str, Any]:
     losses = np.array(schema.numbers(fields["expert_losses"], "expert_losses", -1e-6, schema.LARGEST_FLOAT, n), float)
     need((losses >= mistakes - 1e-6).all(), "expert_losses must be at least expert_mistakes", "expert_losses")
     return {
-        "rule": schema.text(fields["rule"], "rule", EXPERT_RULES),
+        "rule": schema.text(fields["rule"], "rule", rules),
         "beta": schema.number(fields["beta"], "beta", 0.0, math.nextafter(1.0, 0.0)),
         "rounds": rounds,
         "predictions": label_array(labels)[np.array(codes, np.intp)] if rounds else np.zeros(0),

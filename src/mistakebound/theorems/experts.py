@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from mistakebound import bounds
+from mistakebound.play.guarded_ledger import GuardedLedger
 from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
@@ -136,6 +137,34 @@ class Halving(WeightedMajority):
         return {"half of the living are removed": np.sum(before > 0) / 2 - float(np.sum(after > 0))}
 
 
+class GuardedWeightedMajority(WeightedMajority):
+    """The bound of Weighted Majority for a learner that follows any advice, without a premise.
+
+    See docs/theory.md, "Guarded Weighted Majority".
+    """
+
+    id: ClassVar[str] = "guarded-weighted-majority"
+    rule: ClassVar[str] = "guarded-weighted-majority"
+
+    def _formula(self, n: int, best: BestExpert, beta: float) -> float:
+        return bounds.guarded_weighted_majority(n, best.m, beta, best.prior)
+
+    def note(self, ledger: ExpertLedger) -> str:
+        """Return what the advice did; the bound does not depend on it."""
+        if not isinstance(ledger, GuardedLedger) or not ledger.rounds:
+            return ""
+        mistakes, advised = ledger.advice_mistakes, ledger.advice_rounds
+        return f"the advice was wrong in {mistakes} of {advised} rounds, and not followed in {ledger.overrides}"
+
+    def lemma(self, before: FloatArray, after: FloatArray, beta: float, wrong: float) -> dict[str, float]:  # noqa: ARG002
+        """Check that no round raises W."""
+        return {"W⁺ ≤ W": float(before.sum()) - float(after.sum())}
+
+    def invariant(self, log_weight: float, mistakes: int, beta: float) -> dict[str, float]:
+        """Check ``W ≤ ((1+β)/2)^M`` after every round; W is 1 at the start, and ``log_weight`` is ln W."""
+        return {"W ≤ ((1+β)/2)^M": mistakes * math.log1p((beta - 1) / 2) - log_weight}
+
+
 class RandomizedWeightedMajority(WeightedMajority):
     """Σ F_t ≤ (m ln(1/β) + ln n)/(1−β) for the expected number of mistakes, without a premise.
 
@@ -170,5 +199,6 @@ class RandomizedWeightedMajority(WeightedMajority):
 
 
 EXPERT_THEOREMS: dict[str, WeightedMajority] = {
-    theorem.rule: theorem for theorem in (WeightedMajority(), Halving(), RandomizedWeightedMajority())
+    theorem.rule: theorem
+    for theorem in (WeightedMajority(), GuardedWeightedMajority(), Halving(), RandomizedWeightedMajority())
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.aggregation.registry import ADVISED
 from mistakebound.data.tables import is_number
 from mistakebound.errors import StreamError, setting
 from mistakebound.experts.comparison.class_columns import (
@@ -48,6 +49,7 @@ class ColumnChoice:
     positive: str | None = None
     ahead: bool = False
     skip_bad: int = 0
+    advice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ class Advice:
         Rounds (× classes); fewer rounds than in ``forecasts`` if the last outcomes are not known yet.
     labels : list of str
         The labels that occur, sorted; or the classes.
+    advised : array or None
+        The labels that a rule may follow instead of the experts, as in ``forecasts``; NaN where there is none.
+    advice_name : str
+        The column of these labels.
     notes : list of tuples
         What was not used, and why: the words of a message, as in `InputError`.
     rounds : int
@@ -88,6 +94,8 @@ class Advice:
     outcomes: FloatArray
     labels: list[str]
     notes: list[tuple[str | Option, ...]]
+    advised: FloatArray | None = None
+    advice_name: str = ""
     rounds: int = field(init=False)
     past_forecasts: FloatArray = field(init=False)
     awake: BoolArray = field(init=False)
@@ -113,19 +121,23 @@ class Advice:
         if self.kind == CLASSES:
             message = f"{rule} follows labels, but these are probabilities: "
             raise StreamError(message, mixer, " mixes probabilities", kind="probabilities, not labels")
-        broken = ~np.isnan(self.forecasts) & (self.forecasts % 1 != 0)
+        advised = np.zeros(0) if self.advised is None else self.advised
+        columns = np.column_stack([self.forecasts, advised]) if advised.size else self.forecasts
+        broken = ~np.isnan(columns) & (columns % 1 != 0)
         if broken.any():
             row, expert = (int(place[0]) for place in np.nonzero(broken))
-            name, value = self.names[expert], float(self.forecasts[row, expert])
+            name, value = [*self.names, self.advice_name][expert], float(columns[row, expert])
             message = f"{rule} follows labels, but the forecast of {name!r} is {value:g}: "
             raise self.frame.error_at(
                 row, message, mixer, " mixes numbers", kind="not a label", feature=name, value=value
             )
-        values = np.unique(np.concatenate([self.forecasts[~np.isnan(self.forecasts)], self.outcomes]))
-        forecasts = np.where(np.isnan(self.forecasts), np.nan, np.searchsorted(values, self.forecasts))
-        outcomes = np.searchsorted(values, self.outcomes).astype(np.float64)
-        labels = [f"{each:.17g}" for each in values]
-        return replace(self, kind=LABELS, forecasts=forecasts, outcomes=outcomes, labels=labels)
+        values = np.unique(np.concatenate([columns[~np.isnan(columns)], self.outcomes]))
+        forecasts, outcomes, advised = (
+            np.asarray(np.where(np.isnan(each), np.nan, np.searchsorted(values, each)), np.float64)
+            for each in (self.forecasts, self.outcomes, advised)
+        )
+        labels, to_follow = [f"{each:.17g}" for each in values], advised if advised.size else None
+        return replace(self, kind=LABELS, forecasts=forecasts, outcomes=outcomes, labels=labels, advised=to_follow)
 
     def table(self, begin: int, end: int) -> NamedTable:
         """Return the advice of some rounds, with the names of the experts."""
@@ -134,6 +146,10 @@ class Advice:
     def row(self, number: int) -> dict[str, Any]:
         """Return the advice of one round."""
         return dict(zip(self.names, self.forecasts[number], strict=True))
+
+    def to_follow(self, rule: str, rounds: int | slice) -> dict[str, Any]:
+        """Return the advice of some rounds as the keyword argument of a learner; empty if its rule takes none."""
+        return {} if self.advised is None or rule not in ADVISED else {"advice": self.advised[rounds]}
 
     def with_file_and_line(self, error: ValueError, *remedy: str | Option) -> ValueError:
         """Return an error of a round with the file and line of its row, and the names of experts and classes."""
@@ -163,11 +179,12 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     """Read the experts and the outcomes from the columns of a table."""
     outcome = frame.name(outcome)
     ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
-    others = [name for name in frame.names if name != outcome and name not in ignored]
+    advised = [] if choice.advice is None else [advice_column(frame, outcome, choice.advice)]
+    others = [name for name in frame.names if name not in {outcome, *ignored, *advised}]
     experts = list(choice.experts)
     if experts and not choice.classes:
         experts = expert_names(frame, outcome, experts)
-    used = others if choice.classes or not experts else experts
+    used = [*(others if choice.classes or not experts else experts), *advised]
     frame.refuse_decimal_commas([outcome], *ANOTHER_OUTCOME)
     frame.refuse_decimal_commas(used, *LEFT_OUT)
     texts = frame.texts(outcome)
@@ -181,9 +198,9 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
         values: FloatArray | None = one_hot(frame, outcome, texts[:rounds], classes)
         kind, columns = CLASSES, class_columns(frame, others, experts, classes)
     else:
-        values = outcome_numbers(frame, outcome, texts, choice.positive, experts or others)
+        values = outcome_numbers(frame, outcome, texts, choice.positive, [*(experts or others), *advised])
         kind, columns = (
-            (LABELS, label_columns(frame, outcome, others, experts))
+            (LABELS, label_columns(frame, outcome, others, experts, advised))
             if values is None
             else (NUMBERS, number_columns(frame, outcome, others, experts))
         )
@@ -197,7 +214,13 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     if asleep.any():
         why = "every expert is asleep (add an expert that always gives a forecast)"
         return advice_of(frame.without(np.flatnonzero(asleep).tolist(), why, choice.skip_bad), outcome, choice)
-    return Advice(frame, outcome, kind, columns.names, columns.table, outcomes, columns.labels, notes)
+    found = Advice(frame, outcome, kind, columns.names, columns.table, outcomes, columns.labels, notes)
+    if not advised:
+        return found
+    if kind != LABELS:
+        require_numbers(frame, advised)
+    codes = label_codes(frame.texts(*advised), columns.labels) if kind == LABELS else frame.numbers[advised[0]]
+    return replace(found, advised=codes, advice_name=advised[0])
 
 
 def number_columns(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
@@ -235,6 +258,15 @@ def refuse_mostly_numbers(frame: Frame, name: str) -> None:
 def names_between_commas(given: str, frame: Frame) -> list[str]:
     """Split names at commas, unless the whole text is the name of a column."""
     return [given] if frame.has(given) else [each.strip() for each in given.split(",")]
+
+
+def advice_column(frame: Frame, outcome: str, advice: str) -> str:
+    """Return the name of the column whose labels a rule may follow; it cannot be the outcome."""
+    name = frame.name(advice)
+    if name == outcome:
+        message = f"column {outcome!r} is the outcome, so it cannot be the advice"
+        raise StreamError(message, kind="outcome as advice", feature=outcome)
+    return name
 
 
 def expert_names(frame: Frame, outcome: str, experts: Sequence[str]) -> list[str]:

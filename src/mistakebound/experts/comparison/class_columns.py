@@ -32,8 +32,13 @@ class ExpertColumns(NamedTuple):
     """Which columns are not used, and why."""
 
 
-def label_columns(frame: Frame, outcome: str, others: list[str], experts: Sequence[str]) -> ExpertColumns:
-    """Return the experts whose columns hold labels: those in ``experts``, or all of the others that do."""
+def label_columns(
+    frame: Frame, outcome: str, others: list[str], experts: Sequence[str], advised: Sequence[str] = ()
+) -> ExpertColumns:
+    """Return the experts whose columns hold labels: those in ``experts``, or all of the others that do.
+
+    The columns ``advised`` are not experts, but their words are labels, too.
+    """
     outcomes = frame.texts(outcome)
     names = list(experts) or likely_experts(frame, outcomes, others)
     if not names:
@@ -48,7 +53,8 @@ def label_columns(frame: Frame, outcome: str, others: list[str], experts: Sequen
     left = [] if experts else [name for name in others if name not in chosen]
     notes = [f"not experts, because they do not hold values of {outcome!r}: {', '.join(left)}"] if left else []
     columns = [frame.texts(name) for name in names]
-    labels = sorted({*outcomes, *(word for words in columns for word in words)} - {""})
+    more = [frame.texts(name) for name in advised]
+    labels = sorted({*outcomes, *(word for words in [*columns, *more] for word in words)} - {""})
     return ExpertColumns(names, np.column_stack([label_codes(words, labels) for words in columns]), labels, notes)
 
 

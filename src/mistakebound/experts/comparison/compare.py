@@ -132,6 +132,7 @@ def compare(
     classes: Sequence[str] = (),
     positive: str | None = None,
     ahead: bool = False,
+    advice: str | None = None,
     rules: str | Sequence[str] = (),
     loss: LossLike | None = None,
     switches: int = 5,
@@ -160,8 +161,11 @@ def compare(
         The outcome whose probability the experts give.
     ahead : bool
         Forecast the last rows, whose outcomes are still empty.
+    advice : str, optional
+        The column of labels that ``"guarded-weighted-majority"`` may follow instead of the experts.
     rules : str or sequence of str
-        Ids of rules, or ``"all"``. The default is ``"ml-poly"``; for labels ``"weighted-majority"``.
+        Ids of rules, or ``"all"``. The default is ``"ml-poly"``; for labels ``"weighted-majority"``; with ``advice``
+        ``"guarded-weighted-majority"``.
     loss : str or Loss, optional
         ``square`` (default), ``absolute``, ``percentage``, ``pinball:TAU`` or ``log``.
     switches : int
@@ -197,45 +201,45 @@ def compare(
     frame = table
     if not isinstance(table, Frame):
         frame = columns_with(table, outcome, separator=separator, header=header, skip_bad=skip_bad)
-    choice = ColumnChoice(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad)
-    advice = advice_of(frame, outcome, choice)
+    choice = ColumnChoice(_listed(experts), _listed(ignore), _listed(classes), positive, ahead, skip_bad, advice)
+    stream = advice_of(frame, outcome, choice)
     passed_loss = None if loss is None else loss_named(loss)
-    ids = rules_for(advice, _listed(rules), passed_loss)
+    ids = rules_for(stream, _listed(rules), passed_loss)
     if ids[0] in FOLLOWING:
-        advice = advice.as_labels(ids[0])
-    of_labels = advice.kind == LABELS
+        stream = stream.as_labels(ids[0])
+    of_labels = stream.kind == LABELS
     used = ZeroOne() if of_labels else passed_loss or Square()
     try:
-        checked = checked_forecasts(advice.past_forecasts, advice.outcomes, used)
+        checked = checked_forecasts(stream.past_forecasts, stream.outcomes, used)
     except StreamError as error:
-        raise advice.with_file_and_line(error, *REMEDIES.get(used.id, ())) from None
+        raise stream.with_file_and_line(error, *REMEDIES.get(used.id, ())) from None
     check_parameters(ids, parameters)
     mixes: list[RuleResult] = []
     refused: list[RefusedRule] = []
     for number, rule in enumerate(ids):
         if progress:
-            progress(rule, number, len(ids) + 1, advice.forecasts.size)
+            progress(rule, number, len(ids) + 1, stream.forecasts.size)
         try:
-            check_rule(rule, advice, used, parameters)
-            mixes.append(run_rule(rule, learner_for(rule, advice, used, parameters), advice, certify=certify))
+            check_rule(rule, stream, used, parameters)
+            mixes.append(run_rule(rule, learner_for(rule, stream, used, parameters), stream, certify=certify))
         except ValueError as error:
             refused.append(RefusedRule(rule, error))
     if not mixes:
         raise refused[0].error
     if progress:
-        progress("the best in hindsight", len(ids), len(ids) + 1, advice.forecasts.size)
+        progress("the best in hindsight", len(ids), len(ids) + 1, stream.forecasts.size)
     mixes.sort(key=lambda each: each.mean)
-    plain, squares = plain_losses(advice, used), used.id == "square"
-    hindsight = best_in_hindsight(advice, checked, switches, mixes[0].losses)
-    rounds = advice.awake.sum(axis=0)
-    totals = np.where(advice.awake, checked.losses, 0.0).sum(axis=0)
+    plain, squares = plain_losses(stream, used), used.id == "square"
+    hindsight = best_in_hindsight(stream, checked, switches, mixes[0].losses)
+    rounds = stream.awake.sum(axis=0)
+    totals = np.where(stream.awake, checked.losses, 0.0).sum(axis=0)
     means = np.asarray(np.where(rounds > 0, totals / np.maximum(rounds, 1), np.inf))
     for mix in mixes:
-        mix.expert_regrets = regrets_to_each(advice.awake, checked.losses, mix.losses)
-        mix.against = advice.names[int(np.argmax(mix.expert_regrets))]
-        mix.regrets = {each.kind: regret_to(each, mix.losses, checked.losses, advice) for each in hindsight}
+        mix.expert_regrets = regrets_to_each(stream.awake, checked.losses, mix.losses)
+        mix.against = stream.names[int(np.argmax(mix.expert_regrets))]
+        mix.regrets = {each.kind: regret_to(each, mix.losses, checked.losses, stream) for each in hindsight}
     return Comparison(
-        advice,
+        stream,
         used,
         checked.losses,
         expert_rounds=rounds,
@@ -244,11 +248,11 @@ def compare(
         refused=refused,
         hindsight=hindsight,
         plain=plain,
-        plain_regret=regret_to(hindsight[0], plain, checked.losses, advice),
-        some_slept=not advice.awake.all(),
+        plain_regret=regret_to(hindsight[0], plain, checked.losses, stream),
+        some_slept=not stream.awake.all(),
         of_labels=of_labels,
-        measure="mistakes" if of_labels else "Brier loss" if squares and advice.kind == CLASSES else used.name,
-        rooted=squares and advice.kind != CLASSES,
+        measure="mistakes" if of_labels else "Brier loss" if squares and stream.kind == CLASSES else used.name,
+        rooted=squares and stream.kind != CLASSES,
         parameters=parameters,
     )
 

@@ -43,7 +43,8 @@ def history(result: RuleResult, learner: Any, advice: Advice) -> History:
     weights, bounds = [], []
     for begin, end in pairwise([*starts, T]):
         weights.append(learner.weights_for(advice.row(begin)))
-        learner.run(advice.table(begin, end), advice.outcomes[begin:end])
+        given = advice.to_follow(result.rule, slice(begin, end))
+        learner.run(advice.table(begin, end), advice.outcomes[begin:end], **given)
         if end in halves:
             bounds.append((end, learner.certify()))
     bounds.append((T, result.certificate))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mistakebound.aggregation.registry import ADVISED
 from mistakebound.errors import InputError, message_text
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def rule_as_object(result: RuleResult, found: Comparison) -> dict[str, Any]:
         "rule": result.rule,
         "mean_loss": result.mean,
         "drawn_mistakes": result.drawn,
+        "advice": advice_as_object(result, found.advice),
         "total_loss": result.total,
         "rmse": math.sqrt(result.mean) if found.rooted else None,
         "regrets": result.regrets,
@@ -65,6 +67,15 @@ def rule_as_object(result: RuleResult, found: Comparison) -> dict[str, Any]:
         "weights": dict(zip(names, result.weights.tolist(), strict=True)),
         "certificate": None if result.certificate is None else json.loads(result.certificate.to_json()),
     }
+
+
+def advice_as_object(result: RuleResult, advice: Advice) -> dict[str, Any] | None:
+    """Return how often the advice was wrong, and was not followed; None for a rule that follows none."""
+    if result.rule not in ADVISED:
+        return None
+    ledger = result.learner.ledger_
+    counts = {"rounds": ledger.advice_rounds, "mistakes": ledger.advice_mistakes, "overrides": ledger.overrides}
+    return {"column": advice.advice_name, **counts}
 
 
 def hindsight_as_object(best: Hindsight, advice: Advice) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mistakebound import experts
-from mistakebound.aggregation.registry import ALIASES, BY_ID, FOLLOWING, MIXING
+from mistakebound.aggregation.registry import ADVISED, ALIASES, BY_ID, FOLLOWING, MIXING
 from mistakebound.certificates.regret_certificate import certify_regret
 from mistakebound.errors import OptionError, StreamError, setting
 from mistakebound.experts.comparison.advice import CLASSES, LABELS
@@ -136,15 +136,24 @@ def rules_for(advice: Advice, rules: Sequence[str], loss: Loss | None) -> list[s
     Losses and mistakes cannot be compared, so rules of both kinds raise OptionError.
     """
     of_labels = advice.kind == LABELS or (loss is None and advice.only_zeros_and_ones)
-    rules = rules or [FOLLOWING[0] if of_labels else MIXING[0]]
+    advised = advice.advised is not None
+    rules = rules or [ADVISED[0] if advised else FOLLOWING[0] if of_labels else MIXING[0]]
     named = list(dict.fromkeys(ALIASES.get(rule, rule) for rule in rules if rule != "all"))
     unknown = next((rule for rule in named if rule not in BY_ID), None)
     if unknown is not None:
         message = f"there is no rule {unknown!r}; the rules are: {', '.join(BY_ID)}"
         raise OptionError(message, kind="unknown rule", value=unknown)
     if "all" in rules:
-        follows = any(rule in FOLLOWING for rule in named) or (of_labels and not named)
-        named = [*(FOLLOWING if follows else MIXING)]
+        follows = advised or any(rule in FOLLOWING for rule in named) or (of_labels and not named)
+        followers = [rule for rule in FOLLOWING if advised or rule not in ADVISED]
+        named = followers if follows else [*MIXING]
+    follower = next((rule for rule in named if rule in ADVISED), None)
+    if advised and follower is None:
+        message = f" is only valid for {', '.join(ADVISED)}, not for {', '.join(named)}"
+        raise OptionError(setting("advice"), message, kind="advice not followed")
+    if follower and not advised:
+        message = f"{follower} needs the column of the labels that it may follow: set "
+        raise OptionError(message, setting("advice"), kind="no advice", value=follower)
     mixer, follower = (next((rule for rule in named if rule in kind), None) for kind in (MIXING, FOLLOWING))
     if mixer and follower:
         message = f"{mixer} has losses and {follower} counts mistakes, which cannot be compared: choose one of them"
@@ -206,7 +215,8 @@ def run_rule(rule: str, learner: Any, advice: Advice, *, certify: bool) -> RuleR
     """Predict, then learn, each round with an outcome; then predict the rounds without one."""
     start = time.perf_counter()
     try:
-        ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes)
+        rounds = slice(0, advice.rounds)
+        ledger = learner.run(advice.table(0, advice.rounds), advice.outcomes, **advice.to_follow(rule, rounds))
     except ValueError as error:
         infinite = isinstance(error, StreamError) and error.kind == "loss" and abs(error.value) == np.inf
         remedy = (": ", setting("loss", "square"), " has no infinite losses") if infinite else ()
@@ -216,7 +226,7 @@ def run_rule(rule: str, learner: Any, advice: Advice, *, certify: bool) -> RuleR
     if rule.startswith("randomized"):
         losses, drawn = expected_losses(advice, ledger.beta), int(ledger.mistakes)
     predictions = ledger.predictions.tolist()
-    predictions += [prediction(learner, advice, t) for t in range(advice.rounds, len(advice.forecasts))]
+    predictions += [prediction(rule, learner, advice, t) for t in range(advice.rounds, len(advice.forecasts))]
     if advice.kind == LABELS:
         predictions = [None if code is None else advice.labels[int(code)] for code in predictions]
     derived = certify or advice.rounds <= MOST_REPLAYED
@@ -233,9 +243,11 @@ def run_rule(rule: str, learner: Any, advice: Advice, *, certify: bool) -> RuleR
     return RuleResult(rule, learner, losses, predictions, seconds, weights, certificate, linear, drawn)
 
 
-def prediction(learner: Any, advice: Advice, t: int) -> Any:
+def prediction(rule: str, learner: Any, advice: Advice, t: int) -> Any:
     """Return the prediction of a round without an outcome; None if every expert is asleep."""
-    return None if np.isnan(advice.forecasts[t]).all() else np.asarray(learner.predict_one(advice.row(t))).tolist()
+    if np.isnan(advice.forecasts[t]).all():
+        return None
+    return np.asarray(learner.predict_one(advice.row(t), **advice.to_follow(rule, t))).tolist()
 
 
 def losses_of(ledger: Any, advice: Advice) -> FloatArray:
