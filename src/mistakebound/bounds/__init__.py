@@ -38,6 +38,7 @@ from mistakebound.bounds.majority import (
     randomized_weighted_majority,
     weighted_majority,
 )
+from mistakebound.bounds.mixture import bayes_mixture, logit_mixing
 from mistakebound.bounds.passive_aggressive import passive_aggressive_i, passive_aggressive_ii
 from mistakebound.bounds.perceptron import novikoff, perceptron_agnostic, perceptron_panel, pnorm
 from mistakebound.bounds.regret import (
@@ -104,6 +105,8 @@ BOUNDS = _by_name(
     ml_prod,
     squint,
     ogd,
+    bayes_mixture,
+    logit_mixing,
 )
 """The formula of each theorem, by the name that certificates and the command line use."""
 PARTS = _by_name(littlestone_positives, littlestone_negatives, winnow_gain, winnow_rate)
@@ -114,6 +117,7 @@ __all__ = [
     "PARTS",
     "adahedge",
     "balanced_winnow",
+    "bayes_mixture",
     "boa",
     "boa_adaptive",
     "delayed",
@@ -131,6 +135,7 @@ __all__ = [
     "littlestone_negatives",
     "littlestone_positives",
     "littlestone_separable",
+    "logit_mixing",
     "ml_poly",
     "ml_prod",
     "novikoff",

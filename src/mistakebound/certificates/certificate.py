@@ -11,7 +11,7 @@ from typing import Any
 from mistakebound._support import schema
 from mistakebound._support.json_numbers import finite
 from mistakebound._support.text import escaped, many
-from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
+from mistakebound.theorems import EXPERT_THEOREMS, PANEL_THEOREMS, THEOREMS
 from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Premise
 
 HOLDS, VACUOUS, DOES_NOT_APPLY = "holds", "vacuous", "does not apply"
@@ -170,7 +170,7 @@ def rounded_up(bound: float) -> str:
 def _check(data: Any) -> None:
     """Raise ModelError, with the field, if the data is not the JSON object of a certificate."""
     schema.fields(data, *(each.name for each in fields(Certificate)), path="certificate")
-    schema.text(data["theorem"], "theorem", [*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values())])
+    schema.text(data["theorem"], "theorem", [*THEOREMS, *(t.id for t in EXPERT_THEOREMS.values()), *PANEL_THEOREMS])
     schema.need(isinstance(data["rule"], dict), "rule must be an object", field="rule")
     for name, value in data["rule"].items():
         sound = value is None or type(value) in (str, bool) or schema.number(value, f"rule.{name}") is not None

@@ -13,8 +13,10 @@ import numpy as np
 from mistakebound.data.source import Source
 from mistakebound.errors import StreamError
 from mistakebound.learners.learner import Learner
+from mistakebound.learners.parameters import rebuilt
 from mistakebound.learners.rounds import run_rows
 from mistakebound.learners.stream_loop import steps
+from mistakebound.models.model_file import fingerprint
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.inputs import read_matrix
 from mistakebound.rules import PerceptronRule
@@ -23,7 +25,7 @@ from mistakebound.theorems.evidence import Evidence
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mistakebound._support.arrays import SignArray
+    from mistakebound._support.arrays import FloatArray, SignArray
     from mistakebound.data.options import Reading
     from mistakebound.data.parts import Part
     from mistakebound.data.reader import ReadReport, StreamReader
@@ -40,6 +42,7 @@ EVERY_ROUND = PerceptronRule(update_margin=1e300)
 PREDICTIONS_KEPT = 16 << 20
 """Number of predictions that are compared, a byte each: as many as a learner keeps by default."""
 UNLEARNABLE = "a certificate over the whole stream requires values in every round that could be learned"
+NOTHING = "this learner has not learned anything yet: there is nothing to certify"
 OTHER_STREAM = "X and y must be the stream that this learner learned from, in the same order"
 
 
@@ -55,18 +58,20 @@ class RecordingEngine(LearnerEngine):
         self.unlearnable: ValueError | None = None
         """The error for an example that needed no update, and that could not have been learned."""
 
-    def play_part(self, part: Part, signs: bytes, first: int = 0) -> PlayedPart:
+    def play_part(
+        self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None
+    ) -> PlayedPart:
         """Predict, then learn, rows of a part of a file, and keep their examples."""
-        played = super().play_part(part, signs, first)
+        played = super().play_part(part, signs, first, scores=scores)
         if self.recording:
             kept = self.recorder.play_part(part, signs[: played.row], first)
             if kept.fault is not None:
                 self._stop(part.error_at(first + kept.row, kept.fault.error()))
         return played
 
-    def play(self, rows: Positional, signs: SignArray) -> Played:
+    def play(self, rows: Positional, signs: SignArray, scores: FloatArray | None = None) -> Played:
         """Predict, then learn, row by row, and keep the examples."""
-        played = super().play(rows, signs)
+        played = super().play(rows, signs, scores)
         if self.recording and played.fault is None:
             kept = self.recorder.play(rows, signs)
             if kept.fault is not None:
@@ -114,12 +119,9 @@ class Replica(Learner):
     def _reads_columns(self) -> bool:
         return self._original._reads_columns()
 
-    def play(self, X: Any, y: Any) -> None:
+    def play(self, X: Any, y: Any) -> Ledger:
         """Predict, then learn, rows or named examples like the original."""
-        if self._play_of_original.engine.named:
-            self.run(X, y)
-        else:
-            run_rows(self, read_matrix(X), y)
+        return self.run(X, y) if self._play_of_original.engine.named else _run_matrix(self, X, y)
 
     def agrees(self) -> bool:
         """Whether the original made the same predictions and mistakes, and has the same weights."""
@@ -151,8 +153,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
     play = learner._play
     ledger = None if play is None else play.engine.ledger((play.labels.negative, play.labels.positive))
     if play is None or ledger is None or ledger.rounds == 0:
-        message = "this learner has not learned anything yet: there is nothing to certify"
-        raise ValueError(message)
+        raise ValueError(NOTHING)
     rounds = ledger.rounds
     if ledger.late:
         message = (
@@ -170,7 +171,7 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         elif y is None and (stream := learner.stream_of(X)) is not None:  # a DataFrame with its own labels
             replay_files(replica, partial(replica.open_stream, stream), rounds)
         else:
-            _replay_rows(replica, X, y, rounds)
+            _replay_rows(replica, replica.play, X, y, rounds)
     except StreamError as error:
         message = f"{OTHER_STREAM}: {error}"
         raise ValueError(message) from None
@@ -178,6 +179,33 @@ def whole_stream(learner: Learner, X: Any, y: Any = None) -> Evidence:
         message = f"{OTHER_STREAM}: a replay of {rounds} rounds gives different predictions, mistakes or weights"
         raise ValueError(message)
     return Evidence.of(ledger, recorded(replica))
+
+
+def check_again(learner: Learner, X: Any, y: Any = None) -> None:
+    """Learn a stream again with a fresh copy of a learner; raise ValueError unless it ends in the same state.
+
+    The parameters are those of `whole_stream`. It serves learners whose theorems need no examples.
+    """
+    play = learner._play
+    if play is None or not play.has_learned:
+        raise ValueError(NOTHING)
+    again, rounds = rebuilt(learner), play.engine.counts.rounds
+    again._early_labels = play.labels.copy()
+    try:
+        if y is None and (stream := learner.stream_of(X)) is not None:
+            replay_files(again, partial(learner.open_stream, stream), rounds)
+        else:
+            _replay_rows(again, again.run if play.engine.named else partial(_run_matrix, again), X, y, rounds)
+    except StreamError as error:
+        message = f"{OTHER_STREAM}: {error}"
+        raise ValueError(message) from None
+    if fingerprint(again) != fingerprint(learner):
+        message = f"{OTHER_STREAM}: a replay of {rounds} rounds ends in another state"
+        raise ValueError(message)
+
+
+def _run_matrix(learner: Learner, X: Any, y: Any) -> Ledger:
+    return run_rows(learner, read_matrix(X), y)
 
 
 def record(learner: Learner) -> None:
@@ -211,19 +239,20 @@ def to_read_again(source: Source, known: Reading | None) -> Source:
     return source.but(follow=False, cache=source.cache if cache_is_ready else None)
 
 
-def _replay_rows(replica: Replica, X: Any, y: Any, rounds: int) -> None:
+def _replay_rows(learner: Learner, play: Callable[[Any, Any], Any], X: Any, y: Any, rounds: int) -> None:
+    """Play the rows of X as often as a learner did that has learned ``rounds`` rounds."""
     X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
     if y is None:
         message = "certify needs y, too, because X has no labels"
         raise ValueError(message)
-    replica.play(X, y)
-    rows = replica.ledger_.rounds
+    play(X, y)
+    rows = learner.ledger_.rounds
     if rows == 0 or rounds % rows:
         message = f"{OTHER_STREAM}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
-    stop_recording(replica)
+    stop_recording(learner)
     for _ in range(rounds // rows - 1):
-        replica.play(X, y)
+        play(X, y)
 
 
 def replay_files(

@@ -11,6 +11,7 @@ from mistakebound.theorems.normalized_winnow import (
     WinnowFixedRate,
     WinnowPanel,
 )
+from mistakebound.theorems.panel import PANEL_THEOREMS
 from mistakebound.theorems.passive_aggressive import PassiveAggressiveI, PassiveAggressiveII
 from mistakebound.theorems.perceptron import Novikoff, PerceptronAgnostic, PerceptronPanel
 from mistakebound.theorems.pnorm import PNorm
@@ -44,6 +45,7 @@ THEOREMS: dict[str, Theorem] = {
 __all__ = [
     "EXPERT_THEOREMS",
     "NEARLY",
+    "PANEL_THEOREMS",
     "THEOREMS",
     "BalancedWinnow",
     "Delayed",

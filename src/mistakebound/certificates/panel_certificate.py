@@ -1,0 +1,62 @@
+"""The certificate of a panel: its mistakes, compared with the bounds of its guard and of its mixture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
+from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise
+from mistakebound.theorems.panel import PANEL_THEOREMS
+
+if TYPE_CHECKING:
+    from mistakebound.play.ledger import Ledger
+    from mistakebound.play.standings import Standings
+
+
+def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
+    """Check a theorem on the rounds of a panel; by default, the one with the smaller bound.
+
+    See docs/theory.md, "The Panel".
+    """
+    if theorem is not None and theorem not in PANEL_THEOREMS:
+        message = f"there is no theorem {theorem!r} on the panel; there are: {', '.join(PANEL_THEOREMS)}"
+        raise ValueError(message)
+    names = PANEL_THEOREMS if theorem is None else [theorem]
+    return min((_certificate(ledger, name) for name in names), key=lambda found: found.bound)
+
+
+def mistake_bound(standings: Standings) -> float:
+    """Return the smallest bound on the mistakes so far."""
+    return min(theorem.bound(standings) for theorem in PANEL_THEOREMS.values())
+
+
+def _certificate(ledger: Ledger, name: str) -> Certificate:
+    theorem, standings = PANEL_THEOREMS[name], ledger.standings
+    if standings is None:
+        message = f"the theorem {name} is about a panel, but this learner is {ledger.rule.id}"
+        raise ValueError(message)
+    premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
+    if ledger.late:
+        premises.append(Premise(PROMPT, False, f"{ledger.late} predictions had not seen all updates before them"))
+    if ledger.rounds == 0:
+        premises.append(Premise("at least one round was learned", False))
+    applies = all(premise.holds for premise in premises)
+    bound = theorem.bound(standings) if applies else math.inf
+    broken = applies and (theorem.is_broken(standings, ROUNDING) or standings.mistakes != ledger.mistakes)
+    useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    return Certificate(
+        theorem=name,
+        rule={"id": ledger.rule.id, "n": len(standings.voters), **asdict(ledger.rule)},
+        scope=WHOLE_STREAM,
+        hindsight=True,
+        rounds=ledger.rounds,
+        mistakes=ledger.mistakes,
+        updates=ledger.mistakes,
+        bound=bound if broken else max(bound, float(ledger.mistakes)),
+        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
+        premises=(*premises, theorem.premise(standings)),
+        comparator={"variables": [theorem.comparator(standings).name]},
+        note="" if useful == HOLDS or not applies else f"the bound is not below the number of rounds, {ledger.rounds:,}",
+    )
