@@ -130,6 +130,7 @@ class Learner:
 
     ask = rounds.ask
     tell = rounds.tell
+    predict_proba_one = sklearn.WithProbabilities(rounds.predict_proba_one)
 
     # ------------------------------------------------------------------ a stream
 
@@ -280,6 +281,8 @@ class Learner:
     partial_fit = sklearn.partial_fit
     predict = sklearn.predict
     decision_function = sklearn.decision_function
+    predict_proba = sklearn.WithProbabilities(sklearn.predict_proba)
+    predict_log_proba = sklearn.WithProbabilities(sklearn.predict_log_proba)
     score = sklearn.score
     classes_ = property(sklearn.classes)
     n_features_in_ = property(sklearn.n_features_in)

@@ -48,6 +48,23 @@ def score_one(learner: Learner, x: Any) -> tuple[float, bool]:
     return play.score_one(example)
 
 
+def predict_proba_one(learner: Learner, x: Any) -> dict[Any, float]:
+    """Return the probability of each label for one example, without learning.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> panel = mb.Panel(classes=("ham", "spam"))
+    >>> panel.predict_proba_one({"win": 1})
+    {'ham': 0.49999999999999994, 'spam': 0.5000000000000001}
+    """
+    score, positive = score_one(learner, x)
+    from mistakebound.learners.sklearn import probabilities  # noqa: PLC0415 - it imports this module
+
+    (pair,) = probabilities(np.array([score]), np.array([positive])).tolist()
+    return dict(zip(learner._labels.pair, pair, strict=True))
+
+
 def learn_one(learner: Learner, x: Any, y: Any) -> None:
     """Predict one example, then learn it."""
     before = learner._play

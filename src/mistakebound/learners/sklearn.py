@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
 from mistakebound.data.labels import as_labels, check_classes, label_array, negative_and_positive
 from mistakebound.learners.rounds import run_rows, run_stream, score_one
 from mistakebound.play.inputs import Named, frame_names, read_matrix, read_rows
+from mistakebound.rules.registry import rule_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.learners.learner import Learner
@@ -139,6 +141,55 @@ def decision_function(learner: Learner, X: Any) -> FloatArray:
     # The rule of a conjunction learns its negation.
     above = engine.rule.threshold - scores if engine.reduction.conjunction else scores - engine.rule.threshold
     return np.asarray(np.where(positive & (above == 0), np.finfo(float).tiny, above))
+
+
+def predict_proba(learner: Learner, X: Any) -> FloatArray:
+    """Return the probability of each label for many examples, without learning: a row each, in the order of classes_.
+
+    X is that of ``predict``. The label with the larger probability is the one that ``predict`` returns.
+
+    Examples
+    --------
+    >>> import mistakebound as mb
+    >>> panel = mb.Panel().fit([[1, 0], [0, 1]] * 50, [0, 1] * 50)
+    >>> panel.predict_proba([[1, 0]]).round(1).tolist()
+    [[1.0, 0.0]]
+    """
+    return probabilities(*score_many(learner, X))
+
+
+def predict_log_proba(learner: Learner, X: Any) -> FloatArray:
+    """Return the logarithms of ``predict_proba``; no small probability is rounded to 0 first."""
+    scores = score_many(learner, X)[0]
+    return -np.logaddexp(0.0, np.stack([scores, -scores], axis=1))
+
+
+def probabilities(scores: FloatArray, positive: BoolArray) -> FloatArray:
+    """Return the probabilities of the negative and the positive label that belong to log odds.
+
+    Where they would be equal, the predicted label has the larger one.
+
+    >>> probabilities(np.array([0.0, 0.0]), np.array([True, False])).argmax(axis=1).tolist()
+    [1, 0]
+    """
+    p = 1 / (1 + np.exp(-np.clip(scores, -700, 700)))
+    p = np.where(positive, np.maximum(p, np.nextafter(0.5, 1)), np.minimum(p, np.nextafter(0.5, 0)))
+    against = np.where(np.abs(scores) < 1, 1 - p, 1 / (1 + np.exp(np.clip(scores, -700, 700))))
+    return np.stack([against, p], axis=1)
+
+
+class WithProbabilities:
+    """A method that only learners with probabilities have; for others the attribute does not exist."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __get__(self, learner: Learner | None, kind: type[Learner]) -> Any:
+        if not rule_class(kind.rule_id).log_odds:
+            message = f"{kind.__name__} has no probabilities: its scores are margins"
+            raise AttributeError(message)
+        return self.method if learner is None else partial(self.method, learner)
 
 
 def score(learner: Learner, X: Any, y: Any) -> float:
