@@ -45,10 +45,10 @@ class Core {
   virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument
 };
 
-// `apart`: two threads will play, so that what each of them writes must not share a line of the cache.
-std::unique_ptr<Core> plain_panel(const Roster& roster, bool apart);
+// `two_threads`: what two threads write must not share a line of the cache.
+std::unique_ptr<Core> plain_panel(const Roster& roster, bool two_threads);
 #ifdef MISTAKEBOUND_LEVELS
-std::unique_ptr<Core> avx2_panel(const Roster& roster, bool apart);
+std::unique_ptr<Core> avx2_panel(const Roster& roster, bool two_threads);
 #endif
 
 }  // namespace mistakebound::panel

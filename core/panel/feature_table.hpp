@@ -1,5 +1,4 @@
-// Records of features in two halves. One thread wants both in one line of the cache; two threads, each of which writes one half,
-// want them in tables of their own.
+// The records of the features, and how they lie in memory. A thread wants what it uses of a feature in one line of the cache.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,62 +9,86 @@
 
 namespace mistakebound::panel {
 
+// One thread: the first two groups side by side in a line, the third in a table of its own. Two threads: the first and the third
+// group, which one of them plays, side by side, the second in a table of its own; or, without the third group, two tables.
+enum class Layout { one_thread, two_threads, two_threads_lean };
+
 class FeatureTable {
  public:
-  explicit FeatureTable(bool apart) : apart_(apart) { resize(0); }
+  FeatureTable(bool two_threads, bool with_third)
+      : layout_(!two_threads ? Layout::one_thread : with_third ? Layout::two_threads : Layout::two_threads_lean),
+        with_third_(with_third) {
+    resize(0);
+  }
 
   // New records are zero, those before the features have their start values.
   void resize(std::size_t features) {
     size_ = features;
-    if (apart_) {
-      first_.resize(before_features + features);
-      second_.resize(before_features + features);
-    } else {
-      both_.resize(before_features + features);
-    }
+    each_table([features](auto& table) { table.resize(before_features + features); });
     for (const std::int32_t i : {constant_index, padding_index}) {
       if (first(i)[scale] != 0) return;
-      first(i)[scale] = 1;
-      second(i)[implicit_sum] = second(i)[adagrad_sum] = i == constant_index ? first_sum : 1;
-      second(i)[arow_variance] = 1;
+      const float sum = i == constant_index ? first_sum : 1;
+      first(i)[scale] = second(i)[arow_variance] = 1;
+      second(i)[implicit_sum] = second(i)[adagrad_sum] = sum;
+      if (with_third_) third(i)[hinge_sum] = sum;
     }
   }
   void reserve(std::size_t features) {
-    if (apart_) {
-      first_.reserve(before_features + features);
-      second_.reserve(before_features + features);
-    } else {
-      both_.reserve(before_features + features);
-    }
+    each_table([features](auto& table) { table.reserve(before_features + features); });
   }
   std::size_t size() const { return size_; }
+  Layout layout() const { return layout_; }
+  bool with_third() const { return with_third_; }
 
-  // How many floats after that of feature 0 the half of feature 1 lies.
-  template <bool Apart>
-  static constexpr std::ptrdiff_t places = Apart ? half_floats : 2 * half_floats;
+  // How many floats after those of a feature the numbers of the next one lie.
+  template <Layout L>
+  static constexpr std::ptrdiff_t first_stride = L == Layout::two_threads_lean ? 8 : 16;
+  template <Layout L>
+  static constexpr std::ptrdiff_t second_stride = L == Layout::one_thread ? 16 : 8;
 
-  float* first(std::ptrdiff_t i) { return half(0) + i * (apart_ ? places<true> : places<false>); }
-  float* second(std::ptrdiff_t i) { return half(1) + i * (apart_ ? places<true> : places<false>); }
-  // The halves of feature 0.
-  float* half(std::size_t which) {
-    if (apart_) return (which == 0 ? first_.data() : second_.data())[before_features].at;
-    return both_.data()[before_features].at[which].at;
+  std::ptrdiff_t third_stride() const { return layout_ == Layout::two_threads ? std::ptrdiff_t{16} : std::ptrdiff_t{third_floats}; }
+
+  float* first(std::ptrdiff_t i) {
+    return layout_ == Layout::two_threads_lean ? (halves_.data() + before_features)[i].at : (lines_.data() + before_features)[i].at;
   }
-  bool apart() const { return apart_; }
+  float* second(std::ptrdiff_t i) {
+    if (layout_ == Layout::one_thread) return (lines_.data() + before_features)[i].at + half_floats;
+    return (seconds_.data() + before_features)[i].at;
+  }
+  float* third(std::ptrdiff_t i) {
+    if (layout_ == Layout::two_threads) return (lines_.data() + before_features)[i].at + half_floats;
+    return (thirds_.data() + before_features)[i].at;
+  }
+  // The records of the third group, if they lie in a table of their own that does not fit into the cache; otherwise null.
+  const Third* large_thirds() const {
+    const bool large = thirds_.size() * sizeof(Third) > (std::size_t{1} << 19);
+    return large ? thirds_.data() + before_features : nullptr;
+  }
 
  private:
+  struct alignas(64) Line {
+    float at[2 * half_floats];
+  };
   struct alignas(32) Half {
     float at[half_floats];
   };
-  struct alignas(64) Both {
-    Half at[2];
-  };
-  static_assert(half_floats == 8);
 
-  bool apart_;
+  template <class Do>
+  void each_table(Do work) {
+    if (layout_ == Layout::two_threads_lean)
+      work(halves_);
+    else
+      work(lines_);
+    if (layout_ != Layout::one_thread) work(seconds_);
+    if (layout_ == Layout::one_thread && with_third_) work(thirds_);
+  }
+
+  Layout layout_;
+  bool with_third_;
   std::size_t size_ = 0;
-  Table<Half> first_, second_;
-  Table<Both> both_;
+  Table<Line> lines_;
+  Table<Half> halves_, seconds_;
+  Table<Third> thirds_;
 };
 
 // What members prefetch while they work on a row: the records of later rows and, of the same row, those of the third group.
@@ -73,17 +96,17 @@ struct Fetching {
   const float* table;
   const Third* third;  // null for none
 };
-// A core waits for a limited number of lines at a time, so each pass asks for some of each group of eight: if tables are apart,
-// those from `First` to `Last` of its own; otherwise those from `FirstOfBoth` to `LastOfBoth`.
-template <bool Apart, std::size_t First, std::size_t Last, std::size_t FirstOfBoth, std::size_t LastOfBoth>
+// A core waits for a limited number of lines at a time, so each pass asks for some of each group of eight: with two threads those
+// from `First` to `Last`, otherwise those from `FirstOfOne` to `LastOfOne`.
+template <Layout L, std::ptrdiff_t Stride, std::size_t First, std::size_t Last, std::size_t FirstOfOne, std::size_t LastOfOne>
 [[gnu::always_inline]] inline void fetch(const Row& x, std::size_t g, const Fetching& what) {
-  constexpr std::size_t from = Apart ? First : FirstOfBoth, to = Apart ? Last : LastOfBoth;
+  constexpr bool one = L == Layout::one_thread;
+  constexpr std::size_t from = one ? FirstOfOne : First, to = one ? LastOfOne : Last;
   if (x.ahead != nullptr) {
 #pragma GCC unroll 8
-    for (std::size_t j = from; j < to; ++j)
-      __builtin_prefetch(what.table + FeatureTable::places<Apart> * std::ptrdiff_t{x.ahead[g * lanes + j]}, 1, 2);
+    for (std::size_t j = from; j < to; ++j) __builtin_prefetch(what.table + Stride * x.ahead[g * lanes + j], 1, 2);
   }
-  if (what.third != nullptr) {
+  if (one && what.third != nullptr) {
     const std::int32_t* const at = x.index_of(g);
 #pragma GCC unroll 8
     for (std::size_t j = from; j < to; ++j) __builtin_prefetch(what.third + at[j], 1, 2);

@@ -21,16 +21,16 @@ class FirstMembers {
     visit(positives_), visit(negatives_), visit(rounds_);
   }
 
-  // Score a row without changing what is kept: changes are made in the scratch of the row, which `learn` writes back. `Apart`: the
-  // halves of the records lie in tables of their own.
-  template <bool Apart>
+  // Score a row without changing what is kept: changes are made in the scratch of the row, which `learn` writes back. `third`:
+  // what to prefetch of the third group, or null.
+  template <Layout L>
   void score(const Row& x, FeatureTable& features, const Third* third, Block& block, std::size_t r) {
-    fetching_ = {features.half(0), third};
+    fetching_ = {features.first(0), third};
     if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
     for (std::size_t k = 0; k < lanes; ++k) tail_[k] = (x.groups - 1) * lanes + k < x.size ? -1 : 0;
     double* const scores = block.scores(r);
-    score_bets<Apart>(x, features.half(0), block.scaled(r), scores);
-    score_counts<Apart>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
+    score_bets<L>(x, features.first(0), block.scaled(r), scores);
+    score_counts<L>(x, block.scaled(r), block.rare(r), block.frequent(r), scores);
     block.norm[r] = norm_;
     block.rarity_norm[r] = rarity_norm_;
   }
@@ -39,7 +39,7 @@ class FirstMembers {
   float* const* records(std::size_t group) const { return groups_[group].record; }
 
   // Learn the row that was scored last.
-  template <bool Apart>
+  template <Layout L>
   void learn(const Row& x, int label, const float* scaled, const double* scores) {
     constexpr float eg_limit = 242582597.7f;  // sinh 20
     const double y = label;
@@ -49,7 +49,7 @@ class FirstMembers {
     const std::int32_t positive = label > 0 ? -1 : 0;
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 6, 8, 4, 5>(x, g, fetching_);
+      fetch<L, FeatureTable::first_stride<L>, 6, 8, 4, 5>(x, g, fetching_);
       const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(group->at[field]); };
       const Floats u = load(scaled + g * lanes);
       const Whole feature = is_feature(x, g);
@@ -80,15 +80,15 @@ class FirstMembers {
   // The constant and the padding are not features: they are not counted.
   MISTAKEBOUND_INLINE Whole is_feature(const Row& x, std::size_t g) const { return load(g + 1 == x.groups ? tail_ : every_); }
 
-  template <bool Apart>
+  template <Layout L>
   void score_bets(const Row& x, float* table, float* scaled, double* scores) {
     Floats squares = eight(0), z_coin = eight(0), z_eg = eight(0);
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 0, 3, 0, 2>(x, g, fetching_);
+      fetch<L, FeatureTable::first_stride<L>, 0, 3, 0, 2>(x, g, fetching_);
       const std::int32_t* const at = x.index_of(g);
 #pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j) group->record[j] = table + FeatureTable::places<Apart> * std::ptrdiff_t{at[j]};
+      for (std::size_t j = 0; j < lanes; ++j) group->record[j] = table + FeatureTable::first_stride<L> * at[j];
       Floats a[half_floats];
       gather(group->record, a);
       const Floats v = load(x.value_of(g));
@@ -111,7 +111,7 @@ class FirstMembers {
   }
 
   // What follows from the counts: how rare a feature is, and its evidence for naive Bayes and the decision list.
-  template <bool Apart>
+  template <Layout L>
   void score_counts(const Row& x, const float* scaled, float* of_rarity, std::uint8_t* frequent, double* scores) {
     const double share = positives_ / (positives_ + negatives_), prior = ln_ratio(positives_, negatives_);
     const auto p = static_cast<float>(share), q = static_cast<float>(1 - share), base = static_cast<float>(prior);
@@ -120,7 +120,7 @@ class FirstMembers {
     Floats rare_squares = eight(0), z_bayes = eight(0), fourths = eight(0), fifths = eight(0);
     const Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 3, 6, 2, 4>(x, g, fetching_);
+      fetch<L, FeatureTable::first_stride<L>, 3, 6, 2, 4>(x, g, fetching_);
       const Floats u = load(scaled + g * lanes), plus = count_of(load(group->at[positives])), minus = count_of(load(group->at[negatives]));
       const Floats count = plus + minus, after = count + 1.0f;
       const Floats rare = u * choose(is_feature(x, g), ln((after + round) / after), eight(1));

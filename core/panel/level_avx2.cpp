@@ -3,5 +3,5 @@
 #include "panel/panel.hpp"
 
 namespace mistakebound::panel {
-std::unique_ptr<Core> avx2_panel(const Roster& roster, bool apart) { return avx2::make_panel(roster, apart); }
+std::unique_ptr<Core> avx2_panel(const Roster& roster, bool two_threads) { return avx2::make_panel(roster, two_threads); }
 }  // namespace mistakebound::panel

@@ -39,26 +39,23 @@ struct History {
 template <std::size_t Width>
 class Panel final : public Core {
  public:
-  // `apart`: two threads will play.
-  Panel(const Roster& roster, bool apart)
-      : with_third_(roster.has(hinge) || roster.has(sgd) || roster.has(winnow)), apart_(apart), table_(apart), combiner_(roster) {}
+  Panel(const Roster& roster, bool two_threads)
+      : table_(two_threads, roster.has(hinge) || roster.has(sgd) || roster.has(winnow)), combiner_(roster) {}
 
   std::size_t features() const override { return table_.size(); }
   std::size_t capacity() const override { return capacity_; }
   void reserve(std::size_t features) override {
     if (features <= capacity_) return;
     table_.reserve(features);
-    if (with_third_) third_.reserve(features);
     interactions_.reserve(features);
     capacity_ = features;
   }
   void resize(std::size_t features) override {
     reserve(features);
     table_.resize(features);
-    if (with_third_) third_.resize(features);
   }
   Prefetched prefetched() override {
-    return {table_.half(0), apart_ ? FeatureTable::places<true> : FeatureTable::places<false>};
+    return {table_.first(0), table_.layout() == Layout::two_threads_lean ? 8 : 16};
   }
   bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const override {
     return regular_values(value, size, largest) && below(index, size, features());
@@ -66,24 +63,37 @@ class Panel final : public Core {
 
   void play(Block& block) override {
     interactions_.resize(block.features);
-    apart_ ? play_alone<true>(block) : play_alone<false>(block);
+    with_layout([&]<Layout L>() {
+      for (std::size_t r = 0; r < block.rows(); ++r) {
+        const Row x = block.row(r);
+        score<L>(x, table_.large_thirds(), block, r);
+        second_.template learn<L>(x, first_, block, r);
+        first_.template learn<L>(x, block.label[r], block.scaled(r), block.scores(r));
+      }
+    });
+    play_third(block);
+    play_interactions(block);
     combine(block);
   }
   void play_first(Block& block) override {
-    for (std::size_t r = 0; r < block.rows(); ++r) {
-      const Row x = block.row(r);
-      first_.template score<true>(x, table_, third_table(), block, r);
-      first_.template learn<true>(x, block.label[r], block.scaled(r), block.scores(r));
-    }
+    with_layout([&]<Layout L>() {
+      for (std::size_t r = 0; r < block.rows(); ++r) {
+        const Row x = block.row(r);
+        first_.template score<L>(x, table_, nullptr, block, r);
+        first_.template learn<L>(x, block.label[r], block.scaled(r), block.scores(r));
+      }
+    });
     play_third(block);
   }
   void play_rest(Block& block) override {
     interactions_.resize(block.features);
-    for (std::size_t r = 0; r < block.rows(); ++r) {
-      const Row x = block.row(r);
-      second_.template score<true>(x, first_, table_, nullptr, block, r);
-      second_.template learn<true>(x, first_, block, r);
-    }
+    with_layout([&]<Layout L>() {
+      for (std::size_t r = 0; r < block.rows(); ++r) {
+        const Row x = block.row(r);
+        second_.template score<L>(x, first_, table_, nullptr, block, r);
+        second_.template learn<L>(x, first_, block, r);
+      }
+    });
     play_interactions(block);
   }
   void combine(Block& block) override { combiner_.play(block); }
@@ -91,7 +101,7 @@ class Panel final : public Core {
   Verdict predict(Block& block, std::size_t r) override {
     interactions_.resize(block.features);
     const Row x = block.row(r);
-    apart_ ? score<true>(x, nullptr, block, r) : score<false>(x, nullptr, block, r);
+    with_layout([&]<Layout L>() { score<L>(x, nullptr, block, r); });
     score_third(x, block, r);
     score_interactions(x, block, r);
     return block.verdict[r] = combiner_.predict(block.scores(r));
@@ -109,7 +119,7 @@ class Panel final : public Core {
       constexpr float none[third_floats] = {};
       append(table_.first(i), half_floats);
       append(table_.second(i), half_floats);
-      append(with_third_ ? third_.record(i) : none, third_floats);
+      append(table_.with_third() ? table_.third(i) : none, third_floats);
       append(interactions_.moments(i), moment_floats);
     };
     for (std::size_t i = 0; i < features(); ++i) {
@@ -140,7 +150,7 @@ class Panel final : public Core {
     const auto take = [&](std::ptrdiff_t i) {
       take_to(table_.first(i), half_floats);
       take_to(table_.second(i), half_floats);
-      take_to(with_third_ ? third_.record(i) : nullptr, third_floats);
+      take_to(table_.with_third() ? table_.third(i) : nullptr, third_floats);
       take_to(interactions_.moments(i), moment_floats);
     };
     for (const std::uint32_t i : from.features) {
@@ -163,36 +173,29 @@ class Panel final : public Core {
   }
 
  private:
-  const Third* third_table() const { return with_third_ ? third_.large_table() : nullptr; }
-
-  template <bool Apart>
-  void play_alone(Block& block) {
-    const Third* const third = third_table();
-    for (std::size_t r = 0; r < block.rows(); ++r) {
-      const Row x = block.row(r);
-      score<Apart>(x, third, block, r);
-      second_.template learn<Apart>(x, first_, block, r);
-      first_.template learn<Apart>(x, block.label[r], block.scaled(r), block.scores(r));
-    }
-    play_third(block);
-    play_interactions(block);
+  template <class Do>
+  void with_layout(Do work) {
+    if (table_.layout() == Layout::one_thread) return work.template operator()<Layout::one_thread>();
+    if (table_.layout() == Layout::two_threads) return work.template operator()<Layout::two_threads>();
+    return work.template operator()<Layout::two_threads_lean>();
   }
-  template <bool Apart>
+
+  template <Layout L>
   void score(const Row& x, const Third* third, Block& block, std::size_t r) {
-    first_.template score<Apart>(x, table_, third, block, r);
-    second_.template score<Apart>(x, first_, table_, third, block, r);
+    first_.template score<L>(x, table_, third, block, r);
+    second_.template score<L>(x, first_, table_, third, block, r);
   }
   void play_third(Block& block) {
     for (std::size_t r = 0; r < block.rows(); ++r) {
       const Row x = block.row(r);
       score_third(x, block, r);
-      if (with_third_) third_.learn(x, block.label[r], block.scaled(r), block.norm[r], block.scores(r));
+      if (table_.with_third()) third_.learn(x, block.label[r], block.scaled(r), block.norm[r], block.scores(r));
     }
   }
   void score_third(const Row& x, Block& block, std::size_t r) {
     double* const scores = block.scores(r);
-    if (with_third_)
-      third_.score(x, block.scaled(r), block.norm[r], scores);
+    if (table_.with_third())
+      third_.score(x, table_, block.scaled(r), block.norm[r], scores);
     else
       scores[hinge] = scores[sgd] = scores[winnow] = 0;
   }
@@ -218,21 +221,24 @@ class Panel final : public Core {
     combiner_.each_number(visit);
   }
 
-  bool with_third_, apart_;
+  // What different threads write lies in different lines of the cache, and in different pairs of lines, which are fetched
+  // together.
+  static constexpr std::size_t pair = 128;
+
   std::size_t capacity_ = 0;
   FeatureTable table_;
-  FirstMembers first_;
-  SecondMembers second_;
+  alignas(pair) FirstMembers first_;
   ThirdMembers third_;
+  alignas(pair) SecondMembers second_;
   Interactions interactions_;
   History history_;
-  Combiner<Width> combiner_;
+  alignas(pair) Combiner<Width> combiner_;
 };
 
-inline std::unique_ptr<Core> make_panel(const Roster& roster, bool apart) {
-  if (roster.count <= 12) return std::make_unique<Panel<12>>(roster, apart);
-  if (roster.count <= members) return std::make_unique<Panel<members>>(roster, apart);
-  return std::make_unique<Panel<most_members>>(roster, apart);
+inline std::unique_ptr<Core> make_panel(const Roster& roster, bool two_threads) {
+  if (roster.count <= 12) return std::make_unique<Panel<12>>(roster, two_threads);
+  if (roster.count <= members) return std::make_unique<Panel<members>>(roster, two_threads);
+  return std::make_unique<Panel<most_members>>(roster, two_threads);
 }
 
 }  // namespace mistakebound::panel::MISTAKEBOUND_LEVEL

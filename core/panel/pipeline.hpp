@@ -143,11 +143,15 @@ class Pipeline {
 
   Core& core_;
   Block blocks_[ring];
-  // Numbers of blocks: filled and played by the first group, played by the others, combined, and taken by the caller.
-  std::atomic<std::uint32_t> filled_{0}, rest_{0}, combined_{0};
+  // Numbers of blocks: filled and played by the first group, played by the others, combined, and taken by the caller. Each lies
+  // in a line of the cache of its own.
+  alignas(64) std::atomic<std::uint32_t> filled_{0};
+  alignas(64) std::atomic<std::uint32_t> rest_{0};
+  alignas(64) std::atomic<std::uint32_t> combined_{0};
   std::uint32_t taken_ = 0;
-  std::atomic_flag combining_;
-  std::atomic<std::uint32_t> asked_{0}, answered_{0};  // change whenever there may be work for the other thread
+  alignas(64) std::atomic_flag combining_;
+  alignas(64) std::atomic<std::uint32_t> asked_{0};  // these two change whenever there may be work for the other thread
+  alignas(64) std::atomic<std::uint32_t> answered_{0};
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;  // written by the second thread before a block is combined, read afterwards
   std::thread thread_;

@@ -18,23 +18,23 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 class SecondMembers {
  public:
   // Score a row without changing what is kept. `first`: the first group, which has scored the same row.
-  template <bool Apart>
-  void score(const Row& x, const FirstMembers& first, FeatureTable& features, const Third* third, Block& block, std::size_t r) {
-    fetching_ = {features.half(Apart ? 1 : 0), third};
+  template <Layout L>
+  void score(const Row& x, [[maybe_unused]] const FirstMembers& first, FeatureTable& features, const Third* third, Block& block, std::size_t r) {
+    fetching_ = {L == Layout::one_thread ? features.first(0) : features.second(0), third};
     if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
     const float *scaled = block.scaled(r), *rare = block.rare(r);
-    float* const table = features.half(1);
+    [[maybe_unused]] float* const table = features.second(0);
     // Squares of values up to 1e30 are too large for float32.
     const float length_scale = x.largest > 1e15f ? 0x1p-100f : 1.0f;
     Floats lengths = eight(0), z_implicit = eight(0), z_arow = eight(0), variances = eight(0), z_adagrad = eight(0), z_ftrl = eight(0);
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 0, 4, 5, 6>(x, g, fetching_);
+      fetch<L, FeatureTable::second_stride<L>, 0, 4, 5, 6>(x, g, fetching_);
       Floats b[half_floats];
-      if constexpr (Apart) {
+      if constexpr (L != Layout::one_thread) {
         const std::int32_t* const at = x.index_of(g);
 #pragma GCC unroll 8
-        for (std::size_t j = 0; j < lanes; ++j) group->record[j] = table + FeatureTable::places<Apart> * std::ptrdiff_t{at[j]};
+        for (std::size_t j = 0; j < lanes; ++j) group->record[j] = table + FeatureTable::second_stride<L> * at[j];
         gather(group->record, b);
       } else {
         gather<half_floats>(first.records(g), b);  // the second half of the same lines
@@ -65,8 +65,8 @@ class SecondMembers {
   }
 
   // Learn the row that was scored last.
-  template <bool Apart>
-  void learn(const Row& x, const FirstMembers& first, Block& block, std::size_t r) {
+  template <Layout L>
+  void learn(const Row& x, [[maybe_unused]] const FirstMembers& first, Block& block, std::size_t r) {
     const double y = block.label[r], *scores = block.scores(r);
     const Numbers<Four> surprise = numbers(sigmoid(four(scores[implicit], scores[adagrad], scores[ftrl], 0) * -y));  // σ(−y·score)
     const auto norm = static_cast<float>(block.norm[r]);
@@ -81,7 +81,7 @@ class SecondMembers {
     Floats reach = eight(0);
     Group* group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 4, 6, 6, 7>(x, g, fetching_);
+      fetch<L, FeatureTable::second_stride<L>, 4, 6, 6, 7>(x, g, fetching_);
       const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(group->at[field]); };
       const Floats u = load(scaled + g * lanes), of_unit = u * norm, gradient = u * implicit_gradient;
       const Floats squares = fused(gradient, gradient, old(implicit_sum)), step = of_unit / root(squares);
@@ -93,7 +93,7 @@ class SecondMembers {
     const auto by_implicit = static_cast<float>(2 * y * h);
     group = groups_.data();
     for (std::size_t g = 0; g < x.groups; ++g, ++group) {
-      fetch<Apart, 6, 8, 7, 8>(x, g, fetching_);
+      fetch<L, FeatureTable::second_stride<L>, 6, 8, 7, 8>(x, g, fetching_);
       const auto old = [&](std::size_t field) __attribute__((always_inline)) { return load(group->at[field]); };
       Floats b[half_floats];
       const Floats certain = old(arow_variance) * (load(x.value_of(g)) * to_length_);
@@ -107,7 +107,7 @@ class SecondMembers {
       b[adagrad_w] = old(adagrad_w) + of_rare / root(b[adagrad_sum]);
       b[implicit_sum] = old(implicit_sum);
       b[implicit_w] = fused(load(group->step), by_implicit, old(implicit_w));
-      if constexpr (Apart)
+      if constexpr (L != Layout::one_thread)
         scatter(b, group->record);
       else
         scatter<half_floats>(b, first.records(g));

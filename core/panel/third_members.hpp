@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/table.hpp"
 #include "panel/block.hpp"
 #include "panel/doubles.hpp"
+#include "panel/feature_table.hpp"
 #include "panel/floats.hpp"
 #include "panel/state.hpp"
 
@@ -16,29 +16,18 @@ namespace mistakebound::panel::MISTAKEBOUND_LEVEL {
 
 class ThirdMembers {
  public:
-  ThirdMembers() { resize(0); }
-
-  void resize(std::size_t features) {
-    thirds_.resize(before_features + features);
-    if (record(constant_index)[hinge_sum] != 0) return;
-    record(constant_index)[hinge_sum] = first_sum;
-    record(padding_index)[hinge_sum] = 1;
-  }
-  void reserve(std::size_t features) { thirds_.reserve(before_features + features); }
-  std::size_t features() const { return thirds_.size() - before_features; }
-  float* record(std::ptrdiff_t i) { return (thirds_.data() + before_features)[i].at; }
-  const float* record(std::ptrdiff_t i) const { return (thirds_.data() + before_features)[i].at; }
-
-  // The records of the features, if they do not fit into the cache.
-  const Third* large_table() const { return thirds_.size() * sizeof(Third) > large_bytes ? thirds_.data() + before_features : nullptr; }
-
   // Score a row without changing what is kept.
-  void score(const Row& x, const float* scaled, double norm, double* scores) {
+  void score(const Row& x, FeatureTable& features, const float* scaled, double norm, double* scores) {
     if (groups_.size() < x.groups) groups_.resize(2 * x.groups);
+    float* const table = features.third(0);
+    const std::ptrdiff_t stride = features.third_stride();
     Floats z_hinge = eight(0), z_sgd = eight(0), z_winnow = eight(0);
     for (std::size_t g = 0; g < x.groups; ++g) {
+      const std::int32_t* const at = x.index_of(g);
+#pragma GCC unroll 8
+      for (std::size_t j = 0; j < lanes; ++j) groups_[g].record[j] = table + stride * at[j];
       Floats c[4];
-      gather_four(at(x, g).record, c);
+      gather_four(groups_[g].record, c);
       c[hinge_sum] = choose(c[hinge_sum] == 0.0f, eight(first_sum), c[hinge_sum]);
       const Floats u = load(scaled + g * lanes);
       z_hinge = fused(c[hinge_w], u, z_hinge);
@@ -72,26 +61,15 @@ class ThirdMembers {
       c[hinge_sum] = old(hinge_sum);
       c[sgd_w] = fused(u, by_sgd, old(sgd_w));
       c[winnow_w] = by_winnow != 0 ? clip(sinh_moved(old(winnow_w), u * by_winnow), winnow_limit) : old(winnow_w);
-      scatter_four(c, at(x, g).record);
+      scatter_four(c, groups_[g].record);
     }
   }
 
  private:
-  static constexpr std::size_t large_bytes = std::size_t{1} << 19;
   struct alignas(32) Group {
     float at[4][lanes], step[lanes];
-  };
-  struct Records {
     float* record[lanes];
   };
-  MISTAKEBOUND_INLINE Records at(const Row& x, std::size_t g) {
-    Records found;
-    const std::int32_t* const index = x.index_of(g);
-    Third* const thirds = thirds_.data() + before_features;
-#pragma GCC unroll 8
-    for (std::size_t j = 0; j < lanes; ++j) found.record[j] = thirds[index[j]].at;
-    return found;
-  }
 
   // G += x² and the steps x/√G of hinge loss. Returns D = Σx²/√G.
   double widen(const Row& x, const float* scaled, float norm) {
@@ -105,7 +83,6 @@ class ThirdMembers {
     return static_cast<double>(sum(reach));
   }
 
-  Table<Third> thirds_;
   std::vector<Group> groups_;  // of the row that was scored last
 };
 
