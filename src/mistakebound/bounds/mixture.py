@@ -11,12 +11,13 @@ from mistakebound._support.arguments import checked
 def bayes_mixture(loss: float, prior: float) -> float:
     """Bound the log loss of a Bayes mixture of experts: ``L + ln(1/pi)`` for every expert.
 
-    Predicting the more likely label makes at most ``(L + ln(1/pi)) / ln 2`` mistakes, because each costs at least ``ln 2``.
+    Predicting the more likely label makes at most ``(L + ln(1/pi)) / ln 2`` mistakes, because each costs at least
+    ``ln 2``.
 
     Parameters
     ----------
     loss : float
-        L, the log loss of one expert over all rounds, in nats. The expert with the smallest bound is the best comparator.
+        L, the log loss of one expert over all rounds, in nats. The best comparator has the smallest bound.
     prior : float
         pi, that expert's share of the initial weight.
 
@@ -51,7 +52,7 @@ def logit_mixing(loss: float, distance: float, eta: float, gradients: float) -> 
     eta : float
         The rate of the gradient steps.
     gradients : float
-        G, the sum over the rounds of ``(p - y)^2 |a|^2``: p the probability, y the outcome, a the log odds that are mixed.
+        G, the sum over the rounds of ``(p - y)^2 |a|^2``: p the probability, y the outcome, a the mixed log odds.
 
     Premises
     --------

@@ -58,5 +58,7 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
         status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
         premises=(*premises, theorem.premise(standings)),
         comparator={"variables": [theorem.comparator(standings).name]},
-        note="" if useful == HOLDS or not applies else f"the bound is not below the number of rounds, {ledger.rounds:,}",
+        note=""
+        if useful == HOLDS or not applies
+        else f"the bound is not below the number of rounds, {ledger.rounds:,}",
     )

@@ -39,7 +39,7 @@ class Member(NamedTuple):
 
 
 class Members:
-    """The attribute ``members`` of a panel: the parameter is stored as scikit-learn requires, reading gives a method."""
+    """The attribute ``members`` of a panel: setting it stores the parameter, reading it returns a method."""
 
     def __get__(self, panel: Any, _: Any = None) -> Any:
         return self if panel is None else partial(members, panel)
@@ -81,16 +81,16 @@ def members(panel: Panel) -> list[Member]:
 class Panel(Learner):
     """The learner to begin with: sixteen learners side by side, mixed, under a guard. It has nothing to tune.
 
-    In each round sixteen members predict; mixers combine their log odds; the prediction follows the mixture, as long as a
-    guarded Weighted Majority allows it. Hence it makes at most ``2.41(m + lg 19)`` mistakes, m the mistakes of its best
-    member or mixer, without any premise: see docs/theory.md, "The Panel".
+    In each round sixteen members predict; mixers combine their log odds; the prediction follows the mixture, as long
+    as a guarded Weighted Majority allows it. Hence it makes at most ``2.41(m + lg 19)`` mistakes, m the mistakes of its
+    best member or mixer, without any premise: see docs/theory.md, "The Panel".
 
     Parameters
     ----------
     members : "all", "lean", or a sequence
         ``"lean"`` leaves out four members: faster, less memory, almost as accurate. A sequence has names of members
-        (``mistakebound.rules.panel.MEMBERS``), learners, and any objects with ``predict_one(x)`` and ``learn_one(x, y)``,
-        which are copied; for them labels are True and False.
+        (``mistakebound.rules.panel.MEMBERS``), learners, and any objects with ``predict_one(x)`` and
+        ``learn_one(x, y)``, which are copied; for them labels are True and False.
     threads : int, optional
         1 or 2, for streams in memory and files; the result is the same. By default 2, if there are two processors.
     classes : (negative, positive), optional
@@ -153,8 +153,8 @@ class Panel(Learner):
         Parameters
         ----------
         theorem : str, optional
-            ``"guarded-weighted-majority"`` (the mistakes of the best member or mixer) or ``"bayes-mixture"`` (the least log
-            loss). By default, the one with the smaller bound.
+            ``"guarded-weighted-majority"`` (the mistakes of the best member or mixer) or ``"bayes-mixture"`` (the least
+            log loss). By default, the one with the smaller bound.
         X, y : optional
             The stream that this panel learned from, to learn it again. ValueError is raised if the result differs.
 
@@ -200,7 +200,7 @@ class Panel(Learner):
             if isinstance(each, type) or not (hasattr(each, "predict_one") and hasattr(each, "learn_one")):
                 reason = f" must be names, and objects with predict_one and learn_one, got {each!r}"
                 raise OptionError(setting("members"), reason)
-        if not 0 < len(own) + len(others) or len(others) > MOST_JOINED or len(set(own)) < len(own):
+        if not len(own) + len(others) > 0 or len(others) > MOST_JOINED or len(set(own)) < len(own):
             reason = f" must have at least one member, each name once, and at most {MOST_JOINED} other objects"
             raise OptionError(setting("members"), reason)
         return tuple(name for name in MEMBERS if name in own), named_apart(others)

@@ -58,9 +58,7 @@ class RecordingEngine(LearnerEngine):
         self.unlearnable: ValueError | None = None
         """The error for an example that needed no update, and that could not have been learned."""
 
-    def play_part(
-        self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None
-    ) -> PlayedPart:
+    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
         """Predict, then learn, rows of a part of a file, and keep their examples."""
         played = super().play_part(part, signs, first, scores=scores)
         if self.recording:

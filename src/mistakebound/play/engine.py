@@ -12,7 +12,7 @@ from mistakebound.play.inputs import Csr, Dense, complemented, densified, sparse
 from mistakebound.play.ledger import Counts, EngineRecord, Ledger
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
+    from typing import TypeGuard
 
     from mistakebound._core import Fault
     from mistakebound._support.arrays import BoolArray, FloatArray, IntArray, SignArray
@@ -153,9 +153,7 @@ class LearnerEngine:
         """The totals, and how good the probabilities were."""
         return Counts.of_core((*self.core.counts(), self.core.measures()))
 
-    def play_part(
-        self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None
-    ) -> PlayedPart:
+    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
         """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label.
 
         ``scores`` gets the score of each row before it is learned.

@@ -28,8 +28,8 @@ LARGEST_LOGIT = 8.0
 class JoinedEngine(LearnerEngine):
     """The engine of a panel with members from outside.
 
-    A member sees each example as it was passed: a dict, set or list of names, or a row as a one-dimensional array. Rows of
-    sparse matrices and of files are dicts ``{name: value}``; the name of a column is its number. Labels are True and
+    A member sees each example as it was passed: a dict, set or list of names, or a row as a one-dimensional array. Rows
+    of sparse matrices and of files are dicts ``{name: value}``; the name of a column is its number. Labels are True and
     False.
     """
 
@@ -93,9 +93,7 @@ class JoinedEngine(LearnerEngine):
             positive.append(bool(sign[0]))
         return np.array(found), np.array(positive, np.bool_), fault
 
-    def play_part(
-        self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None
-    ) -> PlayedPart:
+    def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
         """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label."""
         before, positive, fault = self.measured_counts, bytearray(), None
         numbers = np.frombuffer(signs, np.int8)

@@ -74,18 +74,18 @@ class Counts(NamedTuple):
 
     def __sub__(self, earlier: Counts) -> Counts:
         measures = None if self.measures is None else self.measures - earlier.measures
-        return Counts(*map(sub, self.totals, earlier.totals), measures)
+        return Counts(*map(sub, self.totals, earlier.totals))._replace(measures=measures)
 
     @property
-    def totals(self) -> tuple[int, ...]:
+    def totals(self) -> tuple[int, int, int, int, int]:
         """The five numbers."""
-        return self[:5]
+        return self.rounds, self.false_positives, self.false_negatives, self.updates, self.to_keep
 
     @classmethod
     def of_core(cls, counts: Any) -> Counts:
         """Return what the core returned: five numbers and, from a learner with probabilities, its measures."""
         *totals, measured = counts if len(counts) == 6 else (*counts, None)
-        return cls(*totals, None if measured is None else Measures(*measured))
+        return cls(*totals)._replace(measures=None if measured is None else Measures(*measured))
 
 
 class Ledger:

@@ -1,8 +1,8 @@
 """`Measures`: how good the probabilities of a learner were, before it learned each label.
 
-The core counts how many probabilities of each size were right (``core/play/measures.hpp``), so memory does not grow with
-the rounds. What follows from the counts is exact at thresholds that are multiples of 0.001, and off by at most the width
-of a bin elsewhere.
+The core counts how many probabilities of each size were right (``core/play/measures.hpp``), so memory does not grow
+with the rounds. What follows from the counts is exact at thresholds that are multiples of 0.001, and off by at most the
+width of a bin elsewhere.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Confusion(NamedTuple):
 
 
 class CalibrationBin(NamedTuple):
-    """The rounds whose probability was in one interval: their number, mean probability, and share of positive labels."""
+    """The rounds whose probability was in one interval: number, mean probability, and share of positive labels."""
 
     low: float
     high: float
@@ -65,7 +65,7 @@ class Measures:
     squares : float
         Σ(p − y)², with y = 1 for the positive label and 0 for the other one.
     loss, product : float
-        The log loss is ``loss − ln(product)``; two numbers, because the core takes the logarithm of many rounds at once.
+        The log loss is ``loss − ln(product)``: the core takes the logarithm of many rounds at once.
     negatives, positives : array
         Number of rounds of each bin, by label.
     """
@@ -109,7 +109,10 @@ class Measures:
 
     @property
     def auc(self) -> float:
-        """Area under the ROC curve: how often a positive round has the larger probability. Equal bins count one half."""
+        """Area under the ROC curve: the share of pairs of rounds, one of each label, with the right order.
+
+        Pairs in the same bin count one half.
+        """
         below = np.cumsum(self.negatives) - self.negatives
         pairs = float((self.positives * (below + self.negatives / 2)).sum())
         return ratio(pairs, float(self.positives.sum()) * float(self.negatives.sum()))
@@ -160,12 +163,15 @@ class Measures:
             "brier": self.brier,
             "auc": self.auc,
             "calibration_error": self.calibration_error,
-            "confusion": [{**each._asdict(), "precision": each.precision, "recall": each.recall} for each in thresholds],
+            "confusion": [
+                {**each._asdict(), "precision": each.precision, "recall": each.recall} for each in thresholds
+            ],
             "calibration": [each._asdict() for each in self.calibration()],
         }
 
     def __repr__(self) -> str:
-        return f"<Measures of {self.rounds} rounds: log loss {self.log_loss:.6g}, Brier {self.brier:.6g}, AUC {self.auc:.6g}>"
+        numbers = f"log loss {self.log_loss:.6g}, Brier {self.brier:.6g}, AUC {self.auc:.6g}"
+        return f"<Measures of {self.rounds} rounds: {numbers}>"
 
 
 def ratio(part: float, whole: float) -> float:
