@@ -47,8 +47,8 @@ def compare(
     A second table ranks the members of the panel, which run inside it.
 
     The threshold of winnow is four times the largest number of features in the first hundred lines. A learner that
-    cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason. normalized-winnow, whose
-    weights cannot be negative, is left out unless all values are 1 or -1.
+    cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason. normalized-winnow,
+    whose weights cannot be negative, is left out unless all values are 1 or -1.
 
     \b
     Examples:
@@ -124,7 +124,8 @@ def members_as_text(found: Comparison) -> list[str]:
         lines += ["", "members of the panel:", f"{'mistakes':>12} {'rate':>8} {'log loss':>10} {'weight':>8}  member"]
         rounds = max(panel.standings.rounds, 1)
         lines += [
-            f"{each.mistakes:>12,} {each.mistakes / rounds:>8.4f} {each.log_loss:>10.4f} {each.weight:>8.3f}  {each.name}"
+            f"{each.mistakes:>12,} {each.mistakes / rounds:>8.4f} {each.log_loss:>10.4f} {each.weight:>8.3f}  "
+            f"{each.name}"
             for each in sorted(panel.members(), key=lambda each: each.mistakes)
         ]
     return lines
@@ -164,7 +165,11 @@ def as_object(found: Comparison) -> dict[str, Any]:
                 "status": None if each.certificate is None else each.certificate.status,
                 "worse_than_majority": each.worse_than_majority,
             }
-            | ({"members": [row._asdict() for row in panel.members()]} if isinstance(panel := each.learner, Panel) else {})
+            | (
+                {"members": [row._asdict() for row in panel.members()]}
+                if isinstance(panel := each.learner, Panel)
+                else {}
+            )
             for each in found.ranked
         ],
         "not_counted": [

@@ -178,7 +178,9 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
         )
     ]
     options.append(
-        click.option("--members", metavar="NAMES", help="Of the panel: all, lean (faster), or names separated by commas.")
+        click.option(
+            "--members", metavar="NAMES", help="Of the panel: all, lean (faster), or names separated by commas."
+        )
     )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
     for option_of in reversed(options):

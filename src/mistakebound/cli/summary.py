@@ -16,7 +16,7 @@ from mistakebound.learners.panel import Panel
 from mistakebound.play.engine import is_panel
 from mistakebound.rules.panel import LEAN, MEMBERS
 from mistakebound.rules.registry import DECLARATIONS
-from mistakebound.theorems.panel import PANEL_THEOREMS
+from mistakebound.runs.panel_facts import panel_facts
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -65,24 +65,6 @@ def facts(result: RunResult) -> dict[str, Any]:
 def probabilities_of(ledger: Ledger) -> dict[str, Any]:
     """Return how good the probabilities were; empty for a learner without probabilities."""
     return {} if ledger.counts.measures is None else {"probabilities": ledger.measures.to_dict()}
-
-
-def panel_facts(panel: Panel) -> dict[str, Any]:
-    """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
-    standings = panel.standings
-    certificates = [panel.certify(theorem) for theorem in PANEL_THEOREMS]
-    return {
-        "members": [each._asdict() for each in panel.members()],
-        "mixers": [
-            {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / standings.rounds}
-            for each in standings.mixers
-        ],
-        "leaders": [{"round": round_, "member": name} for round_, name in panel.leadership()],
-        "overrides": standings.overrides,
-        "log_loss": standings.log_loss / standings.rounds,
-        "log_loss_bound": standings.loss_bound / standings.rounds,
-        "certificates": [{"theorem": each.theorem, "bound": each.bound, "status": each.status} for each in certificates],
-    }
 
 
 def stopped_by(reason: BaseException | None) -> str:

@@ -132,7 +132,13 @@ class Contenders:
         return self.classes is not None
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,
+        *,
+        scores: bool = False,  # noqa: ARG002 - a comparison writes none
     ) -> tuple[Rows, InputError | None]:
         """Learn rows of a part with all learners. Return their number, and the error of the next row, or None."""
         if part.rows and not self.each:
@@ -147,7 +153,6 @@ class Contenders:
         if error is None and self.each and all(each.error for each in self.each):  # the fault is in the stream
             error = self.each[0].error
         return Rows(rows - first), error
-
 
     def _look(self, part: Part) -> None:
         values = part.chunk.value

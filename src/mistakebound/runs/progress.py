@@ -285,9 +285,7 @@ class Position:
             if self._stopped:
                 reader.stop()
             parts = self._past(skip, parts_of(learner, reader)) if skip else None
-            for step in steps(
-                learner, reader, parts=parts, skip=skip, limit=limit, scores=scores, guard=uninterrupted
-            ):
+            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, scores=scores, guard=uninterrupted):
                 if step.part is not self._part:
                     self._arrive(step.part)
                 self.at = (number, step.part.begin, step.last)
