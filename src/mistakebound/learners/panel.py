@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
 
+NO_WEIGHTS = (
+    "a panel has no single weight for each feature: panel.members() returns the weights of its members; "
+    "a linear learner, such as Arow, has weights of features"
+)
 ROSTERS = {"all": MEMBERS, "lean": LEAN}
 
 
@@ -146,6 +150,25 @@ class Panel(Learner):
         engine = self._current_play().engine
         names, leads = engine.member_names, engine.core.leadership()
         return [(int(round_), names[int(member)]) for round_, member in leads]
+
+    def plot_leadership(self) -> Any:
+        """Draw which member had the least log loss so far, over time; return a matplotlib figure.
+
+        ``figure.savefig("leaders.png")`` saves it.
+        """
+        from mistakebound.viz.plot import leadership  # noqa: PLC0415 - it needs matplotlib
+
+        return leadership(self.leadership(), self.standings.rounds)
+
+    @property
+    def weights_(self) -> Any:
+        """A panel has none: AttributeError is raised."""
+        raise AttributeError(NO_WEIGHTS)
+
+    @property
+    def intercept_(self) -> float:
+        """A panel has none: AttributeError is raised."""
+        raise AttributeError(NO_WEIGHTS)
 
     def certify(self, theorem: str | None = None, *, X: Any = None, y: Any = None) -> Certificate:  # type: ignore[override]
         """Compare the mistakes with the bound of a theorem. No premise is needed, and no second pass.

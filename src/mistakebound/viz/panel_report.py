@@ -43,7 +43,7 @@ def probabilities(measured: Mapping[str, Any], positive: str) -> str:
         "dashed line they are equal."
     )
     return (
-        f"<h2>Probabilities</h2><div class='pictures'><figure>{calibration(measured['calibration'])}"
+        f"<h2>Probabilities</h2><div class='pictures'><figure class='square'>{calibration(measured['calibration'])}"
         f"<figcaption>calibration</figcaption></figure><div>{single}</div></div>{confusion}<p>{key}</p>"
     )
 
@@ -118,7 +118,7 @@ def leaders(changes: Sequence[tuple[int, str]], rounds: int) -> str:
     def along(at: int) -> float:
         return left + (STRIP - left - 10) * math.log(max(at, 1)) / full
 
-    parts = [f'<svg viewBox="0 0 {STRIP} {height}" role="img" aria-label="leader over time">']
+    parts = [f'<svg class="strip" viewBox="0 0 {STRIP} {height}" role="img" aria-label="leader over time">']
     for power in range(len(str(rounds))):
         x = along(10**power)
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - 22}"/>')

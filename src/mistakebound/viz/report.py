@@ -31,7 +31,9 @@ figcaption { color: var(--soft); font-size: .9rem; } svg { width: 100%; height: 
 svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } .ours { stroke: var(--ours); }
 .other { stroke: var(--other); stroke-dasharray: 6 4; } .bound { stroke: var(--good); stroke-dasharray: 2 3; }
 .ours, .other, .bound { fill: none; stroke-width: 2; } code { font-size: .9em; overflow-wrap: anywhere; }
-td.n, th.n { text-align: right; } .wide { overflow-x: auto; } .dot { fill: var(--ours); fill-opacity: .7; }
+td.n, th.n { text-align: right; } .wide { overflow-x: auto; margin: 1rem 0; }
+.wide td { white-space: nowrap; } figure.square { flex: 0 1 20rem; }
+.strip { max-width: 40rem; } .dot { fill: var(--ours); fill-opacity: .7; }
 .holds { color: var(--good); } .violated { color: var(--bad); }
 """
 
