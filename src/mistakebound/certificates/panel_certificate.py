@@ -12,7 +12,6 @@ from mistakebound.theorems.panel import PANEL_THEOREMS
 
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
-    from mistakebound.play.standings import Standings
 
 
 def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
@@ -25,11 +24,6 @@ def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
         raise ValueError(message)
     names = PANEL_THEOREMS if theorem is None else [theorem]
     return min((_certificate(ledger, name) for name in names), key=lambda found: found.bound)
-
-
-def mistake_bound(standings: Standings) -> float:
-    """Return the smallest bound on the mistakes so far."""
-    return min(theorem.bound(standings) for theorem in PANEL_THEOREMS.values())
 
 
 def _certificate(ledger: Ledger, name: str) -> Certificate:

@@ -199,11 +199,9 @@ class Panel(Learner):
         return certify_panel(self.ledger_, theorem)
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Return the bound of the guard, which is known in every round."""
+        """Return the smaller bound of the theorems, which is known in every round."""
         super().known_bound(relevant)  # raises for a number of relevant features
-        from mistakebound.certificates.panel_certificate import mistake_bound  # noqa: PLC0415 - few need it
-
-        return lambda ledger, _: None if ledger.standings is None else mistake_bound(ledger.standings)
+        return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
 
     # ------------------------------------------------------------------ starting
 

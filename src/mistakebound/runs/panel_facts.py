@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mistakebound.theorems.panel import PANEL_THEOREMS
-
 if TYPE_CHECKING:
     from mistakebound.learners.panel import Panel
 
@@ -13,7 +11,6 @@ if TYPE_CHECKING:
 def panel_facts(panel: Panel) -> dict[str, Any]:
     """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
     standings = panel.standings
-    certificates = [panel.certify(theorem) for theorem in PANEL_THEOREMS]
     return {
         "members": [each._asdict() for each in panel.members()],
         "mixers": [
@@ -24,7 +21,5 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
         "overrides": standings.overrides,
         "log_loss": standings.log_loss / standings.rounds,
         "log_loss_bound": standings.loss_bound / standings.rounds,
-        "certificates": [
-            {"theorem": each.theorem, "bound": each.bound, "status": each.status} for each in certificates
-        ],
+        "bounds": standings.bounds,
     }
