@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
+from mistakebound.certificates.certify import too_large
 from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise
 from mistakebound.theorems.panel import PANEL_THEOREMS
 
@@ -39,7 +40,7 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
     applies = all(premise.holds for premise in premises)
     bound = theorem.bound(standings) if applies else math.inf
     broken = applies and (theorem.is_broken(standings, ROUNDING) or standings.mistakes != ledger.mistakes)
-    useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    useless = too_large(bound, ledger.rounds, hindsight=True) if applies else ""
     return Certificate(
         theorem=name,
         rule={"id": ledger.rule.id, "n": len(standings.voters), **asdict(ledger.rule)},
@@ -49,10 +50,8 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
         mistakes=ledger.mistakes,
         updates=ledger.mistakes,
         bound=bound if broken else max(bound, float(ledger.mistakes)),
-        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
+        status=(VIOLATED if broken else VACUOUS if useless else HOLDS) if applies else DOES_NOT_APPLY,
         premises=(*premises, theorem.premise(standings)),
         comparator={"variables": [theorem.comparator(standings).name]},
-        note=""
-        if useful == HOLDS or not applies
-        else f"the bound is not below the number of rounds, {ledger.rounds:,}",
+        note=useless,
     )

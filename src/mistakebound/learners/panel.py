@@ -93,7 +93,7 @@ class Panel(Learner):
     ----------
     members : "all", "lean", or a sequence
         ``"lean"`` leaves out four members: faster, less memory, almost as accurate. A sequence has names of members
-        (``mistakebound.rules.panel.MEMBERS``), learners, and any objects with ``predict_one(x)`` and
+        (``panel.members()`` lists them), ``"all"`` or ``"lean"``, learners, and any objects with ``predict_one(x)`` and
         ``learn_one(x, y)``, which are copied; for them labels are True and False.
     threads : int, optional
         1 or 2, for streams in memory and files; the result is the same. By default 2, if there are two processors.
@@ -212,7 +212,7 @@ class Panel(Learner):
             if wanted not in ROSTERS:
                 raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
             return ROSTERS[wanted], []
-        own = [each for each in wanted if isinstance(each, str)]
+        own = [name for each in wanted if isinstance(each, str) for name in ROSTERS.get(each, (each,))]
         for name in own:
             if name not in MEMBERS:
                 raise OptionError(setting("members"), f" must be among {', '.join(MEMBERS)}, got {name!r}")
