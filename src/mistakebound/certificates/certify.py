@@ -20,6 +20,7 @@ from mistakebound.certificates.certificate import (
     Certificate,
 )
 from mistakebound.certificates.expert_certificate import certify_experts
+from mistakebound.certificates.panel_certificate import PANEL, certify_panel
 from mistakebound.play.expert_ledger import ExpertLedger
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.theorems import NEARLY, THEOREMS, Theorem
@@ -69,6 +70,11 @@ def certify(
         return certify_experts(ledger)
     rule = ledger.rule.id
     _check_margin(margin, comparator)
+    if rule == PANEL:
+        if comparator is not None or isinstance(ledger, Evidence):
+            message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
+            raise ValueError(message)
+        return certify_panel(ledger, theorem)
     if theorem is not None:
         chosen = _find(theorem, rule)
         evidence = _evidence(ledger)
@@ -129,6 +135,8 @@ def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
 
     Raise ValueError if the comparator has features that do not occur in these rounds.
     """
+    if ledger.rule.id == PANEL and not isinstance(ledger, Evidence):
+        return certify_panel(ledger, stored.theorem)
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in stored.comparator:

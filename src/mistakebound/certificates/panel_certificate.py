@@ -14,6 +14,9 @@ from mistakebound.theorems.panel import PANEL_THEOREMS
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
+PANEL = "panel"
+"""Id of the rule."""
+
 
 def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
     """Check a theorem on the rounds of a panel; by default, the one with the smaller bound.
@@ -35,6 +38,9 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
     premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
     if ledger.late:
         premises.append(Premise(PROMPT, False, f"{ledger.late} predictions had not seen all updates before them"))
+    if ledger.from_start and standings.rounds != ledger.rounds:
+        counted = f"{standings.rounds:,} rounds were counted"
+        premises.append(Premise("the members were counted in these rounds and no others", False, counted))
     if ledger.rounds == 0:
         premises.append(Premise("at least one round was learned", False))
     applies = all(premise.holds for premise in premises)

@@ -298,6 +298,14 @@ class Learner:
         """Return the constructor's parameters."""
         return get_params(self)
 
+    def objects(self) -> list[str]:
+        """Return the names of members from outside, which a model file cannot store."""
+        return []
+
+    def plain_params(self) -> dict[str, Any]:
+        """Return the constructor's parameters; members from outside are replaced by the names of their classes."""
+        return self.get_params()
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters. They take effect at the next ``fit``: a learner that has started keeps its rule."""
         return set_params(self, params)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
+    from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
@@ -203,6 +205,24 @@ class Panel(Learner):
         super().known_bound(relevant)  # raises for a number of relevant features
         return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
 
+    # ------------------------------------------------------------------ files
+
+    def objects(self) -> list[str]:
+        """Return the names of the members from outside."""
+        play, wanted = self._play, vars(self)["members"]
+        if play is not None and isinstance(play.engine, JoinedEngine):
+            return [name for name, _ in play.engine.joined]
+        listed = () if isinstance(wanted, str) else wanted
+        return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
+
+    def plain_params(self) -> dict[str, Any]:
+        """Return the parameters; members from outside are replaced by the names of their classes."""
+        params = self.get_params()
+        if not isinstance(params["members"], str):
+            listed = [each if isinstance(each, str) else class_name(each) for each in params["members"]]
+            params["members"] = tuple(listed) if isinstance(params["members"], tuple) else listed
+        return params
+
     # ------------------------------------------------------------------ starting
 
     def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
@@ -240,6 +260,11 @@ class Panel(Learner):
         engine.core.use_threads(1 if others else threads)
         return engine
 
+    def _restore(self, engine: LearnerEngine) -> LinearPlay:
+        with suppress(OptionError):  # set_params may have changed it to a value that only the next fit will refuse
+            engine.core.use_threads(self._threads())
+        return super()._restore(engine)
+
     def _threads(self) -> int:
         if self.threads is None:
             return min(2, processors())
@@ -259,6 +284,11 @@ def fresh(member: Any) -> Any:
     if isinstance(copy, Learner) and copy.classes is not None:
         copy.set_params(classes=(False, True))
     return copy
+
+
+def class_name(member: Any) -> str:
+    """Return the class of a member from outside with its module."""
+    return f"{type(member).__module__}.{type(member).__qualname__}"
 
 
 def named_apart(others: list[Any]) -> list[tuple[str, Any]]:
