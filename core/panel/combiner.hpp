@@ -267,10 +267,11 @@ class Combiner {
   }
 
   // Follow the advice as long as a mistake would leave the total weight W = Σ 2^(−wrong_i) at or below n·(3/4)^(M + 1);
-  // otherwise the weighted majority.
+  // otherwise the weighted majority. The margin is larger than all rounding errors, so that they never allow what the theorem
+  // does not.
   MISTAKEBOUND_INLINE bool guarded(const View& view, bool advised) const {
-    constexpr double ln2 = 0.6931471805599453, ln_three_quarters = -0.2876820724517809;
-    const double allowed = (mistakes_ + 1) * ln_three_quarters;
+    constexpr double ln2 = 0.6931471805599453, ln_three_quarters = -0.2876820724517809, margin = 1e-12;
+    const double limit = (mistakes_ + 1) * ln_three_quarters, allowed = limit - margin * (1 - limit);  // limit < 0
     if (fewest_ * -ln2 <= allowed) [[likely]]
       return advised;  // W is at most n·2^(−fewest)
     return weighed(view, advised, allowed);

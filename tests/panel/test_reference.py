@@ -12,7 +12,7 @@ from files import DATA
 
 from mistakebound.panel.interactions import slots, tokens
 from mistakebound.panel.members import NAMES
-from mistakebound.panel.reference import FAST_VARIANCES, FIRST_WEIGHTS, PRIOR, SLOW_VARIANCES, ReferencePanel
+from mistakebound.panel.reference import FAST_VARIANCES, FIRST_WEIGHTS, SLOW_VARIANCES, ReferencePanel
 from mistakebound.panel.views import CONSTANT, Feature, Features
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def test_the_start_is_that_of_the_recipe() -> None:
     assert FIRST_WEIGHTS.tolist() == module.V0
     assert FAST_VARIANCES.tolist() == module.PF
     assert SLOW_VARIANCES.tolist() == module.PS
-    assert PRIOR.sum() == pytest.approx(1.0)
+    assert ReferencePanel().mixture.weights.sum() == pytest.approx(1.0)
 
 
 def test_the_first_round_by_hand() -> None:

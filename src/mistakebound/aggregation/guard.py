@@ -91,18 +91,41 @@ class GuardedMajority(Majority):
 
     def decide(self, codes: AnyArray, kinds: int, advice: int, mistakes: int, start: float) -> int:
         """Return FOLLOW or VOTE; UNDECIDED if the two sides of the inequality differ by less than rounding errors."""
+        terms = self.slack(codes, kinds, advice, mistakes, start)
+        doubt = (2 * len(self.loss) + 512) * 2.0**-51 + 2.0**-49 * sum(map(abs, terms))
+        slack = sum(terms)
+        return FOLLOW if slack > doubt else VOTE if slack < -doubt else UNDECIDED
+
+    def slack(
+        self, codes: AnyArray, kinds: int, advice: int, mistakes: int, start: float
+    ) -> tuple[float, float, float, float]:
+        """Return ln W₀, the logarithm of the factor of M + 1 mistakes, and two terms of what a mistake leaves.
+
+        The advice may be followed if their sum is at least 0.
+        """
         shares = self.shares(codes, kinds)
         other = float(np.delete(shares, advice).max(initial=0.0) / shares.sum())
         after = self.total() * (self.beta + (1 - self.beta) * other)  # relative to the best expert
-        terms = (
+        return (
             start,
             (mistakes + 1) * math.log1p((self.beta - 1) / 2),
             -float(self.loss.min()) * math.log(self.beta),
             -math.log(after),
         )
-        doubt = (2 * len(self.loss) + 512) * 2.0**-51 + 2.0**-49 * sum(map(abs, terms))
-        slack = sum(terms)
-        return FOLLOW if slack > doubt else VOTE if slack < -doubt else UNDECIDED
+
+
+class CautiousMajority(GuardedMajority):
+    """The same without whole numbers: if the two sides are almost equal, the advice is not followed.
+
+    The Panel's core decides in this way (``core/panel/combiner.hpp``).
+    """
+
+    MARGIN = 1e-12
+
+    def decide(self, codes: AnyArray, kinds: int, advice: int, mistakes: int, start: float) -> int:
+        """Return FOLLOW if the inequality holds by more than rounding errors, otherwise VOTE."""
+        terms = self.slack(codes, kinds, advice, mistakes, start)
+        return FOLLOW if sum(terms) >= self.MARGIN * (1 + abs(terms[1])) else VOTE
 
 
 def decide_exactly(beta: float, losses: FloatArray, codes: AnyArray, advice: int, mistakes: int) -> int:
@@ -147,6 +170,8 @@ class Guard:
     ([0, 1, 1], 1)
     """
 
+    kind: type[GuardedMajority] = GuardedMajority
+
     def __init__(self, experts: int, beta: float = 0.5) -> None:
         self.beta = beta
         self.wrong = [0] * experts
@@ -157,7 +182,7 @@ class Guard:
         """Return the advice, or the plurality vote if a mistake of the advice could break the bound."""
         labels: list[Hashable] = sorted({*votes, advice})  # type: ignore[type-var]
         codes, advised = np.array([labels.index(vote) for vote in votes], np.int32), labels.index(advice)
-        rule, losses = GuardedMajority(self.beta), np.array(self.wrong, np.float64)
+        rule, losses = self.kind(self.beta), np.array(self.wrong, np.float64)
         rule.join(losses)
         given = (codes, len(labels), advised, self.mistakes, math.log(len(losses)))
         code = rule.predict_guarded(*given)
@@ -170,3 +195,13 @@ class Guard:
         """Count the mistakes of this round: of the answer that was given last, and of each expert."""
         self.mistakes += self._answer != outcome
         self.wrong = [wrong + (vote != outcome) for vote, wrong in zip(votes, self.wrong, strict=True)]
+
+
+class CautiousGuard(Guard):
+    """A guard that does not follow advice which its bound just allows.
+
+    >>> Guard(2).predict([1, -1], advice=-1), CautiousGuard(2).predict([1, -1], advice=-1)
+    (-1, 1)
+    """
+
+    kind = CautiousMajority

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mistakebound.aggregation.guard import Guard
+from mistakebound.aggregation.guard import CautiousGuard, Guard
 from mistakebound.aggregation.logit_mixers import BayesMixture, GradientMixer, NewtonMixer
 from mistakebound.panel.interactions import slots, tokens
 from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Scene, all_members
@@ -15,12 +16,16 @@ from mistakebound.panel.views import Features
 from mistakebound.rules.logistic import sigmoid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mistakebound.panel.views import Example
 
 FIRST_WEIGHTS = np.array([0.15, 0.15, 0.08, 0.15, 0.08, 0.15, *[0.02] * 5, 0.30, 0.15, 0.10, 0.05, 0.02])
 FAST_VARIANCES = np.array([*[0.06] * 6, *[0.015] * 5, *[0.18] * 4, 0.015])
 SLOW_VARIANCES = np.array([*[0.018] * 6, *[0.0045] * 5, *[0.18] * 4, 0.0045])
-PRIOR = np.array([0.47, 0.47, 0.05, *[0.01 / 16] * 16])
+OUTSIDE_WEIGHT, OUTSIDE_FAST, OUTSIDE_SLOW = 0.02, 0.06, 0.018
+"""The same of members from outside."""
+PRIOR_OF_MIXERS, PRIOR_OF_MEMBERS = (0.47, 0.47, 0.05), 0.01
 LARGEST_LOGIT, MARGIN_TO_LOGIT, LEAST = 8.0, 4.0, 1e-9
 LEAST_GRADIENT = 0.001
 """Interactions of an order are not learned if the gradients of both its members are smaller."""
@@ -30,7 +35,9 @@ class Said(NamedTuple):
     """What the Panel says of an example before its label."""
 
     scores: list[float]
-    """Of each member, in the order of NAMES."""
+    """Of each member, in the order of NAMES, also of those that do not play; then of those from outside."""
+    logits: list[float]
+    """Of the members that play, then of the three mixers."""
     logit: float
     """Of the mixture, before the guard."""
     positive: bool
@@ -42,29 +49,44 @@ class ReferencePanel:
 
     Parameters
     ----------
+    members : sequence of str
+        The members that play, by name.
+    joined : int
+        Number of members from outside, whose scores are passed.
     literal : bool
         Without the three changes that make the core fast: moments of all features, a 64-bit hash of pairs, and
-        learning of interactions in every round.
+        learning of interactions in every round. The guard then has no margin for rounding errors.
     """
 
-    def __init__(self, *, literal: bool = False) -> None:
+    def __init__(self, members: Sequence[str] = NAMES, joined: int = 0, *, literal: bool = False) -> None:
         self.literal = literal
         self.features = Features()
         self.members = all_members()
-        self.fast = NewtonMixer(FIRST_WEIGHTS, FAST_VARIANCES)
-        self.slow = NewtonMixer(FIRST_WEIGHTS, SLOW_VARIANCES)
-        self.gradient = GradientMixer(FIRST_WEIGHTS)
-        self.mixture = BayesMixture(PRIOR)
-        self.guard = Guard(len(PRIOR))
+        self.plays = np.array([*(name in members for name in NAMES), *[True] * joined])
+        weights, fast, slow = (
+            np.append(own, [outside] * joined)[self.plays]
+            for own, outside in (
+                (FIRST_WEIGHTS, OUTSIDE_WEIGHT),
+                (FAST_VARIANCES, OUTSIDE_FAST),
+                (SLOW_VARIANCES, OUTSIDE_SLOW),
+            )
+        )
+        count = len(weights)
+        self.fast = NewtonMixer(weights, fast)
+        self.slow = NewtonMixer(weights, slow)
+        self.gradient = GradientMixer(weights)
+        self.mixture = BayesMixture(np.array([*[PRIOR_OF_MEMBERS / count] * count, *PRIOR_OF_MIXERS]))
+        self.guard = (Guard if literal else CautiousGuard)(count + len(PRIOR_OF_MIXERS))
 
-    def round(self, x: Example, y: int) -> Said:
-        """See x, predict, see y (+1 or −1), learn."""
+    def round(self, x: Example, y: int, outside: Sequence[float] = ()) -> Said:
+        """See x and the scores of members from outside, predict, see y (+1 or −1), learn."""
         views = self.features.views(x)
         of = tokens(x, self.features, moments_everywhere=self.literal)
         scene = Scene(x, views, slots(x, of, self.features, wide_hash=self.literal))
-        scores = [member.score(scene) for member in self.members.values()]
-        logits = np.array([logit_of(name, score) for name, score in zip(NAMES, scores, strict=True)])
-        advice = np.array([self.fast.mix(logits), self.slow.mix(logits), self.gradient.mix(logits), *logits])
+        scores = [*(member.score(scene) for member in self.members.values()), *outside]
+        logits = np.array([logit_of(name, score) for name, score in zip_longest(NAMES, scores)])[self.plays]
+        mixers = (self.fast, self.slow, self.gradient)
+        advice = [*logits.tolist(), *(mixer.mix(logits) for mixer in mixers)]
         chances = np.array([sigmoid(logit) for logit in advice])
         p = min(max(self.mixture.mix(chances), LEAST), 1 - LEAST)
         logit = math.log(p / (1 - p))
@@ -72,14 +94,14 @@ class ReferencePanel:
         votes = [1 if each >= 0 else -1 for each in advice]
         positive = self.guard.predict(votes, 1 if logit >= 0 else -1) == 1
         self._learn(scene, scores, y)
-        for mixer in (self.fast, self.slow, self.gradient):
+        for mixer in mixers:
             mixer.learn(logits, int(y > 0))
         self.mixture.learn(chances, int(y > 0))
         self.guard.learn(votes, y)
-        return Said(scores, logit, positive)
+        return Said(scores, advice, logit, positive)
 
     def _learn(self, scene: Scene, scores: list[float], y: int) -> None:
-        said = dict(zip(NAMES, scores, strict=True))
+        said = dict(zip(NAMES, scores[: len(NAMES)], strict=True))
         sure = {
             name
             for order in SLOT_MEMBERS
@@ -92,8 +114,8 @@ class ReferencePanel:
         self.features.count(scene.x, y)
 
 
-def logit_of(name: str, score: float) -> float:
-    """Return the score of a member as a logit within ±8.
+def logit_of(name: str | None, score: float) -> float:
+    """Return the score of a member as a logit within ±8; those from outside have no name.
 
     >>> logit_of("arow", 1.0), logit_of("naive-bayes", -9.0)
     (4.0, -8.0)
