@@ -57,11 +57,11 @@ def panels(X: Any, y: Any) -> dict[str, Callable[[], object]]:
 
 
 def heading(title: str, *columns: str) -> None:
-    print(f"\n{title:36} " + " ".join(f"{column:>12}" for column in columns), flush=True)
+    print(f"\n{title:36} " + " ".join(f"{column:>17}" for column in columns), flush=True)
 
 
 def line(what: str, *cells: str) -> None:
-    print(f"{what:36} " + " ".join(f"{cell:>12}" for cell in cells), flush=True)
+    print(f"{what:36} " + " ".join(f"{cell:>17}" for cell in cells), flush=True)
 
 
 def in_memory(rows: int, repeats: int) -> None:
