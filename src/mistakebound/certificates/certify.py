@@ -14,10 +14,10 @@ from mistakebound.certificates.certificate import (
     FLOAT32,
     HOLDS,
     INCOMPLETE,
-    ROUNDING,
     VACUOUS,
     VIOLATED,
     Certificate,
+    too_large,
 )
 from mistakebound.certificates.expert_certificate import certify_experts
 from mistakebound.certificates.panel_certificate import PANEL, certify_panel
@@ -29,9 +29,6 @@ from mistakebound.theorems.evidence import MISTAKEN_ROUNDS, WHOLE_STREAM, Eviden
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
-CHANCE = 3.0
-"""With a comparator chosen in hindsight, a bound is useful only below T − CHANCE·√T: on random labels, a search reaches
-about T − √T. See docs/theory.md, "Comparators chosen in hindsight"."""
 USELESS = 0.95
 """On the mistaken rounds, a comparator is useless if its loss is at least this share of the loss of u = 0. See
 docs/theory.md, "Circular certificates"."""
@@ -274,25 +271,6 @@ class Check:
         if self.evidence.scope == MISTAKEN_ROUNDS and not len(self.evidence.y):
             return "there was no mistake, so no round was checked"
         return too_large(bound, rounds, passes, hindsight=self.hindsight)
-
-
-def too_large(bound: float, rounds: int, passes: str = "", *, hindsight: bool) -> str:
-    """Return why a valid bound is too large to be useful; an empty text if it is not.
-
-    ``hindsight`` is whether the comparator was chosen after the rounds; ``passes`` follows the word rounds.
-    """
-    limit = rounds - (CHANCE * math.sqrt(rounds) if hindsight else 0.0)
-    if bound * (1 + ROUNDING) < limit:
-        return ""
-    of = f"rounds{passes}"
-    if bound * (1 + ROUNDING) >= rounds:
-        return f"the bound is not below the number of {of}, {rounds:,}"
-    if limit <= 0:
-        return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
-    return (
-        f"with a comparator chosen in hindsight, random labels can have a bound as low as T − 3√T = {limit:,.6g} "
-        f"of {rounds:,} {of}"
-    )
 
 
 CIRCULAR = (

@@ -6,8 +6,15 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
-from mistakebound.certificates.certify import too_large
+from mistakebound.certificates.certificate import (
+    DOES_NOT_APPLY,
+    HOLDS,
+    ROUNDING,
+    VACUOUS,
+    VIOLATED,
+    Certificate,
+    too_large,
+)
 from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise
 from mistakebound.theorems.panel import PANEL_THEOREMS
 
