@@ -63,15 +63,10 @@ def certify(
     >>> certificate.mistakes, round(certificate.bound, 6), certificate.status
     (9, 9.0, 'vacuous')
     """
-    if isinstance(ledger, ExpertLedger):
-        return certify_experts(ledger)
-    rule = ledger.rule.id
     _check_margin(margin, comparator)
-    if rule == PANEL:
-        if comparator is not None or isinstance(ledger, Evidence):
-            message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
-            raise ValueError(message)
-        return certify_panel(ledger, theorem)
+    if isinstance(ledger, ExpertLedger) or ledger.rule.id == PANEL:
+        return _of_experts(ledger, theorem, comparator)
+    rule = ledger.rule.id
     if theorem is not None:
         chosen = _find(theorem, rule)
         evidence = _evidence(ledger)
@@ -97,6 +92,16 @@ def certify(
     if best is not None and evidence.scope == MISTAKEN_ROUNDS:
         return best  # an agnostic bound is circular there
     return _smallest([*separable, *agnostic]) or separable[0]
+
+
+def _of_experts(ledger: Ledger | ExpertLedger | Evidence, theorem: str | None, comparator: Any = None) -> Certificate:
+    """Check a theorem whose comparators are the experts that voted: those of a panel are its members and mixers."""
+    if isinstance(ledger, ExpertLedger):
+        return certify_experts(ledger)
+    if isinstance(ledger, Evidence) or comparator is not None:
+        message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
+        raise ValueError(message)
+    return certify_panel(ledger, theorem)
 
 
 def _evidence(ledger: Ledger | Evidence) -> Evidence:
@@ -132,8 +137,8 @@ def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
 
     Raise ValueError if the comparator has features that do not occur in these rounds.
     """
-    if ledger.rule.id == PANEL and not isinstance(ledger, Evidence):
-        return certify_panel(ledger, stored.theorem)
+    if ledger.rule.id == PANEL:
+        return _of_experts(ledger, stored.theorem)
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in stored.comparator:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from mistakebound.errors import Option, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.linear_play import LinearPlay
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import LEAN, MEMBERS, MOST_JOINED, mask_of
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from mistakebound.certificates.certificate import Certificate
-    from mistakebound.learners.linear_play import LinearPlay
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
@@ -259,6 +259,10 @@ class Panel(Learner):
             engine.joined = [(name, fresh(member)) for name, member in others]
         engine.core.use_threads(1 if others else threads)
         return engine
+
+    def _current_play(self) -> LinearPlay:
+        """Return the play; before the first input, an empty play that is not stored."""
+        return self._play or LinearPlay(self._new_engine(0), self._labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
         with suppress(OptionError):  # set_params may have changed it to a value that only the next fit will refuse

@@ -243,8 +243,8 @@ def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) ->
     need(fit, "the rounds of the mistakes do not fit the number of mistakes", "mistake_rounds")
     need(_rises(mistake_rounds, rounds), "the rounds of the mistakes are out of order", "mistake_rounds")
     if len(predictions) == rounds and len(mistake_rounds) == mistakes:
-        positive = np.count_nonzero(predictions[mistake_rounds])
-        need(positive == counts.false_positives, "the mistaken predictions do not fit the counts", "predictions")
+        wrong = np.count_nonzero(predictions[mistake_rounds])
+        need(wrong == counts.false_positives, "the mistaken predictions do not fit the counts", "predictions")
 
     kept_rounds, labels, mistaken, indptr, index, value = (has[name] for name in KEPT)
     kept = len(kept_rounds)

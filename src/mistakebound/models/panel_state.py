@@ -1,4 +1,4 @@
-"""Convert what a panel has learned to tensors, and back. Features and interactions that were never learned are left out.
+"""Convert what a panel has learned to tensors, and back. Features and slots that were never learned are left out.
 
 The core relies on every number: some are used as indices, and members divide by others. So all of them are checked,
 before a file is written and after it is read. ``core/panel/state.hpp`` names the numbers of a feature and of a slot.

@@ -51,7 +51,7 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
     """Return the ledger of this class that ``write`` wrote; raise ModelError if the text is not a valid ledger."""
     fields = check(text)
     return kind(
-        Counts(*fields.counts)._replace(measures=fields.measures),
+        Counts.of_core((*fields.counts, None))._replace(measures=fields.measures),
         rule=fields.rule,
         n=fields.n,
         classes=fields.classes,
