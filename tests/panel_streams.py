@@ -62,10 +62,15 @@ def sparse_counts() -> Stream:
 
 
 @stream
+def sparse_real() -> Stream:
+    return labelled(8, (3, 25), 60, 150, lambda rng, size: rng.gamma(2, size=size))
+
+
+@stream
 def wide() -> Stream:
     """Rows of 49 to 256 non-zeros, of which only frequent features have tokens, and wider ones."""
-    rows, labels = labelled(4, (40, 120), 130, 80, lambda rng, size: rng.choice([1.0, 2.0, -0.5], size))
-    more, signs = labelled(5, (250, 300), 400, 12, lambda rng, size: rng.choice([1.0, 2.0], size))
+    rows, labels = labelled(4, (40, 120), 130, 80, lambda rng, size: rng.normal(size=size))
+    more, signs = labelled(5, (250, 300), 400, 12, lambda rng, size: rng.gamma(2, size=size))
     return rows + more + rows[:20], labels + signs + labels[:20]
 
 
