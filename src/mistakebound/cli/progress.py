@@ -69,7 +69,7 @@ class Table(Progress):
                 self.has_header = True
                 losses = "" if line.loss is None else f" {'log loss':>8} {'its bound':>9}"
                 click.echo(
-                    f"{'rounds':>12} {'mistakes':>9} {'bound':>9} {'rate':>7} {'since':>7}{losses} {'examples/s':>11}"
+                    f"{'rounds':>12} {'mistakes':>9} {'rate':>7} {'since':>7} {'bound':>9}{losses} {'examples/s':>11}"
                 )
             click.echo(as_text(line))
 
@@ -80,7 +80,7 @@ def as_text(line: Line) -> str:
     allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
     losses = "" if line.loss is None else f" {line.loss:>8.4f} {line.loss_bound:>9.4f}"
     rates = f"{mistakes / rounds:>7.4f} {line.since:>7.4f}"
-    return f"{rounds:>12,} {mistakes:>9,} {allowed:>9} {rates}{losses} {line.speed:>11,.0f}"
+    return f"{rounds:>12,} {mistakes:>9,} {rates} {allowed:>9}{losses} {line.speed:>11,.0f}"
 
 
 class Bar:

@@ -115,6 +115,8 @@ def run(
     \b
     The table has a line at rounds 1, 2, 4, 8, ..., and at the end:
       mistakes  wrong predictions so far; each was made before its label was read
+      rate      mistakes per round so far
+      since     mistakes per round since the previous line
       bound     the bound of a theorem on the mistakes, if it is known during the
                 run, otherwise –
                 panel: 2.41 (m + lg n) for the mistakes m of the best of its n
@@ -123,8 +125,6 @@ def run(
                 example is missed
                 winnow with --relevant R: Littlestone's bound for an OR of R
                 features; "exceeded" means that the label is not such an OR
-      rate      mistakes per round so far
-      since     mistakes per round since the previous line
       log loss  of the panel: mean of -ln p, p the probability of the label; and
                 the bound of a theorem on it
     On a terminal, a bar below the table shows the progress.
