@@ -67,7 +67,7 @@ def test_the_score_of_vowpal_wabbit_is_that_of_its_predictions(
 
 
 def test_the_panel_is_scored_by_its_own_predictions(accuracy: Any) -> None:
-    """Two mistakes: at first it predicts the positive label; then the constant feature makes the unseen one negative."""
+    """Two mistakes: it predicts the positive label first; then the constant feature makes unseen ones negative."""
     X, y = csr_matrix(np.tile(np.eye(2), (100, 1))), np.tile([0, 1], 100)
     found = accuracy.panel(X, y)
     assert found.error == 2 / 200
