@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -191,13 +192,13 @@ class Panel(Learner):
         play, wanted = self._play, vars(self)["members"]
         if play is not None and isinstance(play.engine, JoinedEngine):
             return [name for name, _ in play.engine.joined]
-        listed = () if isinstance(wanted, str) else wanted
+        listed = wanted if isinstance(wanted, Collection) and not isinstance(wanted, str) else ()
         return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
 
     def plain_params(self) -> dict[str, Any]:
         """Return the parameters; members from outside are replaced by the names of their classes."""
         params = self.get_params()
-        if not isinstance(params["members"], str):
+        if isinstance(params["members"], Collection) and not isinstance(params["members"], str):
             listed = [each if isinstance(each, str) else class_name(each) for each in params["members"]]
             params["members"] = tuple(listed) if isinstance(params["members"], tuple) else listed
         return params
