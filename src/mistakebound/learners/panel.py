@@ -208,8 +208,8 @@ class Panel(Learner):
     def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
         """Return the names of the members that are the Panel's own, and the others with their names."""
         wanted = vars(self)["members"]
-        if isinstance(wanted, str):
-            if wanted not in ROSTERS:
+        if isinstance(wanted, str) or not isinstance(wanted, Collection):
+            if not isinstance(wanted, str) or wanted not in ROSTERS:
                 raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
             return ROSTERS[wanted], []
         own = [each for each in wanted if isinstance(each, str)]
