@@ -90,11 +90,15 @@ def test_the_number_of_threads_may_change(before: int, after: int, members: str,
     assert exactly(loaded) == exactly(whole)
 
 
-def test_a_number_of_threads_that_is_not_valid_waits_for_the_next_fit(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrong", [{"threads": 7}, {"threads": 2.0}, {"threads": True}, {"members": 5}])
+def test_a_parameter_that_is_not_valid_waits_for_the_next_fit(wrong: dict[str, Any], tmp_path: Path) -> None:
     panel = learned()
-    panel.set_params(threads=7)
+    panel.set_params(**wrong)
     panel.save(tmp_path / "m.mb")
-    assert exactly(mb.load(tmp_path / "m.mb")) == exactly(panel)
+    loaded = mb.load(tmp_path / "m.mb")
+    assert exactly(loaded) == exactly(panel)
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
+        loaded.fit(*stream(5))
 
 
 def test_a_width_that_grows(tmp_path: Path) -> None:

@@ -83,9 +83,12 @@ class Always:
 
 def test_a_panel_with_members_from_outside_has_no_portable_certificate(tmp_path: Path) -> None:
     path = svmlight(tmp_path / "a.svm")
-    with pytest.raises(mb.ModelError, match="Always are objects from outside"):
-        mb.runs.run(mb.Source(path), mb.Panel(["arow", Always()]), certificate=tmp_path / "c.json")
-    assert not (tmp_path / "c.json").exists()
+    panel = mb.Panel(["arow", Always()])
+    for wanted in ("certificate", "checkpoint"):
+        with pytest.raises(mb.ModelError, match="Always are objects from outside"):
+            mb.runs.run(mb.Source(path), panel, **{wanted: tmp_path / "written"})
+    assert not panel.has_learned
+    assert not (tmp_path / "written").exists()
 
 
 # ---------------------------------------------------------------------- ledgers

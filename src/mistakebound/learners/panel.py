@@ -8,6 +8,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from mistakebound.errors import Option, OptionError, setting
@@ -252,9 +253,10 @@ class Panel(Learner):
     def _threads(self) -> int:
         if self.threads is None:
             return min(2, processors())
-        if self.threads not in (1, 2) or isinstance(self.threads, bool):
+        threads: Any = self.threads
+        if not isinstance(threads, Integral) or isinstance(threads, bool) or threads not in (1, 2):
             raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
-        return self.threads
+        return int(threads)
 
 
 def processors() -> int:
