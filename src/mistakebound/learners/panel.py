@@ -254,7 +254,7 @@ class Panel(Learner):
         if self.threads is None:
             return min(2, processors())
         threads: Any = self.threads
-        if not isinstance(threads, Integral) or isinstance(threads, bool) or threads not in (1, 2):
+        if isinstance(threads, bool) or not isinstance(threads, Integral) or threads not in (1, 2):
             raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
         return int(threads)
 
