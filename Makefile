@@ -59,7 +59,7 @@ fuzz-a-little: $(FUZZERS)
 	build/fuzz_tables 0 20000
 	build/fuzz_cache 0 50000
 
-# The figures of docs/speed.md: ratios to other libraries, each measured in one run.
+# The figures of docs/speed.md and docs/accuracy.md: comparisons with other libraries, each measured in one run.
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_play.py
 	$(BIN)/python benchmarks/bench_names.py
@@ -67,6 +67,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/bench_certificate.py
 	$(BIN)/python benchmarks/bench_bounds.py
 	$(BIN)/python benchmarks/bench_experts.py
+	$(BIN)/python benchmarks/bench_panel.py
+	$(BIN)/python benchmarks/bench_accuracy.py
 
 # An ordinary install, not an editable one, so the tests run what a user installs.
 $(VENV)/.ready: $(SOURCES)

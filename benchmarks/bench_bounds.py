@@ -10,30 +10,16 @@ small grid of C, and each solution is scaled to give its smallest bound.
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import os
-import sys
 import time
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from outside_data import add_data_option, loaders
 from scipy.sparse import csr_matrix, hstack
 
 import mistakebound as mb
 
 SETS = ("a9a", "sms_spam", "spam_stream", "elec2", "mushroom", "house_votes_84", "rcv1_small", "ppattach")
-
-
-def loaders(folder: Path) -> Any:
-    path = folder / "loaders.py"
-    if not path.is_file():
-        sys.exit(f"{path} does not exist: pass the data folder with --data, or set MISTAKEBOUND_DATA")
-    spec = importlib.util.spec_from_file_location("loaders", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def svm_bound(X: csr_matrix, y: np.ndarray) -> float:
@@ -56,9 +42,8 @@ def svm_bound(X: csr_matrix, y: np.ndarray) -> float:
 
 
 def main() -> None:
-    default = os.environ.get("MISTAKEBOUND_DATA", Path(__file__).parents[2] / "shared" / "data")
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(default))
+    add_data_option(parser)
     data = loaders(parser.parse_args().data)
     columns = ("rounds", "learner", "comparator", "bound", "SVM", "ratio", "seconds")
     print(f"{'':14} " + " ".join(f"{name:>10}" for name in columns) + "  status")

@@ -15,52 +15,18 @@ same data, each from its own binary cache. The svmlight reader of scikit-learn i
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
+from processes import on_one_core, peak_memory, read_once
 
 from mistakebound.bench.peers import OURS, VW, our_matrix, process
 from mistakebound.bench.timing import best_times, click_log, ratio, write_texts, write_words
 
 PERCEPTRON = ["--learner", "perceptron"]
 ONE = ["--threads", "1"]
-
-
-def on_one_core(*command: str | Path) -> None:
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        process(*command)
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-def read_once(command: partial[None]) -> None:
-    """Read the files that a command names, and the caches beside them, into the page cache."""
-    block = bytearray(1 << 20)
-    for word in command.args:
-        for file in word.parent.glob(f"{word.name}*") if isinstance(word, Path) else ():
-            with file.open("rb", buffering=0) as whole:
-                while whole.readinto(block):
-                    pass
-
-
-def peak_memory(*command: str | Path) -> float:
-    """Return the largest resident memory of a command, in MB.
-
-    A small process starts it, because the memory of a child is at first that of its parent.
-    """
-    code = (
-        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
-    )
-    words = [sys.executable, "-c", code, *(str(word) for word in command)]
-    return int(subprocess.run(words, check=True, capture_output=True, text=True).stdout) / 1024
 
 
 def main() -> None:

@@ -94,7 +94,9 @@ def main() -> None:
         worst, at = largest_difference(recipe, rows, labels)
         failed |= not worst <= TOLERANCE
         seconds = time.perf_counter() - start
-        print(f"{name:16} {len(rows):5} rounds: largest difference {worst:.1e} (round {at}), {seconds:.0f} s", flush=True)
+        print(
+            f"{name:16} {len(rows):5} rounds: largest difference {worst:.1e} (round {at}), {seconds:.0f} s", flush=True
+        )
     sys.exit(1 if failed else 0)
 
 

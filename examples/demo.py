@@ -1,4 +1,4 @@
-"""The main job: three learners on one stream, their mistakes and certificates, and one picture.
+"""The main job: four learners on one stream, their mistakes and certificates, and one picture.
 
 ``make demo`` runs it. The stream has 20,000 rounds of 1,000 on/off variables; the label is an OR of five of them.
 """
@@ -17,13 +17,18 @@ def main() -> None:
     print(
         f"Stream: {len(stream)} rounds, 1000 variables; the label is an OR of the hidden variables {stream.target}.\n"
     )
-    learners = {"Winnow": mb.Winnow(), "Perceptron": mb.Perceptron(bias=1), "Elimination": mb.Elimination()}
+    learners = {
+        "Panel": mb.Panel(),
+        "Winnow": mb.Winnow(),
+        "Perceptron": mb.Perceptron(bias=1),
+        "Elimination": mb.Elimination(),
+    }
     for learner in learners.values():
         learner.run(*stream)
     certificates = {name: learner.certify(X=stream.X, y=stream.y) for name, learner in learners.items()}
-    print("rounds " + "".join(f"{name + ' mistakes':>24}" for name in learners))
+    print("mistakes after\nrounds " + "".join(f"{name:>12}" for name in learners))
     for t in (1, 10, 100, 1000, 10_000, 20_000):
-        print(f"{t:>6} " + "".join(f"{learner.ledger_.mistake_curve[t - 1]:>24}" for learner in learners.values()))
+        print(f"{t:>6} " + "".join(f"{learner.ledger_.mistake_curve[t - 1]:>12}" for learner in learners.values()))
     print("\nCertificates, recomputed in a second pass over the whole stream:\n")
     for name, certificate in certificates.items():
         print(f"{name}\n{certificate}\n")

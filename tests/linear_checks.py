@@ -124,7 +124,7 @@ def check_parity(
     assert bias_z == game.bias_z
     _, _, state, *sums = learner._play.engine.core.__getstate__()
     assert state.tolist() == [float(each) for of_slot in game.state for each in of_slot]
-    assert tuple(sums[5:-6]) == (*game.bias_state[1:], *game.scalars)
+    assert tuple(sums[5:-7]) == (*game.bias_state[1:], *game.scalars)
     if game.scalars:
         weights = [game.rule.weight(each, game.scalars) for each in (*game.state, game.bias_state)]
         core = learner._play.engine.core.weights()

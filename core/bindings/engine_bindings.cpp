@@ -32,8 +32,9 @@ nb::object fault_of(const Stop& stop) { return stop.fault == Fault::none ? nb::n
 class LockedEngine {
  public:
   LockedEngine(const std::string& rule, double parameter, double threshold, bool strict, double update_margin, double bias,
-               bool named, std::size_t width, std::size_t limit_bytes, bool growing, std::uint32_t members, std::size_t joined)
-      : engine_(rule, parameter, settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined),
+               bool named, std::size_t width, std::size_t limit_bytes, bool growing, std::uint32_t members, std::size_t joined,
+               std::size_t threads)
+      : engine_(rule, parameter, settings_of(threshold, strict, update_margin, bias, named, width, growing, members, joined, threads),
                 limit_bytes) {}
 
   template <class Batch>
@@ -263,7 +264,7 @@ class LockedEngine {
     const Snapshot it = engine_.snapshot();
     nb::list all;
     all.append(nb::make_tuple(engine_.rule(), engine_.parameter(), s.threshold, s.strict, s.update_margin, s.bias, s.named, s.width,
-                              r.limit_bytes, s.growing, s.members, s.joined));
+                              r.limit_bytes, s.growing, s.members, s.joined, s.threads));
     all.append(it.names);
     if (engine_.panel() != nullptr) {
       const panel::PanelState& p = it.panel;
@@ -343,9 +344,9 @@ class LockedEngine {
 
  private:
   static Settings settings_of(double threshold, bool strict, double update_margin, double bias, bool named, std::size_t width,
-                              bool growing, std::uint32_t members, std::size_t joined) {
+                              bool growing, std::uint32_t members, std::size_t joined, std::size_t threads) {
     Settings settings{threshold, strict, update_margin, bias, named, width, growing};
-    settings.members = members, settings.joined = joined;
+    settings.members = members, settings.joined = joined, settings.threads = threads;
     return settings;
   }
 
@@ -495,9 +496,9 @@ void bind_engine(nb::module_& m) {
   m.def("rules", [] { return flags_of(Rules{}); });
   nb::class_<LockedEngine> engine(m, "Engine", "A linear rule with its weights, feature names, and the record of its rounds.");
   engine.def(nb::init<const std::string&, double, double, bool, double, double, bool, std::size_t, std::size_t, bool, std::uint32_t,
-                      std::size_t>(),
+                      std::size_t, std::size_t>(),
              "rule"_a, "parameter"_a, "threshold"_a, "strict"_a, "update_margin"_a, "bias"_a, "named"_a, "width"_a,
-             "limit_bytes"_a, "growing"_a = false, "members"_a = 0xffff, "joined"_a = 0);
+             "limit_bytes"_a, "growing"_a = false, "members"_a = 0xffff, "joined"_a = 0, "threads"_a = 1);
   add_csr<std::int32_t, float>(engine);
   add_csr<std::int32_t, double>(engine);
   add_csr<std::int64_t, float>(engine);
@@ -535,7 +536,7 @@ void bind_engine(nb::module_& m) {
         new (&self) LockedEngine(nb::cast<std::string>(s[0]), nb::cast<double>(s[1]), nb::cast<double>(s[2]), nb::cast<bool>(s[3]),
                            nb::cast<double>(s[4]), nb::cast<double>(s[5]), nb::cast<bool>(s[6]),
                            nb::cast<std::size_t>(s[7]), nb::cast<std::size_t>(s[8]), nb::cast<bool>(s[9]),
-                           nb::cast<std::uint32_t>(s[10]), nb::cast<std::size_t>(s[11]));
+                           nb::cast<std::uint32_t>(s[10]), nb::cast<std::size_t>(s[11]), nb::cast<std::size_t>(s[12]));
         try {
           self.restore(state);
         } catch (...) {

@@ -167,9 +167,11 @@ class Panel final : public Core {
       throw std::invalid_argument("the last three labels must be a whole number from 0 to 7");
     }
     combiner_.restored();
+    // Not by `add`: after some were left out, neighbours may be equal.
     Leadership& leads = combiner_.leadership();
     leads = {};
-    for (std::size_t k = 0; k + 1 < from.leads.size(); k += 2) leads.add(from.leads[k], static_cast<std::size_t>(from.leads[k + 1]));
+    for (std::size_t k = 0; k + 1 < from.leads.size(); k += 2)
+      leads.rounds.push_back(from.leads[k]), leads.members.push_back(from.leads[k + 1]);
   }
 
  private:

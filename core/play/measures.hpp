@@ -47,9 +47,11 @@ class Measures {
 
   static std::size_t bin_of(double p, double logit) {
     constexpr double edge = 6.906754778648554;  // the logit of 0.999
-    if (p < .001) return tail - 1 - std::min(static_cast<std::size_t>(std::max(-edge - logit, 0.0) * 8), tail - 1);
-    if (p >= .999) return tail + 998 + std::min(static_cast<std::size_t>(std::max(logit - edge, 0.0) * 8), tail - 1);
-    return tail - 1 + static_cast<std::size_t>(p * 1000);
+    // How far into a tail, as a number that is in range for every logit, also infinity and NaN.
+    const auto into = [](double beyond) { return static_cast<std::size_t>(beyond > 0 ? std::min(beyond * 8, tail - 1.0) : 0.0); };
+    if (p >= .999) return tail + 998 + into(logit - edge);
+    if (p >= .001) return tail - 1 + static_cast<std::size_t>(p * 1000);
+    return tail - 1 - into(-edge - logit);  // also if p is NaN
   }
 };
 

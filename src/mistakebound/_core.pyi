@@ -72,6 +72,7 @@ class Engine:
         growing: bool = False,
         members: int = 0xFFFF,
         joined: int = 0,
+        threads: int = 1,
     ) -> None: ...
     # (row, fault, counts before, counts after): all rows before `row` were played
     def play_csr(

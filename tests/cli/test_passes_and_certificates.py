@@ -22,8 +22,8 @@ def grow(path: Path, text: str) -> None:
         out.write(text)
 
 
-def fresh() -> mb.BalancedWinnow:
-    return mb.BalancedWinnow(update_margin=0.0003)
+def fresh() -> mb.Panel:
+    return mb.Panel()
 
 
 @needs_signals

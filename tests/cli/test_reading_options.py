@@ -40,7 +40,7 @@ def predicted(model: Path, file: Path, *more: Any) -> list[str]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    call("run", table(tmp_path / "learn.csv"), *TOLD, "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", table(tmp_path / "learn.csv"), *TOLD, "--save", tmp_path / "m.mb")
     return tmp_path / "m.mb"
 
 
@@ -72,7 +72,7 @@ def test_explanations_and_weights(model: Path, tmp_path: Path) -> None:
     assert "subject=lunch" in [each["feature"] for each in result["features"]]
     svm = tmp_path / "zero.svm"
     svm.write_text("1 0:1\n-1 7:1\n" * 5)
-    call("run", svm, "--zero-based", "--save", tmp_path / "z.mb")
+    call("run", "--learner", "balanced-winnow", svm, "--zero-based", "--save", tmp_path / "z.mb")
     shown = json.loads(call("weights", tmp_path / "z.mb", "--json"))["weights"]
     assert {str(name) for name, weight in shown if weight} == {"0", "7"}
     assert predicted(tmp_path / "z.mb", svm) == ["1", "-1"] * 5
@@ -87,7 +87,18 @@ def test_columns_without_the_label(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "learn.parquet")
     del columns["kind"]
     pq.write_table(pa.table(columns), tmp_path / "new.parquet")
-    call("run", tmp_path / "learn.parquet", "--label", "kind", "--text", "subject", "--save", tmp_path / "m.mb")
+    call(
+        "run",
+        "--learner",
+        "balanced-winnow",
+        tmp_path / "learn.parquet",
+        "--label",
+        "kind",
+        "--text",
+        "subject",
+        "--save",
+        tmp_path / "m.mb",
+    )
     for file in ("learn.parquet", "new.parquet"):
         assert predicted(tmp_path / "m.mb", tmp_path / file) == ["ham", "spam"] * 10
 
@@ -160,10 +171,22 @@ def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> N
     names = ["outlook", "wind", "play"]
     assert known(model).columns == names
     for _ in range(2):  # the second time from the cache
-        call("run", tmp_path / "play.csv", "--label", "play", "--cache", "--save", model)
+        call(
+            "run", "--learner", "balanced-winnow", tmp_path / "play.csv", "--label", "play", "--cache", "--save", model
+        )
         assert known(model).columns == names
     for _ in range(2):  # the second time there is nothing left to read
-        call("run", tmp_path / "play.csv", "--label", "play", "--save", tmp_path / "r.mb", "--resume")
+        call(
+            "run",
+            "--learner",
+            "balanced-winnow",
+            tmp_path / "play.csv",
+            "--label",
+            "play",
+            "--save",
+            tmp_path / "r.mb",
+            "--resume",
+        )
         assert known(tmp_path / "r.mb").columns == names
     (tmp_path / "more.csv").write_text("outlook,play,day\nrain,no,monday\n")
     assert "'wind'" in call("run", tmp_path / "more.csv", "--load", model, fails=1)
@@ -175,7 +198,18 @@ def test_columns_survive_a_cache_going_on_and_a_resumed_run(tmp_path: Path) -> N
 def test_numbers_of_columns_are_remembered_as_names(tmp_path: Path) -> None:
     """A new file may lack the label, and then every other column has another number."""
     (tmp_path / "num.csv").write_text("kind,id,x,y\n" + "a,7,1,0\nb,1,0,1\n" * 20)
-    call("run", tmp_path / "num.csv", "--label", "1", "--ignore", "2", "--save", tmp_path / "n.mb")
+    call(
+        "run",
+        "--learner",
+        "balanced-winnow",
+        tmp_path / "num.csv",
+        "--label",
+        "1",
+        "--ignore",
+        "2",
+        "--save",
+        tmp_path / "n.mb",
+    )
     file = tmp_path / "new.csv"
     for text in ("kind,id,x,y\nb,9,1,0\nb,9,0,1\n", "id,x,y\n9,1,0\n9,0,1\n", "x,y\n1,0\n0,1\n", "y,x\n0,1\n1,0\n"):
         file.write_text(text)
@@ -188,7 +222,7 @@ def test_options_of_text_are_not_used_for_other_formats(tmp_path: Path) -> None:
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     (tmp_path / "l.csv").write_text("kind;x;z\n" + "a;1;0\nb;0;1\n" * 20)
     result = ("--label", "kind", "--separator", ";", "--header", "--format", "table", "--ignore", "z")
-    call("run", tmp_path / "l.csv", *result, "--save", tmp_path / "l.mb")
+    call("run", "--learner", "balanced-winnow", tmp_path / "l.csv", *result, "--save", tmp_path / "l.mb")
     pq.write_table(pa.table({"x": [1, 0]}), tmp_path / "new.parquet")
     assert predicted(tmp_path / "l.mb", tmp_path / "new.parquet") == ["a", "b"]
     (tmp_path / "new.jsonl").write_text('{"x": 1}\n{"x": 0}\n')
@@ -250,13 +284,17 @@ def test_the_names_in_line_1_are_listed_beside_the_numbers(tmp_path: Path) -> No
     path = tmp_path / "mail.csv"
     path.write_text("subject,kind\nwin now,spam\nlunch then,ham\n")
     for words in (("--label", "nokind"), ("--label", "2", "--text", "nosubject")):
-        result = call("run", path, *words, fails=1)
+        result = call("run", "--learner", "balanced-winnow", path, *words, fails=1)
         assert all(each in result for each in (words[-1], "c1, c2", "subject, kind", "line 1", "--header"))
     with pytest.raises(ValueError, match="subject, kind") as caught:
         mb.Perceptron().run(mb.Source(path, label="nokind"))
     assert '{"header": True}' in str(caught.value)
     assert "--header" not in str(caught.value)
-    assert "subject" not in call("run", path, "--label", "nokind", "--no-header", fails=1)
-    assert "line 1" not in call("run", path, "--label", "1", "--text", "1", fails=1)  # that is another fault
+    assert "subject" not in call(
+        "run", "--learner", "balanced-winnow", path, "--label", "nokind", "--no-header", fails=1
+    )
+    assert "line 1" not in call(
+        "run", "--learner", "balanced-winnow", path, "--label", "1", "--text", "1", fails=1
+    )  # that is another fault
     path.write_text("1,a\n2,b\n3,a\n")  # no name of a column is a number
-    assert "line 1" not in call("run", path, "--label", "kind", fails=1)
+    assert "line 1" not in call("run", "--learner", "balanced-winnow", path, "--label", "kind", fails=1)

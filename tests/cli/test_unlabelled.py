@@ -21,7 +21,7 @@ def without_labels(text: str) -> str:
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     (tmp_path / "x.svm").write_text(LABELLED)
-    call("run", tmp_path / "x.svm", "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", tmp_path / "x.svm", "--save", tmp_path / "m.mb")
     (tmp_path / "xl.svm").write_text("# no labels\n" + without_labels(LABELLED))
     return tmp_path / "m.mb"
 
@@ -41,7 +41,16 @@ def test_labels_may_be_missing_when_predicting(model: Path, tmp_path: Path) -> N
 
 def test_labels_of_their_own(model: Path, tmp_path: Path) -> None:
     (tmp_path / "lab.txt").write_text("1\n-1\n" * 5)
-    call("run", tmp_path / "xl.svm", "--labels", tmp_path / "lab.txt", "--save", tmp_path / "l.mb")
+    call(
+        "run",
+        "--learner",
+        "balanced-winnow",
+        tmp_path / "xl.svm",
+        "--labels",
+        tmp_path / "lab.txt",
+        "--save",
+        tmp_path / "l.mb",
+    )
     assert call("weights", tmp_path / "l.mb") == call("weights", model)
 
 
@@ -50,14 +59,21 @@ def test_nothing_is_learned_without_labels(model: Path, tmp_path: Path) -> None:
         output = call("run", tmp_path / "xl.svm", *more, fails=1)
         assert shows(output, f"Error: {tmp_path / 'xl.svm'}:2:1: ", "label", "'1:1'", "--labels FILE")
     (tmp_path / "x.svm").write_text(LABELLED + "3:1\n" + LABELLED)
-    assert shows(call("run", tmp_path / "x.svm", fails=1), "x.svm:11:1: ", "label", "'3:1'")
-    assert "20 rounds" in call("run", tmp_path / "x.svm", "--skip-bad", 1)
+    assert shows(
+        call("run", "--learner", "balanced-winnow", tmp_path / "x.svm", fails=1), "x.svm:11:1: ", "label", "'3:1'"
+    )
+    assert "20 rounds" in call("run", "--learner", "balanced-winnow", tmp_path / "x.svm", "--skip-bad", 1)
 
 
 def test_a_cache_with_labels_is_not_one_without(model: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert call("predict", model, tmp_path / "xl.svm", "--cache").split() == ["1", "-1"] * 5
-    assert shows(call("run", tmp_path / "xl.svm", "--cache", fails=1), "xl.svm:2:1: ", "label", "'1:1'")
+    assert shows(
+        call("run", "--learner", "balanced-winnow", tmp_path / "xl.svm", "--cache", fails=1),
+        "xl.svm:2:1: ",
+        "label",
+        "'1:1'",
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,9 +83,11 @@ def test_a_cache_with_labels_is_not_one_without(model: Path, tmp_path: Path) -> 
 def test_a_file_with_a_typing_error_in_line_1_is_still_read_as_svmlight(line: str, place: str, tmp_path: Path) -> None:
     file = tmp_path / "typing_error.svm"
     file.write_text(f"{line}\n{LABELLED}")
-    assert f"Error: {file}{place}" in call("run", file, fails=1)
+    assert f"Error: {file}{place}" in call("run", "--learner", "balanced-winnow", file, fails=1)
     file.write_text(f"{LABELLED}{line}\n")
-    assert f"Error: {file}{place.replace(':1:', ':11:', 1)}" in call("run", file, fails=1)
+    assert f"Error: {file}{place.replace(':1:', ':11:', 1)}" in call(
+        "run", "--learner", "balanced-winnow", file, fails=1
+    )
 
 
 @pytest.mark.parametrize(

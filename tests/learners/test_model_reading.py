@@ -127,7 +127,9 @@ def frame_of(kind: str, data: list[tuple[Any, ...]], label: bool) -> Any:
 def test_shell_and_python_agree_row_by_row(tmp_path: Path, kind: str, table: dict[str, Any]) -> None:
     learned, new = rows(), rows(60, seed=1)
     file = write(kind, tmp_path / "learn", learned)
-    call("run", file, *in_shell(kind, table), "--passes", 2, "--save", tmp_path / "m.mb")
+    call(
+        "run", "--learner", "balanced-winnow", file, *in_shell(kind, table), "--passes", 2, "--save", tmp_path / "m.mb"
+    )
     own = mb.BalancedWinnow(update_margin=0.0003)
     for _ in range(2):
         own.run(mb.Source(file, label=label_of(kind), table=table))
@@ -151,7 +153,7 @@ def test_shell_and_python_agree_row_by_row(tmp_path: Path, kind: str, table: dic
 @pytest.mark.parametrize(("kind", "table"), OPTIONS)
 def test_learning_goes_on_in_the_same_way(tmp_path: Path, kind: str, table: dict[str, Any]) -> None:
     first, second = write(kind, tmp_path / "a", rows(100)), write(kind, tmp_path / "b", rows(100, seed=1))
-    call("run", first, *in_shell(kind, table), "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", first, *in_shell(kind, table), "--save", tmp_path / "m.mb")
     call("run", second, "--load", tmp_path / "m.mb", "--save", tmp_path / "both.mb")
     expected = call("weights", tmp_path / "both.mb", "--top", 0)
     frame = frame_of(kind, rows(100, seed=1), True)
@@ -176,7 +178,15 @@ def test_learning_goes_on_in_the_same_way(tmp_path: Path, kind: str, table: dict
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     words = in_shell("csv", {"categorical": ["hour"], "text": ["note"], "bins": 4, "interact": [("hour", "device")]})
-    call("run", write("csv", tmp_path / "learn.csv", rows()), *words, "--save", tmp_path / "m.mb")
+    call(
+        "run",
+        "--learner",
+        "balanced-winnow",
+        write("csv", tmp_path / "learn.csv", rows()),
+        *words,
+        "--save",
+        tmp_path / "m.mb",
+    )
     return tmp_path / "m.mb"
 
 
@@ -184,7 +194,16 @@ def test_a_learner_and_its_source_may_be_used_again(model: Path, tmp_path: Path)
     """Options that a source gets from one model are not its own options when it is used with another."""
     source = mb.Source(tmp_path / "learn.csv")
     expected = mb.load(model).predict(source).tolist()
-    call("run", tmp_path / "learn.csv", "--label", "click", "--save", tmp_path / "plain.mb")
+    call(
+        "run",
+        "--learner",
+        "balanced-winnow",
+        tmp_path / "learn.csv",
+        "--label",
+        "click",
+        "--save",
+        tmp_path / "plain.mb",
+    )
     plain = mb.load(tmp_path / "plain.mb").predict(source).tolist()
     assert plain != expected
     assert plain == mb.load(tmp_path / "plain.mb").predict(mb.Source(tmp_path / "learn.csv")).tolist()
@@ -288,7 +307,7 @@ def test_the_layout_of_a_file_is_not_guessed_again(tmp_path: Path) -> None:
     """Without a header, a first row that looks like one is a row; a lone row may look like another format."""
     lines = ["?\t12:30\tyes", *(["1\t12:30\tyes", "2\t13:45\tno", "a;b\tc d\tno", "{x}\t7\tyes"] * 10)]
     (tmp_path / "learn.tsv").write_text("".join(line + "\n" for line in lines))
-    call("run", tmp_path / "learn.tsv", "--label", "3", "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", tmp_path / "learn.tsv", "--label", "3", "--save", tmp_path / "m.mb")
     whole = shell(tmp_path / "m.mb", tmp_path / "learn.tsv")
     file = tmp_path / "new.tsv"
     for at in range(5):
@@ -412,7 +431,7 @@ def test_svmlight_indices_count_from_the_same_base_as_in_the_model(tmp_path: Pat
 def test_vw_files_need_no_options(tmp_path: Path) -> None:
     file = tmp_path / "a.vw"
     file.write_text("1 |f a b:2\n-1 |f c\n" * 5)
-    call("run", file, "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", file, "--save", tmp_path / "m.mb")
     file.write_text("|f a b:2\n|f c\n")
     assert [label for label, _ in shell(tmp_path / "m.mb", file)] == ["1", "-1"]
     assert mb.load(tmp_path / "m.mb").predict(mb.Source(file)).tolist() == [1, -1]
@@ -458,7 +477,9 @@ def test_a_loaded_model_certifies_its_table_as_the_shell_does(
 ) -> None:
     file, model = write(kind, tmp_path / "learn", rows(60)), tmp_path / "m.mb"
     words = (*in_shell(kind, table), "--passes", passes, "--save", model)
-    expected = json.loads(call("run", file, *words, "--certify", "--json"))["certificate"]
+    expected = json.loads(call("run", "--learner", "balanced-winnow", file, *words, "--certify", "--json"))[
+        "certificate"
+    ]
     assert (expected["scope"], expected["rounds"]) == ("whole stream", 60 * passes)
     learner, frame, source = mb.load(model), frame_of(kind, rows(60), True), mb.Source(file)
     before, own = learner.ledger_.to_json(), dict(vars(source))
@@ -504,7 +525,7 @@ def test_what_may_be_predicted_is_documented() -> None:
 @pytest.mark.parametrize(("label", "number"), [("1", 1), ("c2", 2)])
 def test_without_a_header_the_label_must_be_there(tmp_path: Path, label: str, number: int) -> None:
     (tmp_path / "learn.csv").write_text("x,y,1\ny,x,2\n" * 10)
-    call("run", tmp_path / "learn.csv", "--label", label, "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", tmp_path / "learn.csv", "--label", label, "--save", tmp_path / "m.mb")
     new = tmp_path / "new.csv"
     new.write_text("x,1\ny,2\n")
     output = call("predict", tmp_path / "m.mb", new, fails=1)
@@ -576,7 +597,7 @@ def test_the_error_names_the_option_that_ignores_a_column(model: Path, tmp_path:
 
 def test_a_header_that_is_read_as_an_example_is_warned_of(tmp_path: Path) -> None:
     (tmp_path / "learn.csv").write_text("x,1,yes\ny,2,no\n" * 10)
-    call("run", tmp_path / "learn.csv", "--label", "3", "--save", tmp_path / "m.mb")
+    call("run", "--learner", "balanced-winnow", tmp_path / "learn.csv", "--label", "3", "--save", tmp_path / "m.mb")
     new = tmp_path / "new.csv"
     new.write_text("what,size,kind\nx,1,yes\ny,2,no\n")
     learner = mb.load(tmp_path / "m.mb")

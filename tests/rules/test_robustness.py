@@ -25,7 +25,7 @@ SIZES = [1e30, -1e30, 1e-30, -1e-30, 1e15, -1e-15, 1e8, 1.0, -1.0, 0.0, 0.0]
 def state_of(learner: Any) -> np.ndarray:
     """Return all floats of a learner, with those of the constant feature and the scalars."""
     _, _, state, *sums = learner._play.engine.core.__getstate__()
-    return np.concatenate([state, sums[:1], sums[5:-6]])
+    return np.concatenate([state, sums[:1], sums[5:-7]])
 
 
 def check_finite(learner: Any, X: np.ndarray) -> None:

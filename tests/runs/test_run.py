@@ -47,9 +47,9 @@ class Recorder(mb.runs.Progress):
         self.shown += [line[:2] for line in tally.lines]
 
 
-def fresh() -> mb.BalancedWinnow:
+def fresh() -> mb.Panel:
     """The learner of the command line."""
-    return mb.BalancedWinnow(update_margin=0.0003)
+    return mb.Panel()
 
 
 @pytest.mark.parametrize("passes", [1, 3])
@@ -159,7 +159,7 @@ def test_resume_refuses_another_run(tmp_path: Path) -> None:
         error = raised.value
         assert (error.path, error.option, error.before, error.now) == (str(saved), *fields)
         assert "--" not in str(error)
-    with pytest.raises(ResumeError, match="learner.*BalancedWinnow.*Perceptron"):
+    with pytest.raises(ResumeError, match="learner.*Panel.*Perceptron"):
         mb.runs.run(mb.Source(path), mb.Perceptron(), checkpoint=saved, resume=True)
 
 
@@ -247,7 +247,7 @@ def test_report(tmp_path: Path) -> None:
     mb.runs.run(mb.Source(path), fresh(), certify=True).write_report(tmp_path / "python.html")
     call("run", path, "--certify", "--report", tmp_path / "shell.html")
     pages = [(tmp_path / f"{name}.html").read_text() for name in ("python", "shell")]
-    assert "BalancedWinnow" in pages[0]
+    assert "Panel" in pages[0]
     ours, theirs = ([line for line in page.splitlines() if "<h2>Mistakes</h2>" not in line] for page in pages)
     assert [line for line in ours if "<code>" not in line and " s, " not in line] == [
         line for line in theirs if "<code>" not in line and " s, " not in line

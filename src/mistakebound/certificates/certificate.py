@@ -203,3 +203,27 @@ def _check_comparator(known: Any) -> None:
     for name in ("margin", "norm", "loss"):
         schema.number(known.get(name, 0.0), f"comparator.{name}")
     schema.whole(known.get("mistakes", 0), "comparator.mistakes")
+
+
+CHANCE = 3.0
+"""With a comparator chosen in hindsight, a bound is useful only below T − CHANCE·√T: on random labels, a search reaches
+about T − √T. See docs/theory.md, "Comparators chosen in hindsight"."""
+
+
+def too_large(bound: float, rounds: int, passes: str = "", *, hindsight: bool) -> str:
+    """Return why a valid bound is too large to be useful; an empty text if it is not.
+
+    ``hindsight`` is whether the comparator was chosen after the rounds; ``passes`` follows the word rounds.
+    """
+    limit = rounds - (CHANCE * math.sqrt(rounds) if hindsight else 0.0)
+    if bound * (1 + ROUNDING) < limit:
+        return ""
+    of = f"rounds{passes}"
+    if bound * (1 + ROUNDING) >= rounds:
+        return f"the bound is not below the number of {of}, {rounds:,}"
+    if limit <= 0:
+        return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
+    return (
+        f"with a comparator chosen in hindsight, random labels can have a bound as low as T − 3√T = {limit:,.6g} "
+        f"of {rounds:,} {of}"
+    )

@@ -14,12 +14,13 @@ from mistakebound.certificates.certificate import (
     FLOAT32,
     HOLDS,
     INCOMPLETE,
-    ROUNDING,
     VACUOUS,
     VIOLATED,
     Certificate,
+    too_large,
 )
 from mistakebound.certificates.expert_certificate import certify_experts
+from mistakebound.certificates.panel_certificate import PANEL, certify_panel
 from mistakebound.play.expert_ledger import ExpertLedger
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.theorems import NEARLY, THEOREMS, Theorem
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 USELESS = 0.95
 """On the mistaken rounds, a comparator is useless if its loss is at least this share of the loss of u = 0. See
 docs/theory.md, "Circular certificates"."""
-CHANCE = 3.0
-"""With a comparator chosen in hindsight, a bound is useful only below T − CHANCE·√T: on random labels, a search reaches
-about T − √T. See docs/theory.md, "Comparators chosen in hindsight"."""
 
 
 def certify(
@@ -65,10 +63,10 @@ def certify(
     >>> certificate.mistakes, round(certificate.bound, 6), certificate.status
     (9, 9.0, 'vacuous')
     """
-    if isinstance(ledger, ExpertLedger):
-        return certify_experts(ledger)
-    rule = ledger.rule.id
     _check_margin(margin, comparator)
+    if isinstance(ledger, ExpertLedger) or ledger.rule.id == PANEL:
+        return _of_experts(ledger, theorem, comparator)
+    rule = ledger.rule.id
     if theorem is not None:
         chosen = _find(theorem, rule)
         evidence = _evidence(ledger)
@@ -94,6 +92,16 @@ def certify(
     if best is not None and evidence.scope == MISTAKEN_ROUNDS:
         return best  # an agnostic bound is circular there
     return _smallest([*separable, *agnostic]) or separable[0]
+
+
+def _of_experts(ledger: Ledger | ExpertLedger | Evidence, theorem: str | None, comparator: Any = None) -> Certificate:
+    """Check a theorem whose comparators are the experts that voted: those of a panel are its members and mixers."""
+    if isinstance(ledger, ExpertLedger):
+        return certify_experts(ledger)
+    if isinstance(ledger, Evidence) or comparator is not None:
+        message = "a panel is compared with its own members and mixers: pass its ledger, and no comparator"
+        raise ValueError(message)
+    return certify_panel(ledger, theorem)
 
 
 def _evidence(ledger: Ledger | Evidence) -> Evidence:
@@ -129,6 +137,8 @@ def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
 
     Raise ValueError if the comparator has features that do not occur in these rounds.
     """
+    if ledger.rule.id == PANEL:
+        return _of_experts(ledger, stored.theorem)
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"
     if other in stored.comparator:
@@ -265,18 +275,7 @@ class Check:
         """Return why a valid bound is too large to be useful; an empty text if it is not."""
         if self.evidence.scope == MISTAKEN_ROUNDS and not len(self.evidence.y):
             return "there was no mistake, so no round was checked"
-        limit = rounds - (CHANCE * math.sqrt(rounds) if self.hindsight else 0.0)
-        if bound * (1 + ROUNDING) < limit:
-            return ""
-        of = f"rounds{passes}"
-        if bound * (1 + ROUNDING) >= rounds:
-            return f"the bound is not below the number of {of}, {rounds:,}"
-        if limit <= 0:
-            return f"{rounds} {of} are too few for a comparator that was chosen in hindsight"
-        return (
-            f"with a comparator chosen in hindsight, random labels can have a bound as low as T − 3√T = {limit:,.6g} "
-            f"of {rounds:,} {of}"
-        )
+        return too_large(bound, rounds, passes, hindsight=self.hindsight)
 
 
 CIRCULAR = (

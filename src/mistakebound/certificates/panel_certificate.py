@@ -6,13 +6,23 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from mistakebound.certificates.certificate import DOES_NOT_APPLY, HOLDS, ROUNDING, VACUOUS, VIOLATED, Certificate
+from mistakebound.certificates.certificate import (
+    DOES_NOT_APPLY,
+    HOLDS,
+    ROUNDING,
+    VACUOUS,
+    VIOLATED,
+    Certificate,
+    too_large,
+)
 from mistakebound.theorems.evidence import PROMPT, WHOLE_STREAM, Premise
 from mistakebound.theorems.panel import PANEL_THEOREMS
 
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
-    from mistakebound.play.standings import Standings
+
+PANEL = "panel"
+"""Id of the rule."""
 
 
 def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
@@ -27,11 +37,6 @@ def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
     return min((_certificate(ledger, name) for name in names), key=lambda found: found.bound)
 
 
-def mistake_bound(standings: Standings) -> float:
-    """Return the smallest bound on the mistakes so far."""
-    return min(theorem.bound(standings) for theorem in PANEL_THEOREMS.values())
-
-
 def _certificate(ledger: Ledger, name: str) -> Certificate:
     theorem, standings = PANEL_THEOREMS[name], ledger.standings
     if standings is None:
@@ -40,12 +45,15 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
     premises = [Premise("the learner was fresh in the first round", ledger.from_start)]
     if ledger.late:
         premises.append(Premise(PROMPT, False, f"{ledger.late} predictions had not seen all updates before them"))
+    if ledger.from_start and standings.rounds != ledger.rounds:
+        counted = f"{standings.rounds:,} rounds were counted"
+        premises.append(Premise("the members were counted in these rounds and no others", False, counted))
     if ledger.rounds == 0:
         premises.append(Premise("at least one round was learned", False))
     applies = all(premise.holds for premise in premises)
     bound = theorem.bound(standings) if applies else math.inf
     broken = applies and (theorem.is_broken(standings, ROUNDING) or standings.mistakes != ledger.mistakes)
-    useful = VACUOUS if bound >= ledger.rounds else HOLDS
+    useless = too_large(bound, ledger.rounds, hindsight=True) if applies else ""
     return Certificate(
         theorem=name,
         rule={"id": ledger.rule.id, "n": len(standings.voters), **asdict(ledger.rule)},
@@ -55,10 +63,8 @@ def _certificate(ledger: Ledger, name: str) -> Certificate:
         mistakes=ledger.mistakes,
         updates=ledger.mistakes,
         bound=bound if broken else max(bound, float(ledger.mistakes)),
-        status=(VIOLATED if broken else useful) if applies else DOES_NOT_APPLY,
+        status=(VIOLATED if broken else VACUOUS if useless else HOLDS) if applies else DOES_NOT_APPLY,
         premises=(*premises, theorem.premise(standings)),
         comparator={"variables": [theorem.comparator(standings).name]},
-        note=""
-        if useful == HOLDS or not applies
-        else f"the bound is not below the number of rounds, {ledger.rounds:,}",
+        note=useless,
     )

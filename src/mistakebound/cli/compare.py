@@ -14,6 +14,7 @@ from mistakebound.cli.help import EXIT_CODES, Manual
 from mistakebound.cli.options import FILES, OutputFile, parse_classes, reading_options, source_of
 from mistakebound.cli.output import as_flag, picture_maker, reason_of
 from mistakebound.cli.summary import STOPPED, options_of, stopped_by
+from mistakebound.learners.panel import Panel
 from mistakebound.runs import comparison
 
 if TYPE_CHECKING:
@@ -42,8 +43,12 @@ def compare(
                  large to say anything) or does not apply (a premise fails)
       learner    options of 'mistakebound run' for this learner
 
+    Learners below the line "always predicting" make more mistakes than predicting the more frequent label every time.
+    A second table ranks the members of the panel, which run inside it.
+
     The threshold of winnow is four times the largest number of features in the first hundred lines. A learner that
-    cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason.
+    cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason. normalized-winnow,
+    whose weights cannot be negative, is left out unless all values are 1 or -1.
 
     \b
     Examples:
@@ -82,7 +87,13 @@ def as_text(found: Comparison) -> str:
     certified = any(each.certificate for each in found.ranked)
     status = f" {'status':>15}" if certified else ""
     lines = [f"{'mistakes':>12} {'rate':>8} {'last half':>10} {'seconds':>8} {'bound':>12}{status}  learner"]
+    label, guessed = found.ranked[0].majority
+    rounds = found.ranked[0].curve.rounds
+    worse = [each for each in found.ranked if each.worse_than_majority]
+    guess = f"{guessed:>12,} {guessed / max(rounds, 1):>8.4f} {'':>10} {'':>8} {'':>12}{status and ' ' * 16}"
     for each in found.ranked:
+        if worse and each is worse[0]:
+            lines.append(f"{guess}  (always predicting {escaped(label)})")
         curve = each.curve
         status = f" {each.certificate.status if each.certificate else '':>15}" if certified else ""
         lines.append(
@@ -97,13 +108,27 @@ def as_text(found: Comparison) -> str:
             "cannot learn this stream:",
             *(f"  {run_options(each)}: {reason_of_refusal(each)}" for each in found.refused),
         ]
-    best = found.ranked[0]
-    label, mistakes = best.majority
-    rounds = best.curve.rounds
-    guess = f"always predicting {escaped(label)}: {many(mistakes, 'mistake')} ({share(mistakes, rounds)})"
-    lines += ["", f"{many(rounds, 'round')}, {size(found.bytes)} read once, {found.seconds:.2f} s; {guess}"]
-    lines += [f"fewest mistakes: mistakebound run ... --learner {run_options(best)}"]
+    lines += members_as_text(found)
+    always = f"always predicting {escaped(label)}: {many(guessed, 'mistake')} ({share(guessed, rounds)})"
+    lines += ["", f"{many(rounds, 'round')}, {size(found.bytes)} read once, {found.seconds:.2f} s; {always}"]
+    if worse:
+        lines.append(f"warning: {many(len(worse), 'learner')} of {len(found.ranked)} made more mistakes than that")
+    lines += [f"fewest mistakes: mistakebound run ... --learner {run_options(found.ranked[0])}"]
     return "\n".join(lines)
+
+
+def members_as_text(found: Comparison) -> list[str]:
+    """Return the members of each panel, fewest mistakes first, as lines of a table."""
+    lines = []
+    for panel in (each.learner for each in found.ranked if isinstance(each.learner, Panel)):
+        lines += ["", "members of the panel:", f"{'mistakes':>12} {'rate':>8} {'log loss':>10} {'weight':>8}  member"]
+        rounds = max(panel.standings.rounds, 1)
+        lines += [
+            f"{each.mistakes:>12,} {each.mistakes / rounds:>8.4f} {each.log_loss:>10.4f} {each.weight:>8.3f}  "
+            f"{each.name}"
+            for each in sorted(panel.members(), key=lambda each: each.mistakes)
+        ]
+    return lines
 
 
 def reason_of_refusal(contender: Contender) -> str:
@@ -138,12 +163,19 @@ def as_object(found: Comparison) -> dict[str, Any]:
                 "seconds": each.seconds,
                 "bound": each.bound,
                 "status": None if each.certificate is None else each.certificate.status,
+                "worse_than_majority": each.worse_than_majority,
             }
+            | (
+                {"members": [row._asdict() for row in panel.members()]}
+                if isinstance(panel := each.learner, Panel)
+                else {}
+            )
             for each in found.ranked
         ],
         "not_counted": [
             {"options": f"--learner {run_options(each)}", "reason": reason_of_refusal(each)} for each in found.refused
         ],
+        "left_out": [f"--learner {run_options(each)}" for each in found.left_out],
         "skipped": [line.text(as_flag) for line in found.skipped],
         "stopped": stopped_by(found.stopped),
     }

@@ -35,7 +35,7 @@ THREADS = click.option(
     default=2,
     show_default=True,
     type=click.IntRange(1),
-    help="Threads that parse ahead; they do not change the result.",
+    help="Threads that parse ahead; 1: the panel has no second thread, either. The result is the same.",
 )
 READING = (
     click.option(
@@ -163,8 +163,8 @@ def refuse_to_overwrite(files: tuple[str, ...], labels: str | None, *outputs: st
 
 # ---------------------------------------------------------------------- the learner
 
-DEFAULT = "balanced-winnow"
-PARAMETERS = (*OPTIONS, "update_margin", "bias", "classes")
+DEFAULT = "panel"
+PARAMETERS = (*OPTIONS, "members", "update_margin", "bias", "classes")
 """Parameters of learners that are options of commands."""
 
 
@@ -177,6 +177,11 @@ def learner_options(command: Callable[..., None]) -> Callable[..., None]:
             "--learner", type=click.Choice(names), metavar="NAME", default=DEFAULT, show_default=True, help=about
         )
     ]
+    options.append(
+        click.option(
+            "--members", metavar="NAMES", help="Of the panel: all, lean (faster), or names separated by commas."
+        )
+    )
     options += [click.option(flag(name), type=float, help=words) for name, words in OPTIONS.items()]
     for option_of in reversed(options):
         command = option_of(command)
@@ -189,6 +194,8 @@ def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Lea
     ``keep`` is whether the mistaken examples are kept for a certificate.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
+    if given.get("members") not in (None, "all", "lean"):
+        given["members"] = tuple(given["members"].split(","))
     if "classes" in given:
         given["classes"] = parse_classes(given["classes"])
     declared = DECLARATIONS[learner]

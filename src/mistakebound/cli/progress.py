@@ -14,7 +14,7 @@ from mistakebound.runs.progress import Progress
 if TYPE_CHECKING:
     import mistakebound as mb
     from mistakebound.data.remarks import Remark
-    from mistakebound.runs.progress import Position, Tally
+    from mistakebound.runs.progress import Line, Position, Tally
 
 PATIENCE = 0.5
 """Seconds before a bar is drawn: most runs have ended by then, and importing rich takes time."""
@@ -64,14 +64,23 @@ class Table(Progress):
     def _show(self, tally: Tally) -> None:
         if self.bar is not None:
             self.bar.close()  # the next update draws it again
-        for rounds, mistakes, since, bound, speed in tally.lines:
+        for line in tally.lines:
             if not self.has_header:
                 self.has_header = True
-                click.echo(f"{'rounds':>12} {'mistakes':>10} {'rate':>8} {'since':>8} {'bound':>10} {'examples/s':>12}")
-            allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
-            click.echo(
-                f"{rounds:>12,} {mistakes:>10,} {mistakes / rounds:>8.4f} {since:>8.4f} {allowed:>10} {speed:>12,.0f}"
-            )
+                losses = "" if line.loss is None else f" {'log loss':>8} {'its bound':>9}"
+                click.echo(
+                    f"{'rounds':>12} {'mistakes':>9} {'rate':>7} {'since':>7} {'bound':>9}{losses} {'examples/s':>11}"
+                )
+            click.echo(as_text(line))
+
+
+def as_text(line: Line) -> str:
+    """Return a line of the table."""
+    rounds, mistakes, bound = line.rounds, line.mistakes, line.bound
+    allowed = "–" if bound is None else f"{bound:,.0f}" if mistakes <= bound else "exceeded"
+    losses = "" if line.loss is None else f" {line.loss:>8.4f} {line.loss_bound:>9.4f}"
+    rates = f"{mistakes / rounds:>7.4f} {line.since:>7.4f}"
+    return f"{rounds:>12,} {mistakes:>9,} {rates} {allowed:>9}{losses} {line.speed:>11,.0f}"
 
 
 class Bar:

@@ -57,7 +57,11 @@ if TYPE_CHECKING:
     help="Continue the run that wrote the --save file; start at the beginning if there is no such file. The files and "
     "all other options must be the same.",
 )
-@click.option("--predictions", type=OutputFile(), help="Write the prediction of each round, made before learning it.")
+@click.option(
+    "--predictions",
+    type=OutputFile(),
+    help="Write label, probability and score of each round, predicted before learning it, separated by tabs.",
+)
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the run.")
 @click.option(
     "--certificate",
@@ -113,11 +117,16 @@ def run(
       mistakes  wrong predictions so far; each was made before its label was read
       rate      mistakes per round so far
       since     mistakes per round since the previous line
-      bound     the bound of a theorem, if it is known during the run, otherwise –
+      bound     the bound of a theorem on the mistakes, if it is known during the
+                run, otherwise –
+                panel: 2.41 (m + lg n) for the mistakes m of the best of its n
+                members and mixers, or the bound of its log loss over ln 2
                 elimination: the number of features so far, until a positive
                 example is missed
                 winnow with --relevant R: Littlestone's bound for an OR of R
                 features; "exceeded" means that the label is not such an OR
+      log loss  of the panel: mean of -ln p, p the probability of the label; and
+                the bound of a theorem on it
     On a terminal, a bar below the table shows the progress.
 
     \b
@@ -154,9 +163,12 @@ def run(
     refuse_parameters_of_a_model(options, load_from)
     refuse_to_overwrite(files, options["labels"], save_to, certificate_to, report, predictions)
     loaded = load(load_from) if load_from else None
+    threads = options["threads"]
     source = source_of(files, options, loaded, follow=follow)
     if source.positive is not None:
         options["classes"] = options["classes"] or f"not {source.positive},{source.positive}"
+    if threads == 1 and learner == "panel" and not loaded:
+        options["threads"] = 1
     model = loaded or make_learner(learner, options, keep=certify or bool(certificate_to or save_to))
     result = runner.run(
         source,

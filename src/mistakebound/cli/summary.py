@@ -12,7 +12,11 @@ import click
 from mistakebound._support.text import escaped, many, share, size
 from mistakebound.cli.output import as_flag, reason_of
 from mistakebound.errors import InputError
+from mistakebound.learners.panel import Panel
+from mistakebound.play.engine import is_panel
+from mistakebound.rules.panel import LEAN, MEMBERS
 from mistakebound.rules.registry import DECLARATIONS
+from mistakebound.runs.panel_facts import panel_facts
 
 if TYPE_CHECKING:
     from mistakebound.certificates.certificate import Certificate
@@ -51,9 +55,16 @@ def facts(result: RunResult) -> dict[str, Any]:
             "advice": advice(result, ledger),
             "stopped": stopped_by(result.stopped),
         }
+        | probabilities_of(ledger)
+        | ({"panel": panel_facts(result.learner)} if isinstance(result.learner, Panel) and result.rounds else {})
         | ({"cache": source.cache} if source.cache and os.path.isfile(source.cache) else {})
         | ({} if result.saved is None else {"saved": result.saved})
     )
+
+
+def probabilities_of(ledger: Ledger) -> dict[str, Any]:
+    """Return how good the probabilities were; empty for a learner without probabilities."""
+    return {} if ledger.counts.measures is None else {"probabilities": ledger.measures.to_dict()}
 
 
 def stopped_by(reason: BaseException | None) -> str:
@@ -96,6 +107,10 @@ def options_of(rule: Rule) -> str:
     >>> options_of(WinnowRule(alpha=1.5, theta=8.0))
     '--learner winnow --alpha 1.5 --threshold 8'
     """
+    if is_panel(rule):
+        rosters = {"all": MEMBERS, "lean": LEAN}
+        known = next((name for name, members in rosters.items() if members == rule.names), ",".join(rule.names))
+        return "--learner panel" if known == "all" else f"--learner panel --members {known}"
     needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]
     for name, value in asdict(rule).items():
@@ -119,6 +134,7 @@ def as_text(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
+    lines += probabilities_as_text(found)
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
     lines += [f"advice        {escaped(each)}" for each in found["advice"]]
     if found["skipped"]:
@@ -126,6 +142,22 @@ def as_text(found: dict[str, Any]) -> str:
     files = [(name, found[name]) for name in ("saved", "report", "cache") if name in found]
     lines += [f"{name:13} {escaped(path)} ({size(os.path.getsize(path))})" for name, path in files]
     return "\n".join(lines)
+
+
+def probabilities_as_text(found: dict[str, Any]) -> list[str]:
+    """Return the lines on the probabilities, and on the members of a panel; none for other learners."""
+    lines = []
+    if (measured := found.get("probabilities")) is not None:
+        bound = f" (bound {found['panel']['log_loss_bound']:.4f})" if "panel" in found else ""
+        auc = "" if math.isnan(measured["auc"]) else f", AUC {measured['auc']:.4f}"
+        lines.append(
+            f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}, "
+            f"calibration error {measured['calibration_error']:.4f}"
+        )
+    for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
+        counted = f"{many(leader['mistakes'], 'mistake')}, log loss {leader['log_loss']:.4f}"
+        lines.append(f"best member   {leader['name']}: {counted}; leads since round {leader['leads_since']:,}")
+    return lines
 
 
 COLOURS = {"holds": "green", "violated": "red"}

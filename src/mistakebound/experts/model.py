@@ -58,7 +58,7 @@ def load(path: str | os.PathLike[str]) -> Aggregation | WeightedMajority:
     """Return the learner in a file; raise ModelError if the file does not hold one."""
     data = Path(path).read_bytes()
     try:
-        learner: Aggregation | WeightedMajority = restored(*unpack(data, None))
+        learner: Aggregation | WeightedMajority = restored(*unpack(data))
     except ModelError as error:
         message = f"cannot load {os.fspath(path)}: {error}"
         raise ModelError(message, field=error.field) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mistakebound.play.engine import Reduction
+from mistakebound.play.engine import Reduction, is_panel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +69,12 @@ class Features:
 
     def __init__(self, learner: Learner, *, zero_based: bool = False) -> None:
         self.engine: LearnerEngine = learner._current_play().engine
+        if is_panel(self.engine.rule):
+            message = (
+                "this model is a panel, which has no single weight for each feature; "
+                "learn a linear model for that, such as --learner arow (mb.Arow())"
+            )
+            raise ValueError(message)
         known = learner.known_reading()
         self.first = 1 if self.engine.growing and not (zero_based or (known and known.zero_based)) else 0
         weights = self.engine.weights()

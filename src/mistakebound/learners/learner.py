@@ -141,7 +141,7 @@ class Learner:
     open_stream = streams.open_stream
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream.
 
@@ -153,13 +153,20 @@ class Learner:
             The first row, and the row after the last; by default, all rows.
         y : array, optional
             The labels of the rows of the part, if they are not in the file.
+        scores : bool
+            Whether the ledger shall have the score of each row.
 
         Returns
         -------
         ledger, error
             The ledger of the rows that were learned, and the error of the row after them, or None.
         """
-        return self._start_with_chunk(part.chunk).run_part(part, first, last, y)
+        return self._start_with_chunk(part.chunk).run_part(part, first, last, y, scores=scores)
+
+    def measure(self, *, on: bool) -> None:
+        """Set whether the next rounds count in the measures of probabilities. Later passes over a stream do not."""
+        if self._play is not None:
+            self._play.engine.core.measure(on)
 
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """Return X as a stream, if it is one, or is a DataFrame and the learner learned from files with columns."""
@@ -290,6 +297,14 @@ class Learner:
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - scikit-learn's signature
         """Return the constructor's parameters."""
         return get_params(self)
+
+    def objects(self) -> list[str]:
+        """Return the names of members from outside, which a model file cannot store."""
+        return []
+
+    def plain_params(self) -> dict[str, Any]:
+        """Return the constructor's parameters; members from outside are replaced by the names of their classes."""
+        return self.get_params()
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters. They take effect at the next ``fit``: a learner that has started keeps its rule."""

@@ -195,18 +195,20 @@ class LinearPlay:
         return self.engine.ledger(pair, before, own, predicted, np.flatnonzero(predicted != truth), mixed=True)
 
     def run_part(
-        self, part: Part, first: int, last: int | None, y: AnyArray | None
+        self, part: Part, first: int, last: int | None, y: AnyArray | None, *, scores: bool = False
     ) -> tuple[Ledger, InputError | None]:
         """Predict, then learn, rows of a part of a stream: see ``Learner.run_part``."""
         last = part.rows if last is None else min(last, part.rows)
         labels = self.labels.copy()
         ids = part.label_ids[first:last]
         signs = bytes(labels.encode_ids(part.labels, ids) if y is None else labels.encode(y[first:last]))
-        played = self.engine.play_part(part, signs, first)
+        found = np.empty(len(signs)) if scores else None
+        played = self.engine.play_part(part, signs, first, scores=found)
         if played.row > 0:
             self.labels, self.reading = labels, part.reading
         pair = (labels.negative, labels.positive)
         ledger = self.engine.ledger(pair, played.before, played.after, played.positive, signs[: played.row])
+        ledger.scores = None if found is None else found[: played.row]
         if played.row < len(signs):
             row, unknown = first + played.row, signs[played.row] == 0
             label = part.label(row) if y is None else y[row]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from mistakebound.errors import Option, OptionError, setting
 from mistakebound.learners.learner import KEEP_BYTES, Learner
+from mistakebound.learners.linear_play import LinearPlay
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
 from mistakebound.rules.panel import LEAN, MEMBERS, MOST_JOINED, mask_of
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
     from mistakebound.play.standings import Standings
     from mistakebound.rules.base import Range
 
+NO_WEIGHTS = (
+    "a panel has no single weight for each feature: panel.members() returns the weights of its members; "
+    "a linear learner, such as Arow, has weights of features"
+)
 ROSTERS = {"all": MEMBERS, "lean": LEAN}
 
 
@@ -89,7 +95,7 @@ class Panel(Learner):
     ----------
     members : "all", "lean", or a sequence
         ``"lean"`` leaves out four members: faster, less memory, almost as accurate. A sequence has names of members
-        (``mistakebound.rules.panel.MEMBERS``), learners, and any objects with ``predict_one(x)`` and
+        (``panel.members()`` lists them), ``"all"`` or ``"lean"``, learners, and any objects with ``predict_one(x)`` and
         ``learn_one(x, y)``, which are copied; for them labels are True and False.
     threads : int, optional
         1 or 2, for streams in memory and files; the result is the same. By default 2, if there are two processors.
@@ -147,6 +153,25 @@ class Panel(Learner):
         names, leads = engine.member_names, engine.core.leadership()
         return [(int(round_), names[int(member)]) for round_, member in leads]
 
+    def plot_leadership(self) -> Any:
+        """Draw which member had the least log loss so far, over time; return a matplotlib figure.
+
+        ``figure.savefig("leaders.png")`` saves it.
+        """
+        from mistakebound.viz.plot import leadership  # noqa: PLC0415 - it needs matplotlib
+
+        return leadership(self.leadership(), self.standings.rounds)
+
+    @property
+    def weights_(self) -> Any:
+        """A panel has none: AttributeError is raised."""
+        raise AttributeError(NO_WEIGHTS)
+
+    @property
+    def intercept_(self) -> float:
+        """A panel has none: AttributeError is raised."""
+        raise AttributeError(NO_WEIGHTS)
+
     def certify(self, theorem: str | None = None, *, X: Any = None, y: Any = None) -> Certificate:  # type: ignore[override]
         """Compare the mistakes with the bound of a theorem. No premise is needed, and no second pass.
 
@@ -176,11 +201,27 @@ class Panel(Learner):
         return certify_panel(self.ledger_, theorem)
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Return the bound of the guard, which is known in every round."""
+        """Return the smaller bound of the theorems, which is known in every round."""
         super().known_bound(relevant)  # raises for a number of relevant features
-        from mistakebound.certificates.panel_certificate import mistake_bound  # noqa: PLC0415 - few need it
+        return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
 
-        return lambda ledger, _: None if ledger.standings is None else mistake_bound(ledger.standings)
+    # ------------------------------------------------------------------ files
+
+    def objects(self) -> list[str]:
+        """Return the names of the members from outside."""
+        play, wanted = self._play, vars(self)["members"]
+        if play is not None and isinstance(play.engine, JoinedEngine):
+            return [name for name, _ in play.engine.joined]
+        listed = () if isinstance(wanted, str) else wanted
+        return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
+
+    def plain_params(self) -> dict[str, Any]:
+        """Return the parameters; members from outside are replaced by the names of their classes."""
+        params = self.get_params()
+        if not isinstance(params["members"], str):
+            listed = [each if isinstance(each, str) else class_name(each) for each in params["members"]]
+            params["members"] = tuple(listed) if isinstance(params["members"], tuple) else listed
+        return params
 
     # ------------------------------------------------------------------ starting
 
@@ -191,7 +232,7 @@ class Panel(Learner):
             if wanted not in ROSTERS:
                 raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
             return ROSTERS[wanted], []
-        own = [each for each in wanted if isinstance(each, str)]
+        own = [name for each in wanted if isinstance(each, str) for name in ROSTERS.get(each, (each,))]
         for name in own:
             if name not in MEMBERS:
                 raise OptionError(setting("members"), f" must be among {', '.join(MEMBERS)}, got {name!r}")
@@ -219,6 +260,15 @@ class Panel(Learner):
         engine.core.use_threads(1 if others else threads)
         return engine
 
+    def _current_play(self) -> LinearPlay:
+        """Return the play; before the first input, an empty play that is not stored."""
+        return self._play or LinearPlay(self._new_engine(0), self._labels)
+
+    def _restore(self, engine: LearnerEngine) -> LinearPlay:
+        with suppress(OptionError):  # set_params may have changed it to a value that only the next fit will refuse
+            engine.core.use_threads(self._threads())
+        return super()._restore(engine)
+
     def _threads(self) -> int:
         if self.threads is None:
             return min(2, processors())
@@ -238,6 +288,11 @@ def fresh(member: Any) -> Any:
     if isinstance(copy, Learner) and copy.classes is not None:
         copy.set_params(classes=(False, True))
     return copy
+
+
+def class_name(member: Any) -> str:
+    """Return the class of a member from outside with its module."""
+    return f"{type(member).__module__}.{type(member).__qualname__}"
 
 
 def named_apart(others: list[Any]) -> list[tuple[str, Any]]:

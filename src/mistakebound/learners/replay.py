@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mistakebound.play.engine import Played, PlayedPart, Reduction
     from mistakebound.play.inputs import Positional
     from mistakebound.play.ledger import Ledger
+    from mistakebound.play.measures import Measures
     from mistakebound.rules import Rule
 
 STREAM_BYTES = 4 << 30
@@ -189,11 +190,12 @@ def check_again(learner: Learner, X: Any, y: Any = None) -> None:
         raise ValueError(NOTHING)
     again, rounds = rebuilt(learner), play.engine.counts.rounds
     again._early_labels = play.labels.copy()
+    measured = play.engine.measured_counts.measures
     try:
         if y is None and (stream := learner.stream_of(X)) is not None:
-            replay_files(again, partial(learner.open_stream, stream), rounds)
+            replay_files(again, partial(learner.open_stream, stream), rounds, measured=measured)
         else:
-            _replay_rows(again, again.run if play.engine.named else partial(_run_matrix, again), X, y, rounds)
+            _replay_rows(again, again.run if play.engine.named else partial(_run_matrix, again), X, y, rounds, measured)
     except StreamError as error:
         message = f"{OTHER_STREAM}: {error}"
         raise ValueError(message) from None
@@ -223,8 +225,9 @@ def recorded(learner: Learner) -> Ledger:
     return play.engine.recorder.ledger((labels.negative, labels.positive))
 
 
-def stop_recording(learner: Learner) -> None:
-    """Stop keeping examples, because a later pass repeats them."""
+def end_first_pass(learner: Learner, measured: Measures | None) -> None:
+    """Stop keeping examples, because a later pass repeats them, and measuring, unless more rounds were measured."""
+    learner.measure(on=measured is not None and measured.rounds > learner.ledger_.rounds)
     if learner._play is not None and isinstance(learner._play.engine, RecordingEngine):
         learner._play.engine.recording = False
 
@@ -237,7 +240,14 @@ def to_read_again(source: Source, known: Reading | None) -> Source:
     return source.but(follow=False, cache=source.cache if cache_is_ready else None)
 
 
-def _replay_rows(learner: Learner, play: Callable[[Any, Any], Any], X: Any, y: Any, rounds: int) -> None:
+def _replay_rows(
+    learner: Learner,
+    play: Callable[[Any, Any], Any],
+    X: Any,
+    y: Any,
+    rounds: int,
+    measured: Measures | None = None,
+) -> None:
     """Play the rows of X as often as a learner did that has learned ``rounds`` rounds."""
     X, y = (list(each) if isinstance(each, Iterator) else each for each in (X, y))
     if y is None:
@@ -248,7 +258,7 @@ def _replay_rows(learner: Learner, play: Callable[[Any, Any], Any], X: Any, y: A
     if rows == 0 or rounds % rows:
         message = f"{OTHER_STREAM}: it learned {rounds} rounds, which is not a multiple of the {rows} rounds of X"
         raise ValueError(message)
-    stop_recording(learner)
+    end_first_pass(learner, measured)
     for _ in range(rounds // rows - 1):
         play(X, y)
 
@@ -258,9 +268,11 @@ def replay_files(
     open_stream: Callable[[], StreamReader],
     rounds: int,
     passes: int | None = None,
+    measured: Measures | None = None,
 ) -> ReadReport | None:
     """Learn at most ``rounds`` examples in passes over a stream, and record the first pass.
 
+    Later passes count in the measures of probabilities only if ``measured`` has more rounds than the first pass.
     Returns the report of the last pass. Raises StreamError if ``passes`` passes have fewer examples.
     """
     left, report = rounds, None
@@ -274,10 +286,10 @@ def replay_files(
                     return report
         except StreamError as error:
             raise error.at_round(None) from None
-        stop_recording(learner)
         rows = before - left
         if rows == 0:
             return report
+        end_first_pass(learner, measured)
         if passes is not None and rows * passes not in (rounds, rounds - 1):
             message = f"the files have {rows} examples, which does not fit the number of rounds with passes={passes}"
             raise StreamError(message)

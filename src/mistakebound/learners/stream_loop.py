@@ -39,9 +39,12 @@ class LearnsParts(Protocol[Learned_co]):
         """Whether both labels are known."""
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None, *, scores: bool = False
     ) -> tuple[Learned_co, InputError | None]:
-        """Learn rows of a part. Return their ledger, and the error of the row after them, or None."""
+        """Learn rows of a part. Return their ledger, and the error of the row after them, or None.
+
+        ``scores`` is whether the ledger shall have the score of each row.
+        """
 
 
 class Step(Generic[Learned_co]):
@@ -74,6 +77,7 @@ def steps(
     parts: Iterable[Part] | None = None,
     skip: int = 0,
     limit: Callable[[], int | None] | None = None,
+    scores: bool = False,
     guard: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it has no state
 ) -> Iterator[Step[Learned_co]]:
     """Learn the parts that a reader yields, and yield a `Step` after each step.
@@ -92,6 +96,8 @@ def steps(
         Number of rows that were learned before. They are read, but not learned again.
     limit : callable, optional
         Returns the largest number of rows that the next step may learn; None for all rows of its part.
+    scores : bool
+        Whether the ledgers shall have the score of each row.
     guard : context manager
         Entered before each step, and left when the caller asks for the next one.
 
@@ -112,7 +118,8 @@ def steps(
         while True:
             with guard:
                 most = None if limit is None else limit()
-                ledger, error = learner.run_part(part, first, None if most is None else first + most, own)
+                end = None if most is None else first + most
+                ledger, error = learner.run_part(part, first, end, own, scores=scores)
                 learned = ledger.rounds
                 begin, first, rounds = first, first + learned, rounds + learned
                 yield Step(part, begin, first, ledger, error)

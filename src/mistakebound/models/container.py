@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mistakebound._support.arrays import AnyArray
 
-FORMAT = 4
+FORMAT = 5
 
 # Written without the package safetensors: it accepts repeated keys, and the digest would have no fixed position.
 MAGIC = b'{"__metadata__":{"sha256":"'
@@ -52,11 +52,11 @@ def pack(described: dict[str, Any], tensors: dict[str, AnyArray]) -> list[bytes]
     return [head[: DIGEST.start] + digest + head[DIGEST.stop :], *parts[1:]]
 
 
-def unpack(data: bytes, expected: dict[str, str] | None) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+def unpack(data: bytes, *expected: dict[str, str]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the JSON object without its format, and the tensors.
 
-    ``expected`` has the names and types of the tensors; a file has all of them or none. None: any tensors are accepted,
-    and the caller checks their names.
+    Each of ``expected`` has names and types of tensors; a file has all tensors of one of them, or none. Without
+    ``expected``, any tensors are accepted, and the caller checks their names.
     """
     need(data, f"the file is empty; {REMEDY}")
     need(data[8:].startswith(MAGIC), "this is not a model file of mistakebound")
@@ -75,12 +75,13 @@ def unpack(data: bytes, expected: dict[str, str] | None) -> tuple[dict[str, Any]
     newer = f"written by a newer mistakebound (format {version}); this version reads formats up to {FORMAT}"
     need(version <= FORMAT, newer, "format")
     need(length % 8 == 0, "the header does not end at a multiple of 8 bytes")
-    if expected is not None:
-        need(not header or list(header) == list(expected), f"the tensors must be {', '.join(expected)}", "tensors")
+    types = next((each for each in expected if list(each) == list(header)), {})
+    known = types or not (header and expected)
+    need(known, f"the tensors must be {' or '.join(', '.join(each) for each in expected)}", "tensors")
     tensors, end = {}, 0
     for name, entry in header.items():
         dtype, shape, offsets = fields(entry, "dtype", "shape", "data_offsets", path=name)
-        wanted = DTYPES if expected is None else (expected[name],)
+        wanted = (types[name],) if expected else DTYPES
         need(type(dtype) is str and dtype in wanted, f"tensor {name} must have the dtype {', '.join(wanted)}", name)
         one_dimension = is_list_of(int, shape) and len(shape) == 1 and shape[0] >= 0
         need(one_dimension, f"tensor {name} must have one dimension", name)

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._core import Engine
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import fields, from_json, is_list_of, need
 from mistakebound.errors import ModelError
+from mistakebound.models import panel_state
 from mistakebound.models.container import DTYPES
 from mistakebound.models.parameters import construct, encode
+from mistakebound.play.engine import is_panel
 from mistakebound.play.ledger import Counts
 from mistakebound.play.ledger_schema import LATE, compare, read_late
+from mistakebound.play.measures import Measures
+from mistakebound.play.measures_json import check_labels, read_measures, write_measures
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.registry import rule_class
 
@@ -40,29 +44,48 @@ TENSORS = {
     "kept_labels": "I8",
     "kept_mistaken": "U8",
 }
-"""The tensors of a file and their types, in order."""
+"""The tensors of a linear learner and their types, in order. Those of a panel are in ``panel_state``."""
 KEPT = ("kept_rounds", "kept_labels", "kept_mistaken", "kept_indptr", "kept_index", "kept_value")
 SUMS = ("bias_z", "factor", "total", "total_rest", "peak")
 
 
+HISTORY = 7
+"""Parts at the end of the core's state that all rules have: the record of the rounds."""
+WIDTH, LIMIT = 7, 8
+"""Places of the width and of ``keep_bytes`` in the settings of the core."""
+LATE_BYTES = 16
+"""Memory of a late outcome, which ``keep_bytes`` limits."""
+OPTIONAL = ("late", "measures")
+"""Fields of the state that are absent if there is nothing to store."""
+
+
+def tensors_of(rule_id: str) -> dict[str, str]:
+    """Return the tensors in the file of a learner with this rule, and their types."""
+    return panel_state.TENSORS if rule_id == "panel" else TENSORS
+
+
 def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the state of a learner as a JSON object and tensors."""
-    settings, names, z, *sums, counts, predictions, mistake_rounds, kept, keeping, late = engine.core.__getstate__()
+    settings, names, *parts = engine.core.__getstate__()
+    state, *sums = parts[:-HISTORY]
+    counts, predictions, mistake_rounds, kept, keeping, late, measured = parts[-HISTORY:]
+    measures = None if measured is None else Measures(*measured)
     encoded = [name.encode() for name in names]
+    slots: int = len(names) + 1 if engine.named else settings[WIDTH]
     arrays = {
         "name_offsets": np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         "name_bytes": np.frombuffer(b"".join(encoded), np.uint8),
-        "z": z,
         "predictions": predictions,
         "mistake_rounds": mistake_rounds,
+        **(panel_state.to_tensors(state, slots) if is_panel(engine.rule) else {"z": state}),
         **dict(zip(KEPT, kept, strict=True)),
     }
-    *_, width_now, limit, _ = settings
-    _check(engine, limit, Counts(*counts), keeping, arrays)  # a file that could not be read again is not written
-    in_force = _parameters_in_force(engine, limit)
+    history = History(Counts(*counts), keeping, late, measures, settings[LIMIT], slots)
+    _check(engine, history, arrays)  # a file that could not be read again is not written
+    in_force = _parameters_in_force(engine, settings[LIMIT])
     described = {
         "parameters": {name: encode(in_force[name]) for name in learner.get_params() if name in in_force},
-        "width": width_now if engine.growing else engine.width,
+        "width": settings[WIDTH] if engine.growing else engine.width,
         "growing": engine.growing,
         "counts": list(counts),
         "sums": {name: encode(value) for name, value in zip(_sums(type(engine.rule)), sums, strict=True)},
@@ -70,12 +93,15 @@ def describe_state(learner: Learner, engine: LearnerEngine) -> tuple[dict[str, A
     }
     if len(late[0]):
         described["late"] = dict(zip(LATE, (each.tolist() for each in late), strict=True))
-    return described, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in TENSORS.items()}
+    if measures is not None:
+        described["measures"] = write_measures(measures)
+    types = tensors_of(engine.rule.id)
+    return described, {name: arrays[name].astype(DTYPES[kind], copy=False) for name, kind in types.items()}
 
 
 def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArray]) -> LearnerEngine:
     """Return the state that a file contains; raise ModelError if it is not valid."""
-    late = described.pop("late", None) if isinstance(described, dict) else None
+    late, measured = (described.pop(name, None) if isinstance(described, dict) else None for name in OPTIONAL)
     parameters, width, growing, counts, sums, keeping = fields(
         described, "parameters", "width", "growing", "counts", "sums", "keeping", path="life"
     )
@@ -84,46 +110,85 @@ def restore_state(kind: type[Learner], described: Any, tensors: dict[str, AnyArr
     need(width is None or (type(width) is int and width >= 0), "life.width must be a whole number", "life.width")
     need(is_list_of(int, counts) and len(counts) == 5, "life.counts must be five whole numbers", "life.counts")
     need(type(keeping) is bool, "life.keeping must be true or false", "life.keeping")
-    start, scalars = rule_class(kind.rule_id).start, len(rule_class(kind.rule_id).scalars)
-    # All of them may be infinite or NaN after an overflow, except those of the constant feature and the scalars.
-    names_of_sums = _sums(rule_class(kind.rule_id))
-    numbers = [from_json(number, "life.sums") for number in fields(sums, *names_of_sums, path="life.sums")]
-    need(all(type(number) is float for number in numbers), "life.sums must be real numbers", "life.sums")
-    of_bias = np.array([numbers[0], *numbers[len(SUMS) : len(numbers) - scalars]])
-    finite = (np.abs(of_bias) <= np.finfo(np.float32).max).all()
-    need(finite, "the sum of the constant feature is not a finite float32", "life.sums")
-    names, z = _read_names(tensors["name_offsets"], tensors["name_bytes"]), tensors["z"]
+    expected = tensors_of(kind.rule_id)
+    need(list(tensors) == list(expected), f"the tensors must be {', '.join(expected)}", "tensors")
+    names = _read_names(tensors["name_offsets"], tensors["name_bytes"])
     like = construct(kind, parameters, "life.parameters")
     try:
         slots = len(names) + 1 if width is None else like._reduction().slots(width)
         # Checked before memory is allocated for all these features.
-        need(len(z) == slots * len(start), "the number of weights does not match the number of features", "z")
+        if kind.rule_id == "panel":
+            panel_state.check_features(tensors, slots, named=width is None)
+        else:
+            weights = slots * len(rule_class(kind.rule_id).start)
+            need(len(tensors["z"]) == weights, "the number of weights does not match the number of features", "z")
         engine = like._new_engine(None, growing=True) if growing else like._new_engine(width)
     except ModelError:
         raise
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
         raise ModelError(str(error), field="life.parameters") from None
     need(engine.named or not names, "features by position cannot have names", "name_offsets")
     allowed = set(parameters) <= set(_parameters_in_force(engine, 0))
     need(allowed, "life.parameters has a parameter that does not affect learning, such as classes", "life.parameters")
-    totals = numbers[1 : len(SUMS)]
-    unused = engine.rule.normalised or totals == [0.0] * 4
-    need(unused, "the totals in life.sums must be 0, because the rule is not normalised", "life.sums")
-    need(engine.rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
-    possible = engine.rule.allows_scalars(numbers[len(numbers) - scalars :], counts[0])
-    need(possible, "the scalars of the rule contradict the number of rounds", "life.sums")
-    *rule, first_width, limit, grows = engine.core.__getstate__()[0]
-    settings = (*rule, width if growing else first_width, limit, grows)
-    _check(engine, limit, Counts(*counts), keeping, tensors)
-    kept = tuple(tensors[name] for name in KEPT)
-    delays = read_late(late, tensors["kept_rounds"], engine.rule, counts)
-    history = (tuple(counts), tensors["predictions"], tensors["mistake_rounds"], kept, keeping, delays)
+    fresh = engine.core.__getstate__()
+    settings = list(fresh[0])
+    settings[WIDTH] = width if growing else settings[WIDTH]
+    tensors = dict(zip(KEPT, fresh[-4], strict=True)) | tensors  # a panel keeps no examples
+    history = History(
+        Counts(*counts),
+        keeping,
+        read_late(late, tensors["kept_rounds"], engine.rule, counts),
+        read_measures(measured, engine.rule, counts[0], "life.measures"),
+        settings[LIMIT],
+        slots,
+    )
+    numbers = _read_sums(engine.rule, sums, counts[0])
+    _check(engine, history, tensors)
+    state = panel_state.from_tensors(tensors, slots) if is_panel(engine.rule) else tensors["z"]
     engine.core = Engine.__new__(Engine)
     try:
-        engine.core.__setstate__((settings, names, z, *numbers, *history))
-    except ValueError as error:
+        engine.core.__setstate__((tuple(settings), names, state, *numbers, *history.parts(tensors)))
+    except (ValueError, MemoryError) as error:
         raise ModelError(str(error), field="life") from None
     return engine
+
+
+class History(NamedTuple):
+    """The record of the rounds, without its arrays."""
+
+    counts: Counts
+    keeping: bool
+    late: tuple[AnyArray, AnyArray]
+    measures: Measures | None
+    limit: int
+    """``keep_bytes``"""
+    slots: int
+    """Number of features that the rule sees."""
+
+    def parts(self, has: dict[str, AnyArray]) -> tuple[Any, ...]:
+        """Return the parts that end the state of the core, with these arrays."""
+        m, kept = self.measures, tuple(has[name] for name in KEPT)
+        measured = None if m is None else (m.rounds, m.squares, *m.parts, m.negatives, m.positives)
+        return self.counts.totals, has["predictions"], has["mistake_rounds"], kept, self.keeping, self.late, measured
+
+
+def _read_sums(rule: Rule, sums: Any, rounds: int) -> list[float]:
+    """Return the single numbers of a linear rule, after checking them; a panel has none here."""
+    numbers = [from_json(number, "life.sums") for number in fields(sums, *_sums(type(rule)), path="life.sums")]
+    if is_panel(rule):
+        return numbers
+    # All of them may be infinite or NaN after an overflow, except those of the constant feature and the scalars.
+    need(all(type(number) is float for number in numbers), "life.sums must be real numbers", "life.sums")
+    first_scalar = len(numbers) - len(rule.scalars)
+    of_bias = np.array([numbers[0], *numbers[len(SUMS) : first_scalar]])
+    finite = (np.abs(of_bias) <= np.finfo(np.float32).max).all()
+    need(finite, "the sum of the constant feature is not a finite float32", "life.sums")
+    unused = rule.normalised or numbers[1 : len(SUMS)] == [0.0] * 4
+    need(unused, "the totals in life.sums must be 0, because the rule is not normalised", "life.sums")
+    need(rule.allows(of_bias[None]), "the state of the constant feature is out of range", "life.sums")
+    possible = rule.allows_scalars(numbers[first_scalar:], rounds)
+    need(possible, "the scalars of the rule contradict the number of rounds", "life.sums")
+    return numbers
 
 
 def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
@@ -134,11 +199,13 @@ def _parameters_in_force(engine: LearnerEngine, limit: int) -> dict[str, Any]:
         "target": "conjunction" if engine.reduction.conjunction else "disjunction",
         "complements": engine.reduction.complements,
         "keep_bytes": limit,
-    }
+    } | ({"members": list(engine.rule.names)} if is_panel(engine.rule) else {})
 
 
 def _sums(rule: type[Rule]) -> tuple[str, ...]:
     """Return the names of the single numbers of a state: also the floats of the constant feature, and the scalars."""
+    if rule.id == "panel":
+        return ()
     bias = (f"bias_{k}" for k in range(1, len(rule.start)))
     return (*SUMS, *bias, *(f"scalar_{k}" for k in range(len(rule.scalars))))
 
@@ -155,21 +222,19 @@ def _read_names(offsets: AnyArray, letters: AnyArray) -> list[str]:
     return names
 
 
-def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has: dict[str, AnyArray]) -> None:  # noqa: FBT001
+def _check(engine: LearnerEngine, history: History, has: dict[str, AnyArray]) -> None:
     """Raise ModelError unless the arrays fit the counts and each other, and every index is in range."""
+    counts, keeping, _, measures, limit, slots = history
     rounds, mistakes = counts.rounds, counts.false_positives + counts.false_negatives
-    need(min(counts) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
+    need(min(counts.totals) >= 0 and rounds < 2**62, "a count is out of range", "life.counts")
     if engine.rule.keeps_examples:
         possible = max(mistakes, counts.updates) <= counts.to_keep <= min(rounds, mistakes + counts.updates)
         learned = counts.to_keep if engine.rule.learns_from_positives else counts.false_positives
         possible = possible and counts.updates == learned
     else:
         possible = max(mistakes, counts.updates) <= rounds and counts.to_keep == 0
+        possible = possible and (counts.updates == rounds or not is_panel(engine.rule))
     need(possible, "the counts contradict each other", "life.counts")
-    need(np.isfinite(has["z"]).all(), "a sum z is not finite", "z")
-    need(
-        engine.rule.allows(has["z"].reshape(-1, len(engine.rule.start))), "the state of a feature is out of range", "z"
-    )
 
     predictions, mistake_rounds = has["predictions"], has["mistake_rounds"]
     fit = len(predictions) == min(rounds, limit) and bool((predictions <= 1).all())
@@ -178,8 +243,8 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
     need(fit, "the rounds of the mistakes do not fit the number of mistakes", "mistake_rounds")
     need(_rises(mistake_rounds, rounds), "the rounds of the mistakes are out of order", "mistake_rounds")
     if len(predictions) == rounds and len(mistake_rounds) == mistakes:
-        positive = np.count_nonzero(predictions[mistake_rounds])
-        need(positive == counts.false_positives, "the mistaken predictions do not fit the counts", "predictions")
+        wrong = np.count_nonzero(predictions[mistake_rounds])
+        need(wrong == counts.false_positives, "the mistaken predictions do not fit the counts", "predictions")
 
     kept_rounds, labels, mistaken, indptr, index, value = (has[name] for name in KEPT)
     kept = len(kept_rounds)
@@ -197,19 +262,41 @@ def _check(engine: LearnerEngine, limit: int, counts: Counts, keeping: bool, has
     need(same and complete, "the kept mistakes are not the mistakes that were made", "kept_mistaken")
     fit = len(index) == len(value) and _divides(indptr, len(value))
     need(fit, "kept_indptr does not divide kept_index and kept_value into examples", "kept_indptr")
-    features = len(has["name_offsets"]) - 1 if engine.named else len(has["z"]) // len(engine.rule.start)
+    features = slots - 1 if engine.named else slots
     need((index < features).all(), "a kept example has a feature that the learner does not have", "kept_index")
     need(np.isfinite(value).all(), "a kept value is not finite", "kept_value")
     need((np.abs(value) <= LARGEST).all(), "the value of a kept example is too large to learn from", "kept_value")
     need(not engine.rule.binary or ((value == 0) | (value == 1)).all(), "a kept value is not 0 or 1", "kept_value")
+    positive = predictions.view(np.bool_) if len(predictions) == rounds else None
     compare(
-        counts,
+        counts.totals,
         engine.rule,
-        predictions.view(np.bool_) if len(predictions) == rounds else None,
+        positive,
         mistake_rounds if len(mistake_rounds) == mistakes else None,
         {"rounds": kept_rounds, "labels": labels, "mistaken": mistaken.view(np.bool_)},
         negated=(False,),
     )
+    check_labels(measures, counts.totals, positive)
+    _check_learned(engine, history, positive, has)
+
+
+def _check_learned(
+    engine: LearnerEngine, history: History, positive: AnyArray | None, has: dict[str, AnyArray]
+) -> None:
+    """Raise ModelError unless a learner can reach what it has learned of the features."""
+    rule, counts = engine.rule, history.counts
+    if not is_panel(rule):
+        need(np.isfinite(has["z"]).all(), "a sum z is not finite", "z")
+        need(rule.allows(has["z"].reshape(-1, len(rule.start))), "the state of a feature is out of range", "z")
+        return
+    late, measures = len(history.late[0]), history.measures
+    labels = None
+    if positive is not None:
+        labels = int(np.count_nonzero(positive)) - counts.false_positives + counts.false_negatives
+    elif measures is not None and measures.rounds == counts.rounds:
+        labels = int(measures.positives.sum())
+    all_late = late * LATE_BYTES < history.limit
+    panel_state.check(rule, counts, late if all_late else None, labels, has, history.slots, named=engine.named)
 
 
 def _divides(offsets: AnyArray, total: int) -> bool:

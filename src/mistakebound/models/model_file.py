@@ -7,6 +7,8 @@ check them when a file is read. Files of every format so far can be read (``test
 - Format 2: also ``progress``, the position of the run in its files.
 - Format 3: also ``reading``, the options that the files were read with.
 - Format 4: also late outcomes (``late`` in the state, and ``tickets``), and learners over experts.
+- Format 5: also panels, which have tensors of their own (``panel_state``), and ``measures`` of probabilities in the
+  state of a learner.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from mistakebound.data.options import Reading
 from mistakebound.errors import ModelError
 from mistakebound.models.container import learner_in, pack, unpack
 from mistakebound.models.learner_state import TENSORS, describe_state, restore_state
-from mistakebound.models.parameters import construct, describe_parameters, encode
+from mistakebound.models.panel_state import TENSORS as PANEL_TENSORS
+from mistakebound.models.parameters import construct, describe_parameters, encode, need_no_objects
 from mistakebound.play.tickets import Tickets
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ def save(
     try:
         is_ours = kinds.get(type(learner).__name__) is type(learner)
         need(is_ours, f"{type(learner).__name__} is not one of the learners that can be saved: {', '.join(kinds)}")
+        need_no_objects(learner)
         described, tensors = _describe(learner)
         reading, tickets = learner.known_reading(), None if learner._play is None else learner._play.tickets
         of_the_run = {
@@ -75,7 +79,7 @@ def load_with_progress(
     """Return the learner that a file contains, and the progress of its run if the file has it."""
     data = Path(path).read_bytes()
     try:
-        described, tensors = unpack(data, TENSORS)
+        described, tensors = unpack(data, TENSORS, PANEL_TENSORS)
         of_the_run = {name: described.pop(name, None) for name in OF_THE_RUN}
         for name, each in of_the_run.items():
             need(each is None or isinstance(each, dict), f"{name} must be an object", name)
@@ -99,7 +103,10 @@ def _other_learner(name: Any, kinds: Mapping[str, type[Kind]]) -> str:
 
 
 def fingerprint(learner: Learner) -> str:
-    """Return a SHA-256 of the parameters and state of a learner. It is equal if their model files are equal."""
+    """Return a SHA-256 of the parameters and state of a learner. It is equal if their model files are equal.
+
+    Of members from outside it has the class only.
+    """
     described, tensors = _describe(learner)
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for tensor in tensors.values():

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 def describe_parameters(learner: Learner) -> dict[str, Any]:
     """Return the parameters of a learner for JSON; ``construct`` makes an equal learner from them."""
-    return {name: encode(value) for name, value in learner.get_params().items()}
+    return {name: encode(value) for name, value in learner.plain_params().items()}
+
+
+def need_no_objects(learner: Learner) -> None:
+    """Raise ModelError if a learner has members from outside, which a file cannot store."""
+    names = learner.objects()
+    message = (
+        f"the members {', '.join(names)} are objects from outside, which a file cannot store; use pickle.dump, "
+        "or a Panel with names of members only"
+    )
+    need(not names, message, "parameters.members")
 
 
 def construct(kind: type[Kind], parameters: Any, path: str = "parameters") -> Kind:

@@ -107,9 +107,12 @@ class Ledger:
         For a panel, its members at the end of these rounds; otherwise None.
     reading : ReadReport or None
         What ``run`` has read from a Source: skipped lines, remarks, columns, bytes. None for other inputs.
+    scores : array or None
+        The score of each round before it was learned, if it was asked for.
     """
 
     reading: ReadReport | None = None
+    scores: FloatArray | None = None
 
     def __init__(
         self,

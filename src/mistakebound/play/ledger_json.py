@@ -10,6 +10,8 @@ from mistakebound._support.lazy import np
 from mistakebound._support.schema import to_json
 from mistakebound.play.ledger import Counts, Kept
 from mistakebound.play.ledger_schema import KEPT, LATE, check
+from mistakebound.play.measures_json import write_measures
+from mistakebound.play.standings_json import write_standings
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import BoolArray, IntArray
@@ -22,9 +24,15 @@ def write(ledger: Ledger) -> str:
     kept, record = ledger.kept, ledger.record
     positive, mistakes = record.predictions(), record.mistake_rounds()
     late = dict(zip(LATE, (each.tolist() for each in record.late()), strict=True))
+    measures, standings = ledger.counts.measures, ledger.standings
+    optional = {
+        "late": late if late["rounds"] else None,
+        "measures": None if measures is None else write_measures(measures),
+        "standings": None if standings is None else write_standings(standings),
+    }
     return json.dumps(
         {
-            "counts": ledger.counts,
+            "counts": ledger.counts.totals,
             "rule": {"id": ledger.rule.id, **{k: _finite(v) for k, v in asdict(ledger.rule).items()}},
             "n": ledger.n,
             "classes": list(map(to_json, ledger.classes)),
@@ -35,7 +43,7 @@ def write(ledger: Ledger) -> str:
             "mistake_rounds": None if mistakes is None else mistakes.tolist(),
             "kept": {k: np.asarray(v).astype(KEPT[k]).tolist() for k, v in vars(kept).items()},
         }
-        | ({"late": late} if late["rounds"] else {})
+        | {name: value for name, value in optional.items() if value is not None}
     )
 
 
@@ -43,13 +51,14 @@ def read(text: str, kind: type[Ledger]) -> Ledger:
     """Return the ledger of this class that ``write`` wrote; raise ModelError if the text is not a valid ledger."""
     fields = check(text)
     return kind(
-        Counts(*fields.counts),
+        Counts.of_core((*fields.counts, None))._replace(measures=fields.measures),
         rule=fields.rule,
         n=fields.n,
         classes=fields.classes,
         from_start=fields.from_start,
         named=fields.named,
         record=StoredRecord(fields),
+        standings=fields.standings,
     )
 
 

@@ -15,6 +15,8 @@ from mistakebound._support.lazy import np
 from mistakebound._support.schema import need, refuse
 from mistakebound.data.labels import check_classes
 from mistakebound.errors import ModelError
+from mistakebound.play.measures_json import check_labels, read_measures
+from mistakebound.play.standings_json import read_standings
 from mistakebound.rules.base import LARGEST
 from mistakebound.rules.registry import DECLARATIONS, rule_class
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from mistakebound._support.arrays import AnyArray
+    from mistakebound.play.measures import Measures
+    from mistakebound.play.standings import Standings
     from mistakebound.rules import Rule
 
 LEDGER = (*("counts", "rule", "n", "classes", "from_start", "named", "names", "predictions", "mistake_rounds", "kept"),)
@@ -36,7 +40,9 @@ KEPT = {
 }
 """The arrays of the kept rounds, each with its dtype."""
 LATE = ("rounds", "delays")
-"""The arrays of the kept rounds whose outcome came late. The field is absent if there are none."""
+"""The arrays of the kept rounds whose outcome came late."""
+OPTIONAL = ("late", "measures", "standings")
+"""Fields that are absent if there is nothing to write."""
 MOST_FEATURES = 2**27
 """Limit for features by position: a certificate takes some 10 bytes for each, however small the file is."""
 
@@ -55,12 +61,14 @@ class LedgerFields(NamedTuple):
     mistake_rounds: AnyArray | None
     kept: dict[str, AnyArray]
     late: tuple[AnyArray, AnyArray]
+    measures: Measures | None
+    standings: Standings | None
 
 
 def check(text: Any) -> LedgerFields:
     """Return the fields of a ledger; raise ModelError if one is missing, unknown, out of range or inconsistent."""
     data = schema.parse(text, "the ledger")
-    late = data.pop("late", None)
+    late, measures, standings = (data.pop(name, None) for name in OPTIONAL)
     counts, rule, n, classes, from_start, named, names, predictions, mistakes, kept = schema.fields(data, *LEDGER)
     rule = read_rule(rule)
     counts = read_counts(counts, rule)
@@ -70,23 +78,28 @@ def check(text: Any) -> LedgerFields:
     need(named or not names, "names should be empty, because named is false", "names")
     n = schema.whole(n, "n", 0, MOST_FEATURES) if not named else schema.whole(n, "n", len(names) + 1, len(names) + 1)
     found = read_kept(kept, rounds, len(names) if named else n, binary=rule.binary)
+    from_start = schema.flag(from_start, "from_start")
+    delays = read_late(late, found["rounds"], rule, counts)
     checked = LedgerFields(
         counts,
         rule,
         n,
         read_classes(classes),
-        schema.flag(from_start, "from_start"),
+        from_start,
         named,
         names,
         _array(schema.optional(schema.wholes, predictions, "predictions", 0, 1, rounds), "bool"),
         _array(schema.optional(schema.rising, mistakes, "mistake_rounds", rounds - 1, mistaken), "int64"),
         found,
-        read_late(late, found["rounds"], rule, counts),
+        delays,
+        read_measures(measures, rule, rounds),
+        read_standings(standings, rule, counts, from_start=from_start, late=len(delays[0])),
     )
     # The kept labels of a conjunction are negated, because its rule learns the negation. Only rules on {0, 1} learn
     # conjunctions.
     negated = (False, True) if rule.binary else (False,)
     compare(counts, rule, checked.predictions, checked.mistake_rounds, checked.kept, negated=negated)
+    check_labels(checked.measures, counts, checked.predictions)
     return checked
 
 
@@ -120,7 +133,7 @@ def _parameter(kind: type[Rule], name: str, value: Any, path: str) -> Any:
     found = float("inf") if value == "inf" and type(value) is str else schema.number(value, path)
     if not allowed.includes(found):
         refuse(path, allowed.numbers, value)
-    return found
+    return int(found) if kind.__annotations__.get(name) == "int" else found
 
 
 def read_classes(value: Any) -> tuple[Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+from mistakebound.bounds import bayes_mixture, guarded_weighted_majority
 from mistakebound.rules.panel import MIXERS
 
 PRIORS = {"mixer-fast": 0.47, "mixer-slow": 0.47, "mixer-gradient": 0.05}
@@ -60,7 +61,16 @@ class Standings(NamedTuple):
     def loss_bound(self) -> float:
         """The bound on the log loss of the mixture: the smallest L + ln(1/π) of a member or mixer."""
         best = self.best_by_loss
-        return best.log_loss - math.log(self.prior(best))
+        return bayes_mixture(max(best.log_loss, 0.0), self.prior(best))
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bound of each theorem on the mistakes of the panel; see ``theorems.panel``."""
+        return {
+            "guarded-weighted-majority": guarded_weighted_majority(len(self.voters), self.best.mistakes),
+            # In a round in which the guard did not follow the mixture, its log loss does not bound the mistake.
+            "bayes-mixture": self.loss_bound / math.log(2) + self.overrides,
+        }
 
 
 def of_core(found: Any, names: tuple[str, ...]) -> Standings:

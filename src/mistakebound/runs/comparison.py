@@ -82,6 +82,11 @@ class Contender:
         negatives = self.curve.rounds - self.positives
         return (positive if self.positives >= negatives else negative), min(self.positives, negatives)
 
+    @property
+    def worse_than_majority(self) -> bool:
+        """Whether predicting the more frequent label in every round makes fewer mistakes."""
+        return self.curve.mistakes > self.majority[1]
+
     def learn(self, part: Part, first: int, last: int, y: AnyArray | None) -> None:
         """Predict, then learn, rows of a part."""
         if self.error is not None:
@@ -117,7 +122,9 @@ class Contenders:
 
     def __init__(self, learners: Sequence[Learner] | None, classes: Sequence[Any] | None, *, keep: bool) -> None:
         self.each = [] if learners is None else [Contender(each) for each in learners]
-        self.classes, self.keep = classes, keep
+        self.classes, self.keep, self.by_default = classes, keep, learners is None
+        self.signed = self.only_signs = False
+        """Whether a value was negative, and whether all values were ±1."""
 
     @property
     def labels_settled(self) -> bool:
@@ -125,11 +132,20 @@ class Contenders:
         return self.classes is not None
 
     def run_part(
-        self, part: Part, first: int = 0, last: int | None = None, y: AnyArray | None = None
+        self,
+        part: Part,
+        first: int = 0,
+        last: int | None = None,
+        y: AnyArray | None = None,
+        *,
+        scores: bool = False,  # noqa: ARG002 - a comparison writes none
     ) -> tuple[Rows, InputError | None]:
         """Learn rows of a part with all learners. Return their number, and the error of the next row, or None."""
         if part.rows and not self.each:
             self.each = [Contender(each) for each in default_learners(part, self.classes, keep=self.keep)]
+            self.only_signs = True
+        if self.by_default:
+            self._look(part)
         rows = part.rows if last is None else min(last, part.rows)
         for each in self.each:
             each.learn(part, first, rows, y)
@@ -137,6 +153,21 @@ class Contenders:
         if error is None and self.each and all(each.error for each in self.each):  # the fault is in the stream
             error = self.each[0].error
         return Rows(rows - first), error
+
+    def _look(self, part: Part) -> None:
+        values = part.chunk.value
+        self.signed = self.signed or bool((values < 0).any())
+        self.only_signs = self.only_signs and bool((abs(values) == 1).all())
+
+    def left_out(self, contender: Contender) -> bool:
+        """Return whether a default learner is not made for this stream, so that its result says nothing.
+
+        The weights of normalized Winnow cannot be negative. It is made for examples whose values are votes ±1.
+        """
+        if not self.by_default or contender.learner.rule_id != "normalized-winnow":
+            return False
+        votes = self.signed and self.only_signs
+        return not votes or contender.worse_than_majority
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,7 +179,9 @@ class Comparison:
     ranked : tuple of Contender
         The learners that learned the whole stream, fewest mistakes first.
     refused : tuple of Contender
-        The other learners, each with its error.
+        The learners that could not learn it, each with its error.
+    left_out : tuple of Contender
+        Default learners that are not made for this stream: normalized Winnow, unless all values are votes ±1.
     seconds : float
         Time spent on reading and learning.
     bytes : int
@@ -161,6 +194,7 @@ class Comparison:
 
     ranked: tuple[Contender, ...]
     refused: tuple[Contender, ...]
+    left_out: tuple[Contender, ...]
     seconds: float
     bytes: int
     skipped: tuple[BadLine, ...]
@@ -220,8 +254,9 @@ def compare(
     except (KeyboardInterrupt, ValueError) as reason:
         stopped = reason
     seconds = time.perf_counter() - start
-    taken = [each for each in contenders.each if each.error is None]
-    ranked = sorted(taken, key=lambda each: each.curve.mistakes)
+    learned = [each for each in contenders.each if each.error is None]
+    left_out = tuple(each for each in learned if contenders.left_out(each))
+    ranked = sorted((each for each in learned if each not in left_out), key=lambda each: each.curve.mistakes)
     report = reader.report
     remarks = dict.fromkeys(report.remarks)
     with_theorem = [each for each in ranked if DECLARATIONS[each.learner.rule_id].has_theorem]
@@ -230,7 +265,7 @@ def compare(
         if why:
             remarks[Remark("certificate", (why,))] = None
     refused = tuple(each for each in contenders.each if each.error is not None)
-    return Comparison(tuple(ranked), refused, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
+    return Comparison(tuple(ranked), refused, left_out, seconds, report.bytes, report.skipped, tuple(remarks), stopped)
 
 
 def default_learners(part: Part, classes: Sequence[Any] | None, *, keep: bool) -> list[Learner]:

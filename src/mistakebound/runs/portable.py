@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mistakebound.certificates import portable
 from mistakebound.models.model_file import fingerprint
-from mistakebound.models.parameters import describe_parameters
+from mistakebound.models.parameters import describe_parameters, need_no_objects
 from mistakebound.runs.resume import files_read, text_options
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def write(model: Learner, certificate: Certificate, position: Position, path: str | PathLike[str]) -> None:
     """Write a certificate with all that ``verify`` needs besides the files."""
+    need_no_objects(model)
     source, report, ledger = position.source, position.report, model.ledger_
     stream = zip(source.files, files_read(position), strict=False)
     document = portable.document(

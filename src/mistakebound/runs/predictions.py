@@ -7,19 +7,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mistakebound._support.lazy import np
 from mistakebound._support.text import escaped
 from mistakebound.data.source import Source, not_a_source
 from mistakebound.errors import add_file_name
 from mistakebound.learners.learner import Learner
 from mistakebound.learners.linear import not_a_learner
+from mistakebound.learners.sklearn import probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
     from typing import IO
 
+    from mistakebound._support.arrays import AnyArray, BoolArray, FloatArray
     from mistakebound.data.remarks import Remark
     from mistakebound.play.ledger import Ledger
+    from mistakebound.rules import Rule
 
 
 def label_lines(labels: Iterable[Any]) -> Iterator[str]:
@@ -35,6 +39,15 @@ def label_lines(labels: Iterable[Any]) -> Iterator[str]:
         yield known[label]
 
 
+def lines(labels: AnyArray, scores: FloatArray, positive: BoolArray, rule: Rule) -> Iterator[str]:
+    """Yield a line for each prediction: label, probability of the positive label if the rule has it, and score."""
+    columns = [label_lines(labels.tolist())]
+    if rule.log_odds:
+        columns.append(f"{p:.6g}" for p in probabilities(scores, positive)[:, 1].tolist())
+    columns.append(f"{score:.6g}" for score in scores.tolist())
+    return ("\t".join(line) + "\n" for line in zip(*columns, strict=True))
+
+
 class PredictionsFile:
     """A file or an open stream that the predictions of a run are written to, part by part."""
 
@@ -43,8 +56,9 @@ class PredictionsFile:
 
     def write(self, part: Ledger) -> None:
         """Write the predictions of a part."""
+        scores = np.zeros(part.rounds) if part.scores is None else part.scores
         with add_file_name(getattr(self.file, "name", "predictions")):
-            self.file.writelines(f"{label}\n" for label in label_lines(part.predictions.tolist()))
+            self.file.writelines(lines(part.predictions, scores, part.positive, part.rule))
             self.file.flush()
 
     def flushed(self) -> int | None:
@@ -103,7 +117,8 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
     to : path or text stream
         Write the lines here. Control characters in labels are escaped.
     scores : bool
-        Whether to write the score after each label, separated by a tab.
+        Whether to write, after each label, the probability of the positive label, if the learner has probabilities,
+        and the score, separated by tabs.
 
     Examples
     --------
@@ -128,7 +143,10 @@ def predict(source: Source, learner: Learner, to: str | PathLike[str] | IO[str],
         for numbers, labels, unknown_here in learner.score_reader(reader):
             rounds += len(numbers)
             unknown += unknown_here
-            pairs = zip(label_lines(labels.tolist()), numbers.tolist(), strict=True)
-            out.file.write("".join(f"{label}\t{score:.6g}\n" if scores else f"{label}\n" for label, score in pairs))
+            if scores:
+                positive = labels == learner.ledger_.classes[1]
+                out.file.writelines(lines(labels, numbers, positive, learner.ledger_.rule))
+            else:
+                out.file.writelines(f"{label}\n" for label in label_lines(labels.tolist()))
             out.file.flush()
     return Predicted(rounds, unknown, reader.report.remarks)

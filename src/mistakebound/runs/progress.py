@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mistakebound.learners.learner import Learner
     from mistakebound.learners.stream_loop import Step
     from mistakebound.play.ledger import Ledger
+    from mistakebound.play.standings import Standings
 
     RunningBound = Callable[[Ledger, int], float | None]
 
@@ -58,6 +59,10 @@ class Line(NamedTuple):
     """The bound of a theorem; None if it is not known during a run."""
     speed: float
     """Examples per second."""
+    loss: float | None = None
+    """Of a panel: mean log loss of its mixture, over all rounds of its life."""
+    loss_bound: float | None = None
+    """The bound of a theorem on it."""
 
 
 class Tally:
@@ -86,14 +91,20 @@ class Tally:
         self.last = (0, 0)
         """Rounds and mistakes of the last line."""
         self._next = 1
+        self._standings: Standings | None = None
 
     def resume(self, ledger: Ledger, counts: list[int], last: tuple[int, int]) -> None:
         """Set the counts of an earlier process. ``ledger`` is the ledger of the resumed learner."""
         self.rounds, self.false_positives, self.false_negatives, self.positives = counts
         self.mistakes = self.false_positives + self.false_negatives
         self.earlier, self.last, self._next = self.rounds, last, 1 << self.rounds.bit_length()
+        self._standings = ledger.standings
         if self.bound_of is not None and self.rounds:
             self.bound = self.bound_of(ledger, self.missed + self.false_negatives)
+
+    def until_line(self) -> int | None:
+        """Return the rounds until the next line, if its bound is known at its round only; otherwise None."""
+        return self._next - self.rounds if self.with_lines and self.bound_of is not None else None
 
     def add(self, part: Ledger) -> None:
         """Count the rounds of a part, and make its lines."""
@@ -101,6 +112,7 @@ class Tally:
         self.lines = []
         rounds, wrong_positives, wrong_negatives = part.rounds, part.false_positives, part.false_negatives
         positives = part.positive_predictions - wrong_positives + wrong_negatives
+        self._standings = part.standings
         if self.with_lines and self._next <= self.rounds + rounds:
             self._add_lines(part, part.mistake_rounds, self.rounds + rounds)
         self.rounds += rounds
@@ -131,7 +143,10 @@ class Tally:
         since = (mistakes - self.last[1]) / (rounds - self.last[0])
         self.last = (rounds, mistakes)
         speed = (done - self.earlier) / max(self.seconds, 1e-9)
-        self.lines.append(Line(rounds, mistakes, since, self.bound, speed))
+        line = Line(rounds, mistakes, since, self.bound, speed)
+        if (found := self._standings) is not None:
+            line = line._replace(loss=found.log_loss / found.rounds, loss_bound=found.loss_bound / found.rounds)
+        self.lines.append(line)
 
 
 class FileRead:
@@ -241,14 +256,26 @@ class Position:
         if self.reader is not None:
             self.reader.stop()
 
-    def steps(self, learner: Learner, limit: Callable[[], int | None] | None) -> Iterator[Step[Ledger]]:
+    def steps(
+        self, learner: Learner, limit: Callable[[], int | None] | None, *, scores: bool = False
+    ) -> Iterator[Step[Ledger]]:
         """Learn the rest of the files, and yield after each step. Signals are delayed until the next step is requested.
 
-        ``limit`` returns how many examples the next step may learn.
+        ``limit`` returns how many examples the next step may learn. ``scores`` is whether the ledgers shall have the
+        score of each example.
         """
+        try:
+            yield from self._steps(learner, limit, scores=scores)
+        finally:
+            learner.measure(on=True)
+
+    def _steps(
+        self, learner: Learner, limit: Callable[[], int | None] | None, *, scores: bool
+    ) -> Iterator[Step[Ledger]]:
         first_pass, start, skip = self.at
         known = learner.reading_for(self.source)
         for number in range(first_pass, self.passes):
+            learner.measure(on=number == 0)  # what was learned before is easier to predict
             before = self.report if number == first_pass else None
             if self.report is not None:
                 self.bytes_before += self.report.bytes
@@ -258,7 +285,7 @@ class Position:
             if self._stopped:
                 reader.stop()
             parts = self._past(skip, parts_of(learner, reader)) if skip else None
-            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, guard=uninterrupted):
+            for step in steps(learner, reader, parts=parts, skip=skip, limit=limit, scores=scores, guard=uninterrupted):
                 if step.part is not self._part:
                     self._arrive(step.part)
                 self.at = (number, step.part.begin, step.last)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from mistakebound.errors import add_file_name
 from mistakebound.learners.explain import Features
+from mistakebound.learners.panel import Panel
+from mistakebound.runs.panel_facts import panel_facts
+from mistakebound.viz import panel_report
 from mistakebound.viz.report import CertificateText, page
+from mistakebound.viz.report import text as html
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,9 +63,18 @@ def write_report(
         if found is None
         else CertificateText(found.status, found.scope, found.meaning(), found.details(), found.bound)
     )
-    features = Features(result.learner)
-    constant = [] if features.constant is None else [(features.constant.feature, features.constant.adds)]
+    sections = []
+    if ledger.counts.measures is not None:
+        sections.append(panel_report.probabilities(ledger.measures.to_dict(), html(ledger.classes[1])))
+    largest = []
+    if isinstance(result.learner, Panel):
+        if result.rounds:
+            sections.append(panel_report.members(panel_facts(result.learner), ledger.rounds))
+    else:
+        features = Features(result.learner)
+        constant = [] if features.constant is None else [(features.constant.feature, features.constant.adds)]
+        largest = [*constant, *features.largest(TOP)]
     points = [(0, 0), (result.rounds, result.mistakes)] if result.curve is None else result.curve.to_now()
-    text = page(facts, points, [*constant, *features.largest(TOP)], shown, mb.__version__)
+    text = page(facts, points, largest, shown, mb.__version__, sections)
     with add_file_name(os.fspath(path)), open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -145,7 +145,7 @@ def same_learner(wanted: Learner, found: Learner) -> None:
         raise ResumeError(reason, option="learner", before=before, now=now)
     stored, old, new = describe_parameters(found), found.get_params(), wanted.get_params()
     for name, value in describe_parameters(wanted).items():
-        if stored[name] != value:  # encoded, because arrays cannot be compared
+        if name not in FREE and stored[name] != value:  # encoded, because arrays cannot be compared
             reason = f"its run had {name}={old[name]!r}, and this run has {name}={new[name]!r}"
             raise ResumeError(reason, option=name, before=old[name], now=new[name])
 

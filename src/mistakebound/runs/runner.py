@@ -182,7 +182,8 @@ def run(
         Continue where the run that wrote ``checkpoint`` stopped. If there is no such file, start at the beginning. The
         files, their options and the parameters of the learner must be the same.
     predictions : path or text stream
-        Write the prediction of each round here, made before learning from it, one label per line.
+        Write the prediction of each round here, made before learning from it: a line with the label, the
+        probability of the positive label if the learner has probabilities, and the score, separated by tabs.
     certify : bool
         Certify at the end: over the whole stream if the files can be read a second time, otherwise on the mistaken
         rounds only. A remark then has the reason.
@@ -343,7 +344,7 @@ class Job:
         """Learn the rest of the files, until their end or until an error or a signal."""
         position, tally, checkpoint = self.position, self.tally, self.checkpoint
         try:
-            for step in position.steps(self.learner, None if checkpoint is None else checkpoint.left):
+            for step in position.steps(self.learner, self.limit, scores=out is not None):
                 tally.add(step.ledger)
                 if self.curve is not None:
                     self.curve.add(step.ledger)
@@ -363,6 +364,11 @@ class Job:
             self.progress.end(tally)
             if position.report is not None:
                 self.remark(*position.report.remarks)
+
+    def limit(self) -> int | None:
+        """Return how many examples the next step may learn: up to the next checkpoint or line of the table."""
+        limits = (None if self.checkpoint is None else self.checkpoint.left(), self.tally.until_line())
+        return min((each for each in limits if each is not None), default=None)
 
     def remark_on_labels(self) -> None:
         """Add a remark if every example had the same label: then a count of 0 mistakes means nothing."""
@@ -460,6 +466,8 @@ def certified(model: Learner, source: Source, *, continued: bool = False) -> tup
     continued : bool
         Whether the learner had learned other examples before.
     """
+    if not DECLARATIONS[model.rule_id].linear:  # a panel counts all that its theorems need
+        return model.certify(), ""
     earlier = "the run continued a saved model, whose earlier examples are not available"
     reason = earlier if continued else cannot_be_read_again(source)
     if not reason:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from mistakebound import bounds
 from mistakebound.theorems.evidence import Premise
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class PanelGuard:
 
     def bound(self, standings: Standings) -> float:
         """Return the bound on the mistakes."""
-        return bounds.guarded_weighted_majority(len(standings.voters), standings.best.mistakes)
+        return standings.bounds[self.id]
 
     def premise(self, standings: Standings) -> Premise:
         """Show the best member or mixer."""
@@ -52,25 +51,20 @@ class PanelMixture:
 
     def bound(self, standings: Standings) -> float:
         """Return the bound on the mistakes: rounds in which the guard did not follow the mixture are added."""
-        return self.loss_bound(standings) / math.log(2) + standings.overrides
-
-    def loss_bound(self, standings: Standings) -> float:
-        """Return the bound on the log loss."""
-        best = standings.best_by_loss
-        return bounds.bayes_mixture(max(best.log_loss, 0.0), standings.prior(best))
+        return standings.bounds[self.id]
 
     def premise(self, standings: Standings) -> Premise:
         """Show the best member or mixer and both log losses."""
         best = standings.best_by_loss
         shown = (
             f"{best.name}: L = {best.log_loss:.6g}, ln(1/π) = {-math.log(standings.prior(best)):.6g}; "
-            f"log loss of the mixture {standings.log_loss:.6g}, bound {self.loss_bound(standings):.6g}"
+            f"log loss of the mixture {standings.log_loss:.6g}, bound {standings.loss_bound:.6g}"
         )
         return Premise("L + ln(1/π) is the smallest of all members and mixers", True, shown)
 
     def is_broken(self, standings: Standings, rounding: float) -> bool:
         """Return whether the log loss is larger than the theorem allows; each round may round its probability."""
-        allowed = self.loss_bound(standings) * (1 + rounding) + standings.rounds * rounding
+        allowed = standings.loss_bound * (1 + rounding) + standings.rounds * rounding
         return standings.log_loss > allowed or standings.mistakes > self.bound(standings) * (1 + rounding) + rounding
 
 

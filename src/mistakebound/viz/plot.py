@@ -59,6 +59,36 @@ def curves(lines: Mapping[str, Sequence[tuple[int, int]]], title: str = "Mistake
     return _finished(figure, axes, title, fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
 
 
+def leadership(changes: Sequence[tuple[int, str]], rounds: int, title: str = "Leader of the panel over time") -> Any:
+    """Draw which member of a panel had the least log loss so far: a row for each member that ever led.
+
+    Parameters
+    ----------
+    changes : sequence of (round, member)
+        The changes of the leader, as ``Panel.leadership()`` returns them.
+    rounds : int
+        Number of rounds of the panel.
+    title : str
+        The title of the picture.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig("leaders.png")``. No window is opened.
+    """
+    figure, axes = _figure(8)
+    names = list(dict.fromkeys(name for _, name in changes))
+    ends = [*(begin for begin, _ in changes[1:]), rounds]
+    for (begin, name), end in zip(changes, ends, strict=True):
+        row = names.index(name)
+        axes.barh(row, end - begin, left=begin, height=0.6, color=f"C{row % 10}")
+    axes.set_yticks(range(len(names)), [_plain(name) for name in names])
+    axes.invert_yaxis()
+    axes.set(xscale="log", xlim=(1, max(rounds, 2)), xlabel="rounds", title=title)
+    axes.grid(visible=True, axis="x", alpha=0.3)
+    return figure
+
+
 def _figure(width: float) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # noqa: PLC0415 - optional
 

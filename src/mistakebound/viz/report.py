@@ -31,6 +31,9 @@ figcaption { color: var(--soft); font-size: .9rem; } svg { width: 100%; height: 
 svg text { fill: var(--soft); font-size: 12px; } .grid { stroke: var(--line); } .ours { stroke: var(--ours); }
 .other { stroke: var(--other); stroke-dasharray: 6 4; } .bound { stroke: var(--good); stroke-dasharray: 2 3; }
 .ours, .other, .bound { fill: none; stroke-width: 2; } code { font-size: .9em; overflow-wrap: anywhere; }
+td.n, th.n { text-align: right; } .wide { overflow-x: auto; margin: 1rem 0; }
+.wide td { white-space: nowrap; } figure.square { flex: 0 1 20rem; }
+.strip { max-width: 40rem; } .dot { fill: var(--ours); fill-opacity: .7; }
 .holds { color: var(--good); } .violated { color: var(--bad); }
 """
 
@@ -53,6 +56,7 @@ def page(
     largest: Sequence[tuple[str, float]],
     certificate: CertificateText | None = None,
     version: str = "",
+    sections: Sequence[str] = (),
 ) -> str:
     """Return the page.
 
@@ -66,11 +70,13 @@ def page(
     points : sequence of (rounds, mistakes)
         The curve of mistakes, from (0, 0).
     largest : sequence of (feature, weight)
-        The largest weights.
+        The largest weights; none for a learner without weights.
     certificate : CertificateText
         The certificate of the run, if there is one.
     version : str
         The version of the program, for the last line.
+    sections : sequence of str
+        More sections, as HTML.
     """
     title = f"{many(facts['mistakes'], 'mistake')} in {many(facts['rounds'], 'round')}"
     files = ", ".join(text(file) for file in facts["files"])
@@ -81,6 +87,7 @@ def page(
         summary(facts),
         pictures(points, facts["majority_mistakes"], facts["majority"], bound),
         "" if certificate is None else certified(certificate),
+        *sections,
         weights(largest),
         listing("Notes", [text(remark) for remark in facts["remarks"]]),
         listing("Skipped lines", [text(line) for line in facts["skipped"]]),
@@ -134,6 +141,8 @@ def certified(certificate: CertificateText) -> str:
 
 def weights(largest: Sequence[tuple[str, float]]) -> str:
     """Return the table of the largest weights."""
+    if not largest:
+        return ""
     return f"<h2>Largest weights</h2>{rows((f'{weight:.6g}', text(name)) for name, weight in largest)}"
 
 

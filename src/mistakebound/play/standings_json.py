@@ -1,0 +1,75 @@
+"""Convert the standings of a panel to JSON, and back."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from mistakebound._support import schema
+from mistakebound._support.schema import need
+from mistakebound.play.engine import is_panel
+from mistakebound.play.standings import Standing, Standings
+from mistakebound.rules.panel import MIXERS
+
+if TYPE_CHECKING:
+    from mistakebound.rules import Rule
+
+LARGEST_LOSS = 21.0
+"""−ln p of one round is at most this: logits of mixers beyond ±20, and probabilities beyond 1e-9, are clipped."""
+ROUNDING = 1e-9
+
+
+def write_standings(standings: Standings) -> dict[str, Any]:
+    """Return standings for JSON; ``read_standings`` returns them with the same bits."""
+    voters = {name: [each._asdict() for each in getattr(standings, name)] for name in ("members", "mixers")}
+    return {**standings._asdict(), **voters}
+
+
+def read_standings(value: Any, rule: Rule, counts: tuple[int, ...], *, from_start: bool, late: int) -> Standings | None:
+    """Return the standings of a panel, None for a linear rule; raise ModelError if they are not valid.
+
+    ``counts`` are those of the ledger, ``late`` is its number of late outcomes: in these rounds the prediction that
+    counts is an earlier one, which the members did not vote on.
+    """
+    if not is_panel(rule):
+        need(value is None, f"standings must be absent, because {rule.id} has no members", "standings")
+        return None
+    members, mixers, rounds, mistakes, overrides, log_loss = schema.fields(value, *Standings._fields, path="standings")
+    rounds = schema.whole(rounds, "standings.rounds", counts[0], 2**53)
+    listed = schema.items(members, "standings.members", len(rule.names) + int(rule.joined))
+    found = Standings(
+        tuple(_voter(each, f"standings.members[{k}]", rounds) for k, each in enumerate(listed)),
+        tuple(
+            _voter(each, f"standings.mixers[{k}]", rounds)
+            for k, each in enumerate(schema.items(mixers, "standings.mixers", len(MIXERS)))
+        ),
+        rounds,
+        schema.whole(mistakes, "standings.mistakes", 0, rounds),
+        schema.whole(overrides, "standings.overrides", 0, rounds),
+        schema.number(log_loss, "standings.log_loss", -ROUNDING, rounds * LARGEST_LOSS),
+    )
+    names = tuple(each.name for each in found.voters)
+    known = names[: len(rule.names)] == rule.names and names[len(found.members) :] == MIXERS
+    need(known and len(set(names)) == len(names), "standings must have the members of the rule", "standings")
+    shares = sum(each.share for each in found.voters)
+    need(abs(shares - 1) < 1e-6, "the shares of members and mixers must add up to 1", "standings")
+    wrong = counts[1] + counts[2]
+    if from_start and rounds == counts[0]:
+        agree = abs(found.mistakes - wrong) <= late
+        need(agree, "standings.mistakes contradict the mistakes in counts", "standings.mistakes")
+    return found
+
+
+def _voter(value: Any, path: str, rounds: int) -> Standing:
+    name, mistakes, log_loss, share, weight = schema.fields(value, *Standing._fields, path=path)
+    found = Standing(
+        schema.text(name, f"{path}.name"),
+        schema.whole(mistakes, f"{path}.mistakes", 0, rounds),
+        schema.number(log_loss, f"{path}.log_loss", -ROUNDING, rounds * LARGEST_LOSS),
+        schema.number(share, f"{path}.share", 0.0, 1.0),
+        schema.number(weight, f"{path}.weight"),
+    )
+    # A wrong prediction has a probability of at most ½ for the label.
+    least = found.mistakes * math.log(2) * (1 - ROUNDING)
+    need(found.log_loss >= least, f"{path}.log_loss is too small for its mistakes", f"{path}.log_loss")
+    return found

@@ -1,0 +1,25 @@
+"""The facts about a panel that JSON and the report show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mistakebound.learners.panel import Panel
+
+
+def panel_facts(panel: Panel) -> dict[str, Any]:
+    """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
+    standings = panel.standings
+    return {
+        "members": [each._asdict() for each in panel.members()],
+        "mixers": [
+            {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / standings.rounds}
+            for each in standings.mixers
+        ],
+        "leaders": [{"round": round_, "member": name} for round_, name in panel.leadership()],
+        "overrides": standings.overrides,
+        "log_loss": standings.log_loss / standings.rounds,
+        "log_loss_bound": standings.loss_bound / standings.rounds,
+        "bounds": standings.bounds,
+    }
