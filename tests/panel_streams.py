@@ -140,7 +140,7 @@ def logits_seen(before: Standings | None, after: Standings, y: int) -> list[floa
 
 def state_of(panel: Any) -> list[Any]:
     """Return all that the core keeps, as plain values that can be compared."""
-    return list(flat(panel._play.engine.core.__getstate__()))
+    return list(flat(panel._play.engine.core.__getstate__()[1:]))  # without the settings
 
 
 def flat(value: Any) -> Iterator[Any]:
