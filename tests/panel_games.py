@@ -82,7 +82,7 @@ def trace() -> Iterator[tuple[list[float], float]]:
 def check_trace(make: Any = ReferencePanel) -> None:
     """The reference, or a mutant of it, says what was worked by hand."""
     panel = make((), len(TRACE[0][0]))
-    for ((scores, y), (logits, logit)) in zip(TRACE, trace(), strict=True):
+    for (scores, y), (logits, logit) in zip(TRACE, trace(), strict=True):
         said = panel.round([], y, scores)
         np.testing.assert_allclose(said.logits, logits, atol=1e-12, rtol=0)
         np.testing.assert_allclose(said.logit, logit, atol=1e-12, rtol=0)

@@ -250,7 +250,7 @@ def test_every_example_of_the_help_works(stream: Path, tmp_path: Path) -> None:
     for line in lines:
         saved = line
         if line in svm:
-            saved = line.replace("train.vw.gz", "stream.svm").replace("model.mb", "svm.mb").replace("arow.mb", "a.mb")
+            saved = line.replace("train.vw.gz", "stream.svm").replace("model.mb", "svm.mb")
         if line == "mistakebound bench":
             saved += " --rows 100 --repeats 1"
         if "--follow" in line:

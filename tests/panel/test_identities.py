@@ -182,7 +182,9 @@ def test_late_outcomes_are_learned_in_their_order(form: str) -> None:
                 panel.tell(asked, y[s])
                 wrong += asked.prediction != y[s]
                 order.append(s)
-    straight = learned([X[s] for s in order] if form == "named" else np.array([X[s] for s in order]), [y[s] for s in order])
+    straight = learned(
+        [X[s] for s in order] if form == "named" else np.array([X[s] for s in order]), [y[s] for s in order]
+    )
     assert panel.standings == straight.standings
     assert panel.ledger_.mistakes == wrong
     assert panel.ledger_.late > 0
