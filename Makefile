@@ -36,6 +36,7 @@ CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules
 X86 := $(filter x86_64 amd64,$(shell uname -m))
 LEVELS := $(if $(X86),-DMISTAKEBOUND_LEVELS)
 PANEL := build/level_plain.o $(if $(X86),build/level_avx2.o)
+.SECONDARY: $(PANEL)
 build/level_avx2.o: AVX2 := -mavx2 -mfma
 build/level_%.o: core/panel/level_%.cpp $(CORE)
 	@mkdir -p build

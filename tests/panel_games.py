@@ -48,13 +48,13 @@ def sigma(z: float) -> float:
     return 1 / (1 + math.exp(-z))
 
 
-# Two members from outside; scores and label of each round. In round 0 the logit of each mixer is .02·2 − .02·1. In round 2 the
-# first score is cut to −8.
+# Two members from outside; scores and label of each round. In round 0 the logit of each mixer is .02·2 − .02·1. In
+# round 2 the first score is cut to −8.
 TRACE = [((2.0, -1.0), 1), ((1.0, 3.0), -1), ((-20.0, 0.5), -1), ((8.0, 9.0), 1), ((-8.0, 0.0), 1)]
 
 
 def trace() -> Iterator[tuple[list[float], float]]:
-    """The logits of members and mixers, and that of the mixture, in each round of TRACE: the formulas, number by number."""
+    """Logits of members and mixers, and of the mixture, in each round of TRACE: the formulas, number by number."""
     fast, slow = [0.02, 0.02, 0.06, 0.0, 0.06], [0.02, 0.02, 0.018, 0.0, 0.018]  # v1, v2, P11, P12, P22
     starts = {id(fast): 0.06, id(slow): 0.018}
     o1 = o2 = 0.02
@@ -82,7 +82,7 @@ def trace() -> Iterator[tuple[list[float], float]]:
 def check_trace(make: Any = ReferencePanel) -> None:
     """The reference, or a mutant of it, says what was worked by hand."""
     panel = make((), len(TRACE[0][0]))
-    for ((scores, y), (logits, logit)) in zip(TRACE, trace(), strict=True):
+    for (scores, y), (logits, logit) in zip(TRACE, trace(), strict=True):
         said = panel.round([], y, scores)
         np.testing.assert_allclose(said.logits, logits, atol=1e-12, rtol=0)
         np.testing.assert_allclose(said.logit, logit, atol=1e-12, rtol=0)
@@ -111,7 +111,7 @@ def random_scores(seed: int, members: int = 4, rounds: int = 150) -> Game:
 
 
 def quiet_and_loud(seed: int, members: int = 4, rounds: int = 150) -> Game:
-    """A member that is always right but almost 0, beside loud noise: the mixture is noise, so that the guard must act."""
+    """A member that is right but almost 0, beside loud noise: the mixture is noise, so that the guard must act."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
         y = 1 if rng.random() < 0.5 else -1
@@ -191,7 +191,7 @@ class Liar:
     def __init__(self) -> None:
         self.truth = 1
 
-    def mix(self, chances: Any) -> float:  # noqa: ARG002
+    def mix(self, chances: Any) -> float:
         return 0.01 if self.truth > 0 else 0.99
 
     def learn(self, chances: Any, y: int) -> None: ...

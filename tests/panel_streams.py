@@ -1,4 +1,4 @@
-"""Streams for the Panel: rows of all the widths that it treats differently, values of all kinds, and what the core saw."""
+"""Streams for the Panel: rows of all the widths that it treats differently, and what the core saw of them."""
 
 from __future__ import annotations
 

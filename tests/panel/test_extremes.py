@@ -26,7 +26,9 @@ def check(panel: mb.Panel, X: Any) -> None:
     state = panel._play.engine.core.__getstate__()
     for part in arrays(state):
         assert not np.isnan(part).any()
-        assert np.isinf(part).sum() <= (part.dtype == np.float64)  # the place without weight has infinitely many mistakes
+        assert np.isinf(part).sum() <= (
+            part.dtype == np.float64
+        )  # the place without weight has infinitely many mistakes
 
 
 def arrays(value: Any) -> list[np.ndarray]:

@@ -1,8 +1,9 @@
-"""Members from outside: any object with predict_one and learn_one, how it enters the mixture, and what its faults do."""
+"""Members from outside: objects with predict_one and learn_one, how they enter the mixture, and what faults do."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Counting:
     def __init__(self) -> None:
         self.seen: list[tuple[Any, bool]] = []
 
-    def predict_one(self, x: Any) -> bool | None:  # noqa: ARG002
+    def predict_one(self, x: Any) -> bool | None:
         return None if not self.seen else 2 * sum(y for _, y in self.seen) >= len(self.seen)
 
     def learn_one(self, x: Any, y: Any) -> None:
@@ -39,7 +40,7 @@ class Fixed(Counting):
         super().__init__()
         self.score = score
 
-    def score_one(self, x: Any) -> float:  # noqa: ARG002
+    def score_one(self, x: Any) -> float:
         return self.score
 
 
@@ -50,7 +51,7 @@ class Likely(Counting):
         super().__init__()
         self.p = p
 
-    def predict_proba_one(self, x: Any) -> dict[bool, float]:  # noqa: ARG002
+    def predict_proba_one(self, x: Any) -> dict[bool, float]:
         return {True: self.p, False: 1 - self.p}
 
 
@@ -147,7 +148,10 @@ def test_what_members_see(tmp_path: Path) -> None:
     panel.fit(matrix([[(0, 2.0), (3, 1.0)], [(1, 1.0)]]), [1, -1])
     assert panel._play.engine.joined[0][1].seen == [({"0": 2.0, "3": 1.0}, True), ({"1": 1.0}, False)]
     panel.fit(np.array([[2.0, 0.0], [0.0, 1.0]]), [1, -1])
-    assert [(x.tolist(), y) for x, y in panel._play.engine.joined[0][1].seen] == [([2.0, 0.0], True), ([0.0, 1.0], False)]
+    assert [(x.tolist(), y) for x, y in panel._play.engine.joined[0][1].seen] == [
+        ([2.0, 0.0], True),
+        ([0.0, 1.0], False),
+    ]
 
 
 def test_one_at_a_time_equals_a_batch_and_predicting_changes_nothing() -> None:
@@ -171,7 +175,7 @@ class Failing(Counting):
         self.where = where
         self.bad = False
 
-    def score_one(self, x: Any) -> float:  # noqa: ARG002
+    def score_one(self, x: Any) -> float:
         if self.bad and self.where == "score":
             message = "no idea"
             raise KeyError(message)
@@ -202,13 +206,12 @@ def test_a_member_that_fails_leaves_the_panel_as_it_was(where: str, message: str
     before, member.bad = state_of(panel), True
     path = tmp_path / "a.vw"
     path.write_text("1 | a b\n")
+    if asked is not None:
+        fail = partial(panel.tell, asked, LABELS[30])
+    else:
+        fail = partial(panel.run, mb.Source(path)) if form == "file" else partial(panel.learn_one, X[30], LABELS[30])
     with pytest.raises(ValueError, match=message):
-        if asked is not None:
-            panel.tell(asked, LABELS[30])
-        elif form == "file":
-            panel.run(mb.Source(path))
-        else:
-            panel.learn_one(X[30], LABELS[30])
+        fail()
     assert state_of(panel) == before
     assert len(member.seen) == 30
     member.bad = False

@@ -6,7 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from panel_games import GAMES, TRACE, check_against_a_liar, check_game, check_guard, check_trace, example, scripted, trace
+from panel_games import (
+    GAMES,
+    TRACE,
+    check_against_a_liar,
+    check_game,
+    check_guard,
+    check_trace,
+    example,
+    scripted,
+    trace,
+)
 from panel_streams import STREAMS, logits_seen, matrix
 
 import mistakebound as mb

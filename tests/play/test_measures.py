@@ -71,7 +71,9 @@ def test_one_label_has_no_area() -> None:
     ("name", "make"),
     [
         *((name, mb.Panel) for name in ("binary", "dense_real", "one_label", "alternating")),
-        *((name, mb.LogisticSgd) for name in ("binary", "alternating")),  # scikit-learn cuts off its log losses on others
+        *(
+            (name, mb.LogisticSgd) for name in ("binary", "alternating")
+        ),  # scikit-learn cuts off its log losses on others
     ],
 )
 def test_the_core_measures_each_probability_before_its_label(name: str, make: Any) -> None:

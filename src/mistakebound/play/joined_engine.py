@@ -52,11 +52,7 @@ class JoinedEngine(LearnerEngine):
     def _teach(self, x: Any, sign: int) -> None:
         """Let the members learn, before the core does: if one of them fails, the core is as it was before the round."""
         for name, member in self.joined:
-            try:
-                member.learn_one(x, sign > 0)
-            except Exception as error:
-                message = f"the member {name} could not learn this example: {describe(error)}"
-                raise ValueError(message) from error
+            taught(name, member, x, sign)
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """Predict, then learn, a named example; return whether the prediction was positive."""
@@ -146,6 +142,15 @@ def asked(name: str, member: Any, x: Any) -> float:
         return logit_of(member, x)
     except Exception as error:
         message = f"the member {name} could not predict this example: {describe(error)}"
+        raise ValueError(message) from error
+
+
+def taught(name: str, member: Any, x: Any, sign: int) -> None:
+    """Let a member learn x. What it raises becomes a ValueError with its name."""
+    try:
+        member.learn_one(x, sign > 0)
+    except Exception as error:
+        message = f"the member {name} could not learn this example: {describe(error)}"
         raise ValueError(message) from error
 
 
