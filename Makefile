@@ -31,17 +31,18 @@ sanitize: .venv-sanitize/.ready
 
 # The core without Python, with the sanitizers: its own tests, and mutated files for every parser.
 CHECKED := $(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=address,undefined -fno-sanitize-recover=undefined -Icore
-build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/*)
-	@mkdir -p build
-	$(CHECKED) $< -o $@
+CORE := $(wildcard core/read/* core/names/* core/memory/* core/play/* core/rules/* core/panel/* core/experts/*)
 # The panel at each SIMD level that this machine can have.
 X86 := $(filter x86_64 amd64,$(shell uname -m))
-PANEL := core/panel/level_plain.cpp $(if $(X86),core/panel/level_avx2.cpp)
-build/test_panel: core/tests/test_panel.cpp core/tests/check.hpp $(wildcard core/panel/* core/experts/* core/memory/*)
+LEVELS := $(if $(X86),-DMISTAKEBOUND_LEVELS)
+PANEL := build/level_plain.o $(if $(X86),build/level_avx2.o)
+.SECONDARY: $(PANEL)
+build/level_avx2.o: AVX2 := -mavx2 -mfma
+build/level_%.o: core/panel/level_%.cpp $(CORE)
 	@mkdir -p build
-	for level in $(PANEL); do $(CHECKED) -fno-math-errno -Wno-psabi $(if $(X86),-DMISTAKEBOUND_LEVELS) \
-		$$(case $$level in *avx2*) echo -mavx2 -mfma;; esac) -c $$level -o build/$$(basename $$level).o || exit 1; done
-	$(CHECKED) $(if $(X86),-DMISTAKEBOUND_LEVELS) $< $(PANEL:core/panel/%=build/%.o) -o $@
+	$(CHECKED) -fno-math-errno -Wno-psabi $(LEVELS) $(AVX2) -c $< -o $@
+build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(CORE) $(PANEL)
+	$(CHECKED) $(LEVELS) $< $(PANEL) -o $@
 core-tests: build/test_engine build/test_panel
 	build/test_engine
 	build/test_panel

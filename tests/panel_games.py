@@ -48,19 +48,19 @@ def sigma(z: float) -> float:
     return 1 / (1 + math.exp(-z))
 
 
-# Two members from outside; scores and label of each round. Round 0: both mixers' logits are .02·2 − .02·1. In round 2 the
-# first score is cut to 8.
-TRACE = [((2.0, -1.0), 1), ((1.0, 3.0), -1), ((-20.0, 0.5), -1)]
+# Two members from outside; scores and label of each round. In round 0 the logit of each mixer is .02·2 − .02·1. In
+# round 2 the first score is cut to −8.
+TRACE = [((2.0, -1.0), 1), ((1.0, 3.0), -1), ((-20.0, 0.5), -1), ((8.0, 9.0), 1), ((-8.0, 0.0), 1)]
 
 
 def trace() -> Iterator[tuple[list[float], float]]:
-    """The logits of members and mixers, and that of the mixture, in each round of TRACE: the formulas, number by number."""
+    """Logits of members and mixers, and of the mixture, in each round of TRACE: the formulas, number by number."""
     fast, slow = [0.02, 0.02, 0.06, 0.0, 0.06], [0.02, 0.02, 0.018, 0.0, 0.018]  # v1, v2, P11, P12, P22
     starts = {id(fast): 0.06, id(slow): 0.018}
     o1 = o2 = 0.02
     weights = [0.005, 0.005, 0.47, 0.47, 0.05]
     for (a, b), y in TRACE:
-        a = max(a, -8.0)  # noqa: PLW2901
+        a, b = max(a, -8.0), min(b, 8.0)  # noqa: PLW2901
         logits = [a, b, fast[0] * a + fast[1] * b, slow[0] * a + slow[1] * b, o1 * a + o2 * b]
         p = sum(w * sigma(z) for w, z in zip(weights, logits, strict=True)) / sum(weights)
         yield logits, math.log(p / (1 - p))
@@ -86,7 +86,15 @@ def check_trace(make: Any = ReferencePanel) -> None:
         said = panel.round([], y, scores)
         np.testing.assert_allclose(said.logits, logits, atol=1e-12, rtol=0)
         np.testing.assert_allclose(said.logit, logit, atol=1e-12, rtol=0)
-    assert panel.guard.wrong == [1, 3, 1, 1, 1]
+    assert panel.guard.wrong == [2, 3, 2, 2, 2]
+    sure = make((), 1)
+    sure.fast.weights[:] = sure.slow.weights[:] = 1.0
+    sure.round([], 1, [8.0])
+    for mixer, variance in ((sure.fast, 0.06), (sure.slow, 0.018)):  # σ(8)(1 − σ(8)) is below 0.01
+        g = 8 * variance
+        shrink = 1 / (1 + 0.01 * 8 * g)
+        np.testing.assert_allclose(mixer.weights, 1 + sigma(-8) * shrink * g, atol=1e-12, rtol=0)
+        np.testing.assert_allclose(mixer.covariance, variance - 0.01 * shrink * g * g + 6e-6, atol=1e-12, rtol=0)
 
 
 # ---------------------------------------------------------------------- streams of scores
@@ -103,7 +111,7 @@ def random_scores(seed: int, members: int = 4, rounds: int = 150) -> Game:
 
 
 def quiet_and_loud(seed: int, members: int = 4, rounds: int = 150) -> Game:
-    """A member that is always right but almost 0, beside loud noise: the mixture is noise, so that the guard must act."""
+    """A member that is right but almost 0, beside loud noise: the mixture is noise, so that the guard must act."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
         y = 1 if rng.random() < 0.5 else -1
@@ -123,7 +131,7 @@ GAMES = {"random": random_scores, "quiet and loud": quiet_and_loud, "turning": t
 # ---------------------------------------------------------------------- theorems, after each round
 
 
-def check_guard(wrong: list[int], mistakes: int) -> None:
+def check_guard(wrong: list[int], mistakes: float) -> None:
     """Theorem A: Σ 2^(−wrong) ≤ N(3/4)^M in whole numbers, and the bound that follows."""
     weight = sum(Fraction(1, 2**each) for each in wrong)
     assert weight <= len(wrong) * Fraction(3, 4) ** mistakes
@@ -167,11 +175,13 @@ def check_theorems(make: Any = ReferencePanel, seeds: int = 2) -> None:
 
 def check_game(make: Any, game: Game, members: int = 4) -> Any:
     panel = make((), members)
-    losses = Losses(panel, members)
+    losses, mistakes = Losses(panel, members), 0
     for scores, y in game:
-        losses.add(panel.round([], y, scores), y)
+        said = panel.round([], y, scores)
+        mistakes += said.positive != (y > 0)
+        losses.add(said, y)
         losses.check()
-        check_guard(panel.guard.wrong, panel.guard.mistakes)
+        check_guard(panel.guard.wrong, mistakes)
     return panel
 
 
@@ -181,7 +191,7 @@ class Liar:
     def __init__(self) -> None:
         self.truth = 1
 
-    def mix(self, chances: Any) -> float:  # noqa: ARG002
+    def mix(self, chances: Any) -> float:
         return 0.01 if self.truth > 0 else 0.99
 
     def learn(self, chances: Any, y: int) -> None: ...
@@ -190,11 +200,12 @@ class Liar:
 def check_against_a_liar(make: Any = ReferencePanel, members: int = 13, rounds: int = 200) -> Any:
     """Theorem A if the advice is always wrong, one member always right, and the others random."""
     panel, rng = make((), members), np.random.default_rng(0)
-    panel.mixture = Liar()
+    panel.mixture, mistakes = Liar(), 0
     for _ in range(rounds):
         y = 1 if rng.random() < 0.5 else -1
         panel.mixture.truth = y
         said = panel.round([], y, [y * 1e-3, *rng.choice([-1.0, 1.0], members - 1).tolist()])
-        assert said.positive == (y > 0) or (said.logit > 0) != (y > 0)
-        check_guard(panel.guard.wrong, panel.guard.mistakes)
+        mistakes += said.positive != (y > 0)
+        check_guard(panel.guard.wrong, mistakes)
+    assert panel.guard.mistakes == mistakes
     return panel

@@ -16,7 +16,7 @@ from mistakebound.aggregation.registry import EXPERT_RULES
 from mistakebound.cli import COMMANDS, main
 from mistakebound.rules import RULES
 from mistakebound.rules.registry import DECLARATIONS
-from mistakebound.theorems import EXPERT_THEOREMS, THEOREMS
+from mistakebound.theorems import EXPERT_THEOREMS, PANEL_THEOREMS, THEOREMS
 
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in PAGES}
 ALL = "\n".join(TEXTS.values())

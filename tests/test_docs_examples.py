@@ -15,7 +15,16 @@ UNIX = pytest.mark.skipif(os.name == "nt", reason="the pages use a Unix shell")
 
 WRITTEN = {
     "README.md": {"mail.csv", "mail.mb", "new.csv", "load.csv"},
-    "files.md": {"mail.mb", "arow.mb", "mail.html", "mistakes.png", "stream.svm.mbcache", "big.mb", "access.mb", "model.mb"},
+    "files.md": {
+        "mail.mb",
+        "arow.mb",
+        "mail.html",
+        "mistakes.png",
+        "stream.svm.mbcache",
+        "big.mb",
+        "access.mb",
+        "model.mb",
+    },
     "certificates.md": {"cert.json"},
     "experts.md": {"mixed.csv", "load.png", "load.json", "mixer.mb"},
     "forecasters.md": {"rain.png", "rain.json"},

@@ -113,6 +113,7 @@ class PanelPlay {
       block.add(x.index, x.value, x.size, more, largest, label);
     else
       copy(x, largest, label, token_of, block);
+    join(block);
     if (block.full()) blocks_->push([this](panel::Block& full) { count(full); });
     return Fault::none;
   }
@@ -138,6 +139,7 @@ class PanelPlay {
     panel::Block& block = blocks_->block();
     block.features = slots();
     copy(x, largest, 1, token_of, block);
+    join(block);
     logit = core_->predict(block, 0).logit;
     block.clear();
     return Fault::none;
@@ -238,10 +240,10 @@ class PanelPlay {
       for (std::size_t k = 0; k < x.size; ++k) to.token[k] = token_of(k);
     else if (x.beyond > 0)
       for (std::size_t k = 0; k < x.size; ++k) to.token[k] = static_cast<std::uint64_t>(x.index[k]);
-    const std::size_t row = block.rows();
     block.added(x.size, largest, named || x.beyond > 0, label);
-    std::copy(joined.begin(), joined.end(), block.scores(row) + panel::members);
   }
+  // Give the scores of the members from outside to the row that was added last.
+  void join(panel::Block& block) const { std::copy(joined.begin(), joined.end(), block.scores(block.rows() - 1) + panel::members); }
 
   // Record the rounds of a block that was played.
   void count(panel::Block& block) {

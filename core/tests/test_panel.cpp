@@ -1,4 +1,5 @@
-// Tests of the panel without Python: the first rounds by hand, equal bits at all SIMD levels and for all sizes of blocks, and states of a file.
+// Tests of the panel without Python: the first rounds by hand, equal bits at all SIMD levels, for all sizes of blocks and with two
+// threads, the bound of the guard, and states of a file.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "panel/core.hpp"
+#include "panel/pipeline.hpp"
 #include "tests/check.hpp"
 
 using namespace mistakebound::panel;
@@ -140,6 +142,87 @@ void blocks_of_any_size() {
   }
 }
 
+bool same(const Verdict& a, const Verdict& b) {
+  return a.logit == b.logit && a.probability == b.probability && a.positive == b.positive && a.overridden == b.overridden;
+}
+
+// Rows through blocks of any size: full ones, some that are pushed early, and empty ones, with a second thread that is started and
+// ended again and again. Each block comes back once, in its turn.
+void two_threads_equal_one() {
+  const std::vector<Example> rows = stream(4000, 500, false);
+  for (const Roster* roster : {&full, &lean})
+    for (const bool restart : {false, true}) {
+      Player one(plain_panel(*roster, false), 500);
+      const std::unique_ptr<Core> core = plain_panel(*roster, true);
+      core->resize(500);
+      std::vector<Verdict> verdicts;
+      {
+        Pipeline blocks(*core);
+        const auto played = [&](Block& block) { verdicts.insert(verdicts.end(), block.verdict, block.verdict + block.rows()); };
+        std::mt19937_64 random(3);
+        blocks.start();
+        for (const Example& row : rows) {
+          blocks.block().features = 500;
+          row.add_to(blocks.block());
+          if (blocks.block().full() || random() % 40 == 0) blocks.push(played);
+          if (random() % 100 == 0) blocks.push(played);  // often empty
+          if (restart && random() % 500 == 0) {
+            blocks.push(played);
+            blocks.drain(played);
+            blocks.stop();
+            blocks.stop();
+            if (random() % 2 == 0) blocks.start();  // otherwise one thread goes on
+          }
+        }
+        blocks.push(played);
+        blocks.push(played);
+        blocks.drain(played);
+        blocks.drain(played);
+      }  // ends the thread
+      CHECK(verdicts.size() == rows.size());
+      for (std::size_t t = 0; t < rows.size(); ++t) CHECK(same(one.play(rows[t]), verdicts[t]));
+      CHECK(same(one.core->state(), core->state()));
+    }
+}
+
+// A pipeline that is destroyed before its blocks were taken ends its thread.
+void a_pipeline_may_end_early() {
+  const std::vector<Example> rows = stream(200, 500, false);
+  const std::unique_ptr<Core> core = plain_panel(full, true);
+  core->resize(500);
+  Pipeline blocks(*core);
+  blocks.start();
+  blocks.start();
+  for (const Example& row : rows) {
+    blocks.block().features = 500;
+    row.add_to(blocks.block());
+    if (blocks.block().full()) blocks.push([](Block&) {});
+  }
+}
+
+// A quiet member that is right among loud noise: the guard never allows more mistakes than its theorem.
+void the_guard_keeps_its_bound() {
+  bool none[members] = {};
+  const Roster roster(none, 5);
+  const std::unique_ptr<Core> core = plain_panel(roster, false);
+  core->resize(0);
+  std::mt19937_64 random(5);
+  Block block;
+  for (int t = 0; t < 2000; ++t) {
+    const bool truth = random() % 2 == 0;
+    block.clear();
+    block.room_for(0);
+    block.added(0, 0, false, truth ? 1 : -1);
+    double* const scores = block.scores(0) + members;
+    scores[0] = truth ? 1e-7 : -1e-7;  // always right, but so quiet that the mixture is noise
+    for (std::size_t k = 1; k < 5; ++k) scores[k] = random() % 2 == 0 ? 8 : -8;
+    core->play(block);
+    const Totals totals = core->totals();
+    CHECK(totals.mistakes <= (totals.fewest * std::log(2.0) + std::log(8.0)) / std::log(4.0 / 3));
+  }
+  CHECK(core->totals().fewest == 0 && core->totals().overrides > 100);
+}
+
 void a_prediction_changes_nothing() {
   Player asked(plain_panel(full, false), 500), quiet(plain_panel(full, false), 500);
   const std::vector<Example> rows = stream(200, 500, false);
@@ -210,6 +293,9 @@ int main() {
   levels_agree();
 #endif
   blocks_of_any_size();
+  two_threads_equal_one();
+  a_pipeline_may_end_early();
+  the_guard_keeps_its_bound();
   a_prediction_changes_nothing();
   a_state_continues();
   bad_states_are_refused();

@@ -1,7 +1,8 @@
-"""The same stream gives the same bits, however it is passed: alone or in parts, as file or array, with one thread or two."""
+"""The same stream gives the same bits: alone or in parts, as file or array, with one thread or two."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,12 +34,16 @@ def same(one: mb.Panel, other: mb.Panel) -> bool:
     return predictions and state_of(one) == state_of(other) and one.standings == other.standings
 
 
+def write(path: Path, lines: list[str]) -> None:
+    path.write_text("".join(f"{line}\n" for line in lines))
+
+
 def cut(length: int) -> list[slice]:
     """Return parts of odd sizes, again and again."""
     ends = [0]
     while ends[-1] < length:
         ends.append(min(ends[-1] + ODD[len(ends) % len(ODD)], length))
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(ends)]
 
 
 def long_stream(rounds: int = 3000) -> tuple[Rows, list[int]]:
@@ -84,7 +89,7 @@ def test_dense_equals_sparse_whatever_the_type(name: str) -> None:
 def test_a_file_equals_an_array(name: str, tmp_path: Path) -> None:
     rows, y = STREAMS[name]()
     path = tmp_path / "stream.svm"
-    path.write_text("".join(f"{label} " + " ".join(f"{j}:{x!r}" for j, x in row) + "\n" for label, row in zip(y, rows)))
+    write(path, [f"{label} " + " ".join(f"{j}:{x!r}" for j, x in row) for label, row in zip(y, rows, strict=True)])
     file = mb.Panel(classes=(-1, 1))
     file.run(mb.Source(path, format="svmlight", zero_based=True))
     array = learned(matrix(rows), y)
@@ -97,9 +102,7 @@ def test_a_file_equals_an_array(name: str, tmp_path: Path) -> None:
 def test_dicts_equal_a_file_with_names(name: str, tmp_path: Path) -> None:
     rows, y = STREAMS[name]()
     path = tmp_path / "stream.vw"
-    path.write_text(
-        "".join(f"{label} | " + " ".join(f"f{j}:{x!r}" for j, x in row) + "\n" for label, row in zip(y, rows))
-    )
+    write(path, [f"{label} | " + " ".join(f"f{j}:{x!r}" for j, x in row) for label, row in zip(y, rows, strict=True)])
     file, batch, single = mb.Panel(classes=(-1, 1)), learned(named(rows), y), mb.Panel(classes=(-1, 1))
     file.run(mb.Source(path))
     for x, label in zip(named(rows), y, strict=True):

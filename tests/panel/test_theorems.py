@@ -124,9 +124,10 @@ def test_certificates_on_streams(name: str) -> None:
     found = {theorem: panel.certify(theorem) for theorem in THEOREMS}
     for theorem, each in found.items():
         assert each.theorem == theorem
-        assert each.status == ("holds" if each.bound < len(y) else "vacuous")
+        assert each.status == ("holds" if each.bound < len(y) - 3 * math.sqrt(len(y)) else "vacuous")  # random labels
         assert each.mistakes <= each.bound
     assert panel.certify().bound == min(each.bound for each in found.values())
+    assert panel.certify(X=matrix(rows), y=y).bound == panel.certify().bound
 
 
 def test_certificates_that_do_not_apply() -> None:
@@ -134,6 +135,8 @@ def test_certificates_that_do_not_apply() -> None:
     panel.run([[1.0, 0.0], [0.0, 1.0]] * 50, [1, -1] * 50)
     with pytest.raises(ValueError, match="there is no theorem 'novikoff'"):
         panel.certify("novikoff")
+    with pytest.raises(ValueError, match="must be the stream that this learner learned from"):
+        panel.certify(X=[[1.0, 0.0], [0.0, 1.0]] * 50, y=[-1, 1] * 50)
     asked = panel.ask([1.0, 0.0]), panel.ask([0.0, 1.0])
     panel.tell(asked[0], 1)
     panel.tell(asked[1], -1)

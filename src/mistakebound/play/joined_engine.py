@@ -47,21 +47,23 @@ class JoinedEngine(LearnerEngine):
         return (*super().member_names, *(name for name, _ in self.joined))
 
     def _ask(self, x: Any) -> None:
-        self.core.join([logit_of(member, x) for _, member in self.joined])
+        self.core.join([asked(name, member, x) for name, member in self.joined])
 
     def _teach(self, x: Any, sign: int) -> None:
-        for _, member in self.joined:
-            member.learn_one(x, sign > 0)
+        """Let the members learn, before the core does: if one of them fails, the core is as it was before the round."""
+        for name, member in self.joined:
+            taught(name, member, x, sign)
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """Predict, then learn, a named example; return whether the prediction was positive."""
+        super().score_named(x)  # so that members never see an example that the core cannot learn
         self._ask(x)
-        positive = super().learn_named(x, sign)
         self._teach(x, sign)
-        return positive
+        return super().learn_named(x, sign)
 
     def score_named(self, x: Any) -> tuple[float, bool]:
         """Return the score and the prediction of a named example, without learning."""
+        super().score_named(x)
         self._ask(x)
         return super().score_named(x)
 
@@ -69,14 +71,15 @@ class JoinedEngine(LearnerEngine):
         """Predict, then learn, row by row; ``signs`` are the labels as +1, −1, or 0 if unknown."""
         before, positive, fault = self.measured_counts, [], None
         for r in range(min(len(rows), len(signs))):
-            row, x = single(rows, r), example(rows, r)
-            self._ask(x)
-            score = None if scores is None else scores[r : r + 1]
-            played = super().play(row, signs[r : r + 1], score)
+            row = single(rows, r)
+            if signs[r] != 0 and super()._scores(row)[2] is None:
+                x = example(rows, r)
+                self._ask(x)
+                self._teach(x, int(signs[r]))
+            played = super().play(row, signs[r : r + 1], None if scores is None else scores[r : r + 1])
             if played.fault:
                 fault = played.fault
                 break
-            self._teach(x, int(signs[r]))
             positive.append(bool(played.positive[0]))
         else:
             fault = self._fault(rows, rows, None)
@@ -85,10 +88,12 @@ class JoinedEngine(LearnerEngine):
     def _scores(self, rows: Positional) -> tuple[FloatArray, BoolArray, RowFault | None]:
         found, positive, fault = [], [], None
         for r in range(len(rows)):
-            self._ask(example(rows, r))
-            score, sign, fault = super()._scores(single(rows, r))
+            row = single(rows, r)
+            score, sign, fault = super()._scores(row)
             if fault:
                 break
+            self._ask(example(rows, r))
+            score, sign, _ = super()._scores(row)
             found.append(float(score[0]))
             positive.append(bool(sign[0]))
         return np.array(found), np.array(positive, np.bool_), fault
@@ -96,31 +101,62 @@ class JoinedEngine(LearnerEngine):
     def play_part(self, part: Part, signs: bytes, first: int = 0, *, scores: FloatArray | None = None) -> PlayedPart:
         """Predict, then learn, rows of a part of a file from row ``first`` on; ``signs`` has a byte per label."""
         before, positive, fault = self.measured_counts, bytearray(), None
-        numbers = np.frombuffer(signs, np.int8)
+        numbers, good = np.frombuffer(signs, np.int8), self._good_rows(part)
         for k in range(len(signs)):
-            self._ask(x := example_of_part(part, first + k))
+            if numbers[k] != 0 and first + k < good:
+                self._ask(x := example_of_part(part, first + k))
+                self._teach(x, int(numbers[k]))
             score = None if scores is None else scores[k : k + 1]
             played = super().play_part(part, signs[k : k + 1], first + k, scores=score)
             if played.row == 0:
                 fault = played.fault
                 break
-            self._teach(x, int(numbers[k]))
             positive += played.positive
         return PlayedPart(bytes(positive), len(positive), fault, before, self.measured_counts)
+
+    def _good_rows(self, part: Part) -> int:
+        """Return how many rows of a part come before the first one that the core cannot learn."""
+        if self.named:
+            return len(super().score_part(part)[0])
+        return len(super()._scores(self.csr(part, part.rows))[0])
 
     def score_part(self, part: Part) -> tuple[FloatArray, BoolArray, RowFault | None]:
         """Return the scores and predictions of a part, up to the first bad row, and the fault of that row, or None."""
         if not self.named:
             return self._scores(self.csr(part, part.rows))
-        pairs = [self.score_named(example_of_part(part, row)) for row in range(part.rows)]
-        return np.array([score for score, _ in pairs]), np.array([sign for _, sign in pairs], np.bool_), None
+        fault = super().score_part(part)[2]
+        pairs = [self.score_named(example_of_part(part, row)) for row in range(self._good_rows(part))]
+        return np.array([score for score, _ in pairs]), np.array([sign for _, sign in pairs], np.bool_), fault
 
     def tell(self, served: ServedExample, sign: int) -> None:
         """Learn from the outcome of an earlier prediction, which counts as a mistake if it was wrong."""
         x = served.example if self.named else example(served.example, 0)
         self._ask(x)
-        super().tell(served, sign)
         self._teach(x, sign)
+        super().tell(served, sign)
+
+
+def asked(name: str, member: Any, x: Any) -> float:
+    """Return the logit of a member for x. What the member raises becomes a ValueError with its name."""
+    try:
+        return logit_of(member, x)
+    except Exception as error:
+        message = f"the member {name} could not predict this example: {describe(error)}"
+        raise ValueError(message) from error
+
+
+def taught(name: str, member: Any, x: Any, sign: int) -> None:
+    """Let a member learn x. What it raises becomes a ValueError with its name."""
+    try:
+        member.learn_one(x, sign > 0)
+    except Exception as error:
+        message = f"the member {name} could not learn this example: {describe(error)}"
+        raise ValueError(message) from error
+
+
+def describe(error: Exception) -> str:
+    """Return the type and the text of an error."""
+    return f"{type(error).__name__}: {error}"
 
 
 def logit_of(member: Any, x: Any) -> float:
@@ -131,7 +167,7 @@ def logit_of(member: Any, x: Any) -> float:
     if hasattr(member, "predict_proba_one"):
         p = float(member.predict_proba_one(x).get(True, 0.5))
         if not 0 <= p <= 1:  # also NaN
-            message = f"{type(member).__name__}.predict_proba_one must return probabilities, got {p!r}"
+            message = f"predict_proba_one must return probabilities, got {p!r}"
             raise ValueError(message)
         return clipped(math.log(max(p, 1e-9) / max(1 - p, 1e-9)))
     if hasattr(member, "score_one"):
@@ -143,7 +179,7 @@ def logit_of(member: Any, x: Any) -> float:
 def clipped(logit: float) -> float:
     """Return a logit within ±8; NaN raises ValueError."""
     if math.isnan(logit):
-        message = "the score of a member must be a number, got NaN"
+        message = "its score must be a number, got NaN"
         raise ValueError(message)
     return min(max(logit, -LARGEST_LOGIT), LARGEST_LOGIT)
 
