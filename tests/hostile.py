@@ -26,6 +26,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,11 @@ LEARNERS: list[tuple[Callable[..., Any], bool, bool]] = [
     (lambda **k: mb.CoinBetting(bias=1, **k), False, True),
     (mb.AdaGradHinge, False, True),
     (mb.NaiveBayes, False, True),
+    (lambda **k: mb.Panel(threads=1, **k), False, True),
+    (lambda **k: mb.Panel("lean", threads=2, **k), False, True),
+    (lambda **k: mb.Panel(["coin-betting-pairs", "label-history"], threads=1, **k), False, True),
 ]
+PANELS = LEARNERS[-3:]
 NASTY: list[Any] = [None, True, False, 0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63, -(2**63)]
 NASTY += [2**64, 10**400, -(10**400), 0.0, -0.0, 0.5, -1.5, 1e30, 1e31, -1e300, 5e-324, 1e308, INF, -INF, float("nan")]
 NASTY += ["", "a", "inf", "nan", "best", "\0", "\x1b[2J", "\ud800", "../../canary/written", "/etc/passwd", "x" * 5000]
@@ -81,11 +86,11 @@ class Kind:
     use: Callable[[bytes, Path], None]
 
 
-def trained(rng: random.Random) -> tuple[Any, Any, Any]:
+def trained(rng: random.Random, among: list[Any] = LEARNERS) -> tuple[Any, Any, Any]:
     """Return a learner after a small run, and its stream."""
-    make, binary, names = rng.choice(LEARNERS)
+    make, binary, names = rng.choice(among)
     numbers = np.random.default_rng(rng.randrange(2**32))
-    n, rounds = rng.choice([1, 3, 8]), rng.choice([1, 5, 20])
+    n, rounds = rng.choice([1, 3, 8]), rng.choice([1, 5, 20, 70])
     X = numbers.integers(0, 2, (rounds, n)).astype(float) if binary else numbers.normal(size=(rounds, n)).round(2)
     y = numbers.integers(0, 2, rounds)
     learner = make(classes=rng.choice([(0, 1), ("no", "yes"), None]))
@@ -159,8 +164,8 @@ def mutate_list(values: list[Any], rng: random.Random) -> None:
 # ---------------------------------------------------------------------- ledgers
 
 
-def make_ledger(rng: random.Random, _: Path) -> dict[str, Any]:
-    learner, _, _ = trained(rng)
+def make_ledger(rng: random.Random, _: Path, among: list[Any] = LEARNERS) -> dict[str, Any]:
+    learner, _, _ = trained(rng, among)
     data: dict[str, Any] = json.loads(learner.ledger_.to_json())
     return data
 
@@ -171,10 +176,15 @@ def sign_ledger(data: dict[str, Any]) -> bytes:
 
 def use_ledger(data: bytes, _: Path) -> None:
     ledger = mb.Ledger.from_json(data.decode())
-    if ledger.complete:
+    if ledger.complete or ledger.standings is not None:
         found = mb.certify(ledger)
         str(found), found.to_json()
-    for read in (lambda: ledger.predictions, lambda: ledger.mistake_rounds, lambda: ledger.to_json()):
+    for read in (
+        lambda: ledger.predictions,
+        lambda: ledger.mistake_rounds,
+        lambda: ledger.to_json(),
+        lambda: ledger.measures.to_dict(),
+    ):
         attempt(read)
     repr(ledger), ledger.names, ledger.mistakes
     assert mb.Ledger.from_json(ledger.to_json()).to_json() == ledger.to_json()
@@ -203,12 +213,16 @@ class Model:
         }
 
 
-def make_model(rng: random.Random, folder: Path) -> Model:
+def make_model(rng: random.Random, folder: Path, among: list[Any] = LEARNERS) -> Model:
     from mistakebound.data.options import Reading
     from mistakebound.learners.linear import KINDS as LEARNER_KINDS
     from mistakebound.models.model_file import save
 
-    learner, _, _ = trained(rng)
+    learner, rows, labels = trained(rng, among)
+    if rng.random() < 0.3:
+        for asked in [learner.ask(rows[0]) for _ in range(3)]:
+            learner.tell(asked, labels[0])
+        learner._play.tickets = None  # their keys are random
     path = folder / "sound.mb"
     reading = {"format": "auto", "label": None, "zero_based": False, "table": {"text": ["a"]}, "columns": ["a", "b"]}
     run = {"files": ["stream.svm"], "place": {"file": 0, "byte": 0}, "predictions": "canary/written"}
@@ -278,14 +292,18 @@ def use_model(data: bytes, folder: Path) -> None:
         X: Any = [{"f0": 1.0, "new": 0.0}, {"f1": 1.0}] if named else np.ones((2, width or 3))
         labels = list(learner._labels.pair)
         for do in (
-            lambda: learner.weights_,
+            lambda: learner.members() if isinstance(learner, mb.Panel) else learner.weights_,
+            lambda: isinstance(learner, mb.Panel) and learner.leadership(),
             lambda: learner.intercept_,
             lambda: learner.ledger_.to_json(),
+            lambda: learner.ledger_.measures.to_dict(),
             lambda: repr(learner),
             lambda: learner.predict(X),
             lambda: learner.score_one(X[0]),
             lambda: learner.certify(),
             lambda: learner.run(X, labels),
+            lambda: isinstance(learner, mb.Panel) and [learner.learn_one(X[0], labels[0]) for _ in range(40)],
+            lambda: learner.tell(learner.ask(X[0]), labels[0]),
             lambda: learner.learn_one(X[0], labels[0]),
             lambda: learner.save(folder / "forged.mb"),
             lambda: mb.load(path).ledger_.to_json(),
@@ -503,6 +521,8 @@ def use_cache(data: bytes, _: Path) -> None:
 KINDS = {
     "ledger": Kind(make_ledger, mutate_json, sign_ledger, use_ledger),
     "model": Kind(make_model, mutate_model, sign_model, use_model),
+    "panel": Kind(partial(make_model, among=PANELS), mutate_model, sign_model, use_model),
+    "panel ledger": Kind(partial(make_ledger, among=PANELS), mutate_json, sign_ledger, use_ledger),
     "experts": Kind(make_experts, mutate_model, sign_model, use_experts),
     "expert ledger": Kind(make_expert_ledger, mutate_json, sign_ledger, use_expert_ledger),
     "cache": Kind(make_cache, mutate_cache, sign_cache, use_cache),

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from files import call, shows
 
+import mistakebound as mb
 from mistakebound._support.signals import uninterrupted
+from mistakebound._support.text import many
 from mistakebound.data.reader import StreamReader
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.comparison import VARIANTS, Contender
@@ -38,8 +40,9 @@ def test_each_learner_has_the_result_of_a_run_of_its_own(
     found = json.loads(call("compare", stream, "--json"))
     assert found["rounds"] == 300
     assert found["not_counted"] == []
-    assert len(found["learners"]) == len(VARIANTS)
-    assert {each["options"].split()[1] for each in found["learners"]} == set(DECLARATIONS)
+    assert found["left_out"] == ["--learner normalized-winnow --eta 0.1"]  # its weights cannot be negative
+    assert len(found["learners"]) == len(VARIANTS) - 1
+    assert {each["options"].split()[1] for each in found["learners"]} == {*DECLARATIONS} - {"normalized-winnow"}
     counts = [each["mistakes"] for each in found["learners"]]
     assert counts == sorted(counts)
     for each in found["learners"]:
@@ -48,9 +51,37 @@ def test_each_learner_has_the_result_of_a_run_of_its_own(
         assert found["majority_mistakes"] == alone["majority_mistakes"]
         assert found["bytes"] == alone["bytes"]
     shown = call("compare", stream)
-    assert [line.split("  ")[-1] for line in shown.splitlines()[1 : 1 + len(VARIANTS)]] == [
-        each["options"].removeprefix("--learner ") for each in found["learners"]
-    ]
+    worse = [each["worse_than_majority"] for each in found["learners"]]
+    assert worse == [each["mistakes"] > found["majority_mistakes"] for each in found["learners"]]
+    expected = [each["options"].removeprefix("--learner ") for each in found["learners"]]
+    expected.insert(worse.index(True), "(always predicting 0)")
+    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1 : 1 + len(VARIANTS)]] == expected
+    assert f"warning: {many(sum(worse), 'learner')} of {len(worse)} made more mistakes" in shown
+
+
+def test_members_of_the_panel_are_listed(stream: Path) -> None:
+    panel = mb.Panel()
+    panel.run(mb.Source(stream))
+    members = panel.members()
+    (row,) = (each for each in json.loads(call("compare", stream, "--json"))["learners"] if "members" in each)
+    assert [each["name"] for each in row["members"]] == [each.name for each in members]
+    assert [each["mistakes"] for each in row["members"]] == [each.mistakes for each in members]
+    shown = call("compare", stream).split("members of the panel:")[1].split("\n\n")[0].splitlines()[2:]
+    counts = [int(line.split()[0]) for line in shown]
+    assert counts == sorted(each.mistakes for each in members)
+    assert {line.split()[-1] for line in shown} == {each.name for each in members}
+
+
+def test_normalized_winnow_is_compared_on_votes_only(tmp_path: Path) -> None:
+    """Its weights cannot be negative, so it is made for values 1 and -1 of which some follow the label."""
+    path, rng = tmp_path / "votes.svm", np.random.default_rng(0)
+    name = "--learner normalized-winnow --eta 0.1"
+    for size, there in ((1, True), (0.5, False)):
+        votes = rng.choice([-1, 1], (200, 3))
+        path.write_text("".join(f"{a} 1:{a * size} 2:{b} 3:{c}\n" for a, b, c in votes.tolist()))
+        found = json.loads(call("compare", path, "--json"))
+        assert (name in [each["options"] for each in found["learners"]]) == there
+        assert (name in found["left_out"]) != there
 
 
 def test_the_file_is_read_once(stream: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,13 +100,12 @@ def test_the_file_is_read_once(stream: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_last_half(tmp_path: Path) -> None:
-    """A stream that is easy in its second half: only the Winnow family makes mistakes there."""
+    """A stream that is easy in its second half."""
     path = tmp_path / "x.svm"
     path.write_text("".join(f"{k % 2} {k % 2 + 1}:1\n" for k in range(100)))
     found = {each["options"]: each for each in json.loads(call("compare", path, "--json"))["learners"]}
     assert found["--learner perceptron"]["mistakes"] == 1
     assert found["--learner perceptron"]["late_rate"] == 0
-    assert found["--learner normalized-winnow --eta 0.1"]["late_rate"] == 0.5  # no weight of it is ever negative
 
 
 def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None:
@@ -92,10 +122,12 @@ def test_learners_that_cannot_take_the_stream_are_listed(tmp_path: Path) -> None
 
 
 def test_bounds(stream: Path, tmp_path: Path) -> None:
-    """That of Elimination is known at once if it never erred on a positive example; the others with --certify."""
+    """Those of the Panel, and of Elimination without a missed positive, are known at once; others with --certify."""
     simple = json.loads(call("compare", stream, "--json"))["learners"]
-    assert {each["options"] for each in simple if each["bound"] is not None} == {"--learner elimination"}
-    (own,) = (each for each in simple if each["bound"] is not None)
+    known = {each["options"]: each for each in simple if each["bound"] is not None}
+    assert {*known} == {"--learner elimination", "--learner panel"}
+    assert known["--learner panel"]["mistakes"] <= known["--learner panel"]["bound"]
+    own = known["--learner elimination"]
     assert own["mistakes"] <= own["bound"] == 20
     certified = json.loads(call("compare", stream, "--json", "--certify"))["learners"]
     without = [each for each in certified if not DECLARATIONS[each["options"].split()[1]].has_theorem]
@@ -106,7 +138,8 @@ def test_bounds(stream: Path, tmp_path: Path) -> None:
         assert each["bound"] is None or each["mistakes"] <= each["bound"] * (1 + 1e-9)
     path = tmp_path / "never.svm"
     path.write_text("0 1:1\n1 1:1\n")  # no disjunction: Elimination errs on a positive example
-    assert all(each["bound"] is None for each in json.loads(call("compare", path, "--json"))["learners"])
+    linear = [each for each in json.loads(call("compare", path, "--json"))["learners"] if "members" not in each]
+    assert all(each["bound"] is None for each in linear)
 
 
 def test_faults_of_the_stream(stream: Path, tmp_path: Path) -> None:

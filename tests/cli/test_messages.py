@@ -65,7 +65,7 @@ def test_a_table_without_a_label_lists_its_columns(tmp_path: Path) -> None:
 def test_a_file_without_examples_is_named(text: str, tmp_path: Path) -> None:
     good, empty, model = tmp_path / "good.csv", tmp_path / "empty.csv", tmp_path / "m.mb"
     good.write_text("kind,subject\nspam,win\nham,tea\n")
-    call("run", good, "--label", "kind", "--save", model)
+    call("run", good, "--label", "kind", "--save", model, "--learner", "perceptron")
     empty.write_text(text)
     options = ["--label", "kind", "--header"] if text.strip() else []
     assert shows(call("run", empty, *options), f"note: {empty}: ", "examples")
@@ -147,7 +147,7 @@ def test_errors_about_unusual_files_suggest_an_option(tmp_path: Path) -> None:
 def test_a_closed_pipe_is_not_an_error(command: str, tmp_path: Path) -> None:
     file, model = tmp_path / "x.svm", tmp_path / "m.mb"
     file.write_text("1 1:1\n-1 2:1\n")
-    call("run", file, "--save", model)
+    call("run", file, "--save", model, "--learner", "perceptron")
     words = {"weights": [model], "predict": [model, file], "bound": []}[command]
     command_line = [sys.executable, "-m", "mistakebound", command, *map(str, words)]
     reads, writes = os.pipe()

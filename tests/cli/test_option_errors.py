@@ -117,7 +117,7 @@ def test_one_label_in_the_whole_file_is_noted(tmp_path: Path) -> None:
 def test_the_words_of_verify_begin_in_one_column(tmp_path: Path) -> None:
     path, certificate = tmp_path / "x.svm", tmp_path / "c.json"
     path.write_text("1 1:1\n-1 2:1\n1 1:1\n-1 2:1\n")
-    call("run", path, "--certificate", certificate)
+    call("run", path, "--certificate", certificate, "--learner", "perceptron")
     checks = [line for line in call("verify", certificate, path).splitlines() if line.startswith("✓")]
     assert any("comparator: mistakes" in line for line in checks)
     where = checks[0].index("unchanged")

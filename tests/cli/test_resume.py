@@ -282,7 +282,7 @@ def test_lines_that_were_not_read_yet_may_change(stopped: list[Any], tmp_path: P
     ("more", "names"),
     [
         (["--passes", 2], ["--passes 1", "--passes 2"]),
-        (["--eta", 0.5], ["--eta 0.1"]),
+        (["--members", "lean"], ["--members lean"]),
         (["--learner", "perceptron"], ["Panel", "Perceptron"]),
         (["--zero-based"], ["--zero-based", "--zero-based"]),
         (["--positive", "1", "--classes", "0,1"], ["--classes"]),

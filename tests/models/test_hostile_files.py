@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hostile import KINDS, attack
 
+COUNTS = {"ledger": 200, "model": 80, "panel": 120, "panel ledger": 120, "cache": 50, "certificate": 120}
 
-@pytest.mark.parametrize(("name", "count"), [("ledger", 200), ("model", 80), ("cache", 50), ("certificate", 120)])
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
 def test_forged_files_are_refused_or_harmless(name: str, count: int, tmp_path: Path) -> None:
     found = attack(name, count, 0, tmp_path)
     assert found.total() == count

@@ -10,6 +10,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from files import call, svmlight, with_bad_lines
 
@@ -21,6 +22,11 @@ from mistakebound.models.model_file import fingerprint
 
 if TYPE_CHECKING:
     from mistakebound.runs.progress import Position, Tally
+
+
+def labels_of(path: Path) -> list[str]:
+    """Return the labels of a file in svmlight."""
+    return [line.split()[0] for line in path.read_text().splitlines()]
 
 
 class Recorder(mb.runs.Progress):
@@ -100,7 +106,7 @@ def test_progress_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     mb.runs.run(mb.Source(path), fresh(), progress=whole)
     monkeypatch.setattr("mistakebound.data.blocks.BLOCK", 700)
     result = mb.runs.run(mb.Source(path), fresh(), progress=parts)
-    assert [kind for kind, *_ in whole.calls] == ["learned", "end"]
+    assert [kind for kind, *_ in whole.calls] == ["learned"] * 10 + ["end"]  # at rounds 1, 2, ..., 256 and 300
     assert [kind for kind, *_ in parts.calls] == ["learned"] * (len(parts.calls) - 1) + ["end"]
     assert len(parts.calls) > 3
     assert parts.calls[-1] == whole.calls[-1] == ("end", 300, result.mistakes)
@@ -223,7 +229,7 @@ def test_no_model_is_saved_without_examples(tmp_path: Path) -> None:
 def test_a_learner_that_has_learned_before(tmp_path: Path) -> None:
     """The certificate covers the mistaken rounds only, with a reason; a portable certificate is refused."""
     path = svmlight(tmp_path / "a.svm")
-    learner = fresh()
+    learner = mb.Perceptron()
     learner.run(mb.Source(path))
     with pytest.raises(OptionError) as raised:
         mb.runs.run(mb.Source(path), learner, certificate=tmp_path / "c.json")
@@ -238,7 +244,22 @@ def test_a_learner_that_has_learned_before(tmp_path: Path) -> None:
 def test_predictions_to_a_stream(tmp_path: Path) -> None:
     path, stream = svmlight(tmp_path / "a.svm"), io.StringIO()
     mb.runs.run(mb.Source(path), fresh(), predictions=stream)
-    assert stream.getvalue().splitlines() == [str(label) for label in fresh().run(mb.Source(path)).predictions]
+    labels, probabilities, scores = zip(*(line.split("\t") for line in stream.getvalue().splitlines()), strict=True)
+    alone = fresh()
+    assert list(labels) == [str(label) for label in alone.run(mb.Source(path)).predictions]
+    odds = np.array(scores, float)
+    assert np.allclose(np.array(probabilities, float), 1 / (1 + np.exp(-odds)), atol=1e-6)
+    assert ((odds >= 0) == (np.array(labels) == str(alone.ledger_.classes[1]))).all()
+    losses = np.logaddexp(0, np.where(np.array(labels_of(path)) == str(alone.ledger_.classes[1]), -odds, odds))
+    assert losses.mean() == pytest.approx(alone.ledger_.measures.log_loss, abs=1e-5)
+
+
+def test_predictions_of_a_learner_without_probabilities(tmp_path: Path) -> None:
+    path, stream, alone = svmlight(tmp_path / "a.svm"), io.StringIO(), mb.Perceptron()
+    mb.runs.run(mb.Source(path), mb.Perceptron(), predictions=stream)
+    labels, scores = zip(*(line.split("\t") for line in stream.getvalue().splitlines()), strict=True)
+    assert list(labels) == [str(label) for label in alone.run(mb.Source(path)).predictions]
+    assert ((np.array(scores, float) >= 0) == (np.array(labels) == str(alone.ledger_.classes[1]))).all()
 
 
 def test_report(tmp_path: Path) -> None:

@@ -129,8 +129,9 @@ def main() -> None:
       mistakebound experts load.csv --outcome Load       combine forecasts
       mistakebound forecasters rain.csv --outcome rain   rank forecasters
       mistakebound predict model.mb new.svm              one prediction per line
-      mistakebound weights model.mb                      show the largest weights
-      mistakebound explain model.mb new.svm              show why
+      mistakebound run train.vw.gz --learner arow --save arow.mb
+      mistakebound weights arow.mb                       show the largest weights
+      mistakebound explain arow.mb new.svm               show why
       mistakebound run train.vw.gz --certificate c.json  also write a certificate
       mistakebound verify c.json train.vw.gz             check the certificate
       mistakebound bound littlestone --n 100 --r 2       compute a bound

@@ -70,6 +70,8 @@ def show_remarks(remarks: Iterable[Remark]) -> None:
 def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
     r"""Show the largest weights of a saved model, and what its constant feature adds, if it has one.
 
+    A panel, the default learner, has no single weight for each feature: learn a linear model for that.
+
     \b
     Names of features of a table:
       column           a number
@@ -81,8 +83,9 @@ def weights(model: str, top: int, *, zero_based: bool, as_json: bool) -> None:
 
     \b
     Examples:
-      mistakebound weights model.mb
-      mistakebound weights model.mb --top 0 --json
+      mistakebound run mail.csv --label kind --learner arow --save arow.mb
+      mistakebound weights arow.mb
+      mistakebound weights arow.mb --top 0 --json
     """
     from mistakebound.learners.explain import Features  # noqa: PLC0415 - it needs numpy
 
@@ -122,8 +125,9 @@ def explain(model: str, file: str, *, line: int | None, first: int, top: int, as
 
     \b
     Examples:
-      mistakebound explain model.mb new.csv
-      mistakebound explain model.mb new.csv --line 3 --top 0 --json
+      mistakebound run mail.csv --label kind --learner arow --save arow.mb
+      mistakebound explain arow.mb new.csv
+      mistakebound explain arow.mb new.csv --line 3 --top 0 --json
     """
     from mistakebound.learners.explain import explanations  # noqa: PLC0415 - it needs numpy
 

@@ -106,7 +106,7 @@ def run(
       mistakebound run more.csv --load model.mb --save model.mb
       mistakebound run access.csv --label bad --bins 4 --report page.html
       mistakebound run trips.parquet --label late --categorical hour
-      mistakebound run trips.parquet --label late --interact hour,day --bias 1
+      mistakebound run trips.parquet --label late --interact hour,day
       mistakebound run stream.svm --learner perceptron --passes 3 --certify
       mistakebound run stream.svm --learner winnow --threshold 16 --relevant 1
       mistakebound run access.csv --label bad --follow --save access.mb

@@ -134,7 +134,7 @@ def as_text(found: dict[str, Any]) -> str:
         f"{found['majority_mistakes']:>12,}  mistakes of always predicting {guess}",
         f"learner       {found['options'].removeprefix('--learner ')}",
     ]
-    lines += probabilities_as_text(found)
+    lines += probabilities_as_text(found, rounds)
     lines += [f"stopped       {STOPPED}"] if found["stopped"] == INTERRUPTED else []
     lines += [f"advice        {escaped(each)}" for each in found["advice"]]
     if found["skipped"]:
@@ -144,11 +144,14 @@ def as_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def probabilities_as_text(found: dict[str, Any]) -> list[str]:
+def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
     """Return the lines on the probabilities, and on the members of a panel; none for other learners."""
     lines = []
     if (measured := found.get("probabilities")) is not None:
-        bound = f" (bound {found['panel']['log_loss_bound']:.4f})" if "panel" in found else ""
+        panel = found.get("panel")
+        bound = f" (bound {panel['log_loss_bound']:.4f})" if panel and panel["rounds"] == measured["rounds"] else ""
+        if measured["rounds"] < rounds:
+            bound = " (first pass)"
         auc = "" if math.isnan(measured["auc"]) else f", AUC {measured['auc']:.4f}"
         lines.append(
             f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}, "

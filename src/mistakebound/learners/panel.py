@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from mistakebound.errors import Option, OptionError, setting
@@ -212,13 +214,13 @@ class Panel(Learner):
         play, wanted = self._play, vars(self)["members"]
         if play is not None and isinstance(play.engine, JoinedEngine):
             return [name for name, _ in play.engine.joined]
-        listed = () if isinstance(wanted, str) else wanted
+        listed = wanted if isinstance(wanted, Collection) and not isinstance(wanted, str) else ()
         return [name for name, _ in named_apart([each for each in listed if not isinstance(each, str)])]
 
     def plain_params(self) -> dict[str, Any]:
         """Return the parameters; members from outside are replaced by the names of their classes."""
         params = self.get_params()
-        if not isinstance(params["members"], str):
+        if isinstance(params["members"], Collection) and not isinstance(params["members"], str):
             listed = [each if isinstance(each, str) else class_name(each) for each in params["members"]]
             params["members"] = tuple(listed) if isinstance(params["members"], tuple) else listed
         return params
@@ -228,8 +230,8 @@ class Panel(Learner):
     def _split(self) -> tuple[tuple[str, ...], list[tuple[str, Any]]]:
         """Return the names of the members that are the Panel's own, and the others with their names."""
         wanted = vars(self)["members"]
-        if isinstance(wanted, str):
-            if wanted not in ROSTERS:
+        if isinstance(wanted, str) or not isinstance(wanted, Collection):
+            if not isinstance(wanted, str) or wanted not in ROSTERS:
                 raise OptionError(setting("members"), f' must be "all", "lean" or a sequence, got {wanted!r}')
             return ROSTERS[wanted], []
         own = [name for each in wanted if isinstance(each, str) for name in ROSTERS.get(each, (each,))]
@@ -272,9 +274,10 @@ class Panel(Learner):
     def _threads(self) -> int:
         if self.threads is None:
             return min(2, processors())
-        if self.threads not in (1, 2) or isinstance(self.threads, bool):
+        threads: Any = self.threads
+        if isinstance(threads, bool) or not isinstance(threads, Integral) or threads not in (1, 2):
             raise OptionError(Option("threads", "threads", self.threads), f" must be 1 or 2, got {self.threads!r}")
-        return self.threads
+        return int(threads)
 
 
 def processors() -> int:

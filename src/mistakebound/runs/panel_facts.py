@@ -12,6 +12,7 @@ def panel_facts(panel: Panel) -> dict[str, Any]:
     """Return the members of a panel, its leaders over time, and the bounds of its theorems."""
     standings = panel.standings
     return {
+        "rounds": standings.rounds,
         "members": [each._asdict() for each in panel.members()],
         "mixers": [
             {"name": each.name, "mistakes": each.mistakes, "log_loss": each.log_loss / standings.rounds}

@@ -228,6 +228,7 @@ def run(
     if (certify or certificate is not None) and not DECLARATIONS[learner.rule_id].has_theorem:
         asked = Option("certify", "certify") if certify else Option("certificate", "certificate")
         raise OptionError(asked, f" needs a theorem: no mistake bound is known for {learner.rule_id}")
+    refuse_objects(learner, checkpoint, certificate)
     progress = Progress() if progress is None else progress
     missed = learner.ledger_.false_negatives if continued else 0
     tally = Tally(learner.known_bound(relevant), missed, lines=progress.lines)
@@ -251,6 +252,14 @@ def run(
         words = (f"no line has the label {source.positive!r}; ", POSITIVE, " must be written as in the files")
         job.remark(Remark("positive", words))
     return job.result()
+
+
+def refuse_objects(learner: Learner, *written: Path | None) -> None:
+    """Raise ModelError, before anything is learned, if files shall be written that cannot store the learner."""
+    if any(path is not None for path in written):
+        from mistakebound.models.parameters import need_no_objects  # noqa: PLC0415 - few runs write files
+
+        need_no_objects(learner)
 
 
 def refuse_conflicts(
