@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/* core/*/*) $(shell find src -name '*.py' -o -name '*.pyi')
 
-.PHONY: demo test lint sanitize core-tests fuzz fuzz-a-little bench clean
+.PHONY: demo test lint sanitize core-tests core-threads fuzz fuzz-a-little bench clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
@@ -46,6 +46,12 @@ build/test_%: core/tests/test_%.cpp core/tests/check.hpp $(CORE) $(PANEL)
 core-tests: build/test_engine build/test_panel
 	build/test_engine
 	build/test_panel
+# The panel's two threads, with ThreadSanitizer.
+core-threads:
+	@mkdir -p build
+	$(CXX) -std=c++20 -O1 -g -ffp-contract=off -fsanitize=thread -fno-math-errno -Wno-psabi -Icore \
+		core/tests/test_panel.cpp core/panel/level_plain.cpp -o build/test_threads
+	build/test_threads
 
 FUZZERS := build/fuzz_lines build/fuzz_tables build/fuzz_cache
 build/fuzz_%: core/fuzz/fuzz_%.cpp $(wildcard core/read/* core/names/* core/memory/* core/play/*) core/fuzz/mutate.hpp

@@ -9,7 +9,7 @@ import pytest
 
 import mistakebound as mb
 from mistakebound.learners.linear import KINDS
-from mistakebound.rules import RULES
+from mistakebound.rules.registry import rule_class
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed: pip install 'mistakebound[sklearn]'")
 
@@ -24,7 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 BINARY_INPUT = [mb.Winnow(), mb.Winnow(strict=True, alpha=1.5), mb.Elimination()]
 
 
-@parametrize_with_checks([kind() for kind in KINDS.values() if not RULES[kind.rule_id].binary])
+@parametrize_with_checks([kind() for kind in KINDS.values() if not rule_class(kind.rule_id).binary])
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -1,7 +1,7 @@
 """The core in float32 against the Panel in plain Python: logits of all members and mixers, and predictions, per round.
 
 Members keep float32, so each number is off by some 6e-8 of it, and errors add up. Where all members are smooth, logits
-differ by at most 4e-6 on these streams; the tolerance is 1e-4. Some members are not smooth: AROW and the hinge rule
+differ by at most 5e-6 on these streams; the tolerance is 1e-4. Some members are not smooth: AROW and the hinge rule
 change their confidence in an example whose margin is 1 up to rounding, which happens if rows are repeated; a value at
 the edge of two parts of the values of its feature, as with counts, has another token. They do not play there. Rows
 are short, because of two pairs of a row with the same slot the core may learn only one.

@@ -56,7 +56,7 @@ def predict_proba_one(learner: Learner, x: Any) -> dict[Any, float]:
     >>> import mistakebound as mb
     >>> panel = mb.Panel(classes=("ham", "spam"))
     >>> panel.predict_proba_one({"win": 1})
-    {'ham': 0.49999999999999994, 'spam': 0.5000000000000001}
+    {'ham': 0.4999999999999999, 'spam': 0.5000000000000001}
     """
     score, positive = score_one(learner, x)
     from mistakebound.learners.sklearn import probabilities  # noqa: PLC0415 - it imports this module
