@@ -26,6 +26,8 @@ class Core {
   virtual void resize(std::size_t features) = 0;       // new features start as never seen
   virtual Prefetched prefetched() = 0;
   // Whether all indices are features and all values can be learned; then also the largest size of a value.
+  // Write float64 values as float32 to `to`, then return `regular` of them.
+  virtual bool narrowed(const std::int32_t* index, const double* value, std::size_t size, float* to, float& largest) const = 0;
   virtual bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const = 0;
 
   // Predict, then learn, all rows of a block.

@@ -61,6 +61,11 @@ class Panel final : public Core {
     return regular_values(value, size, largest) && below(index, size, features());
   }
 
+  bool narrowed(const std::int32_t* index, const double* value, std::size_t size, float* to, float& largest) const override {
+    for (std::size_t k = 0; k < size; ++k) to[k] = static_cast<float>(value[k]);
+    return regular(index, to, size, largest);
+  }
+
   void play(Block& block) override {
     interactions_.resize(block.features);
     with_layout([&]<Layout L>() {

@@ -104,15 +104,20 @@ class PanelPlay {
   Fault add(const Row<Index, Value>& x, std::int8_t label, std::size_t& at, Prepare prepare, TokenOf token_of, std::size_t more = 0) {
     if (label != 1 && label != -1) return Fault::label;
     float largest = 0;
-    if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
+    const panel::Block* const before = &blocks_->block();
+    bool narrow = false;  // whether the values lie in the block already
+    if constexpr (is_wide<Index, Value>)
+      narrow = x.beyond == 0 && core_->narrowed(x.index, x.value, x.size, blocks_->block().room_for(x.size).value, largest);
+    if (!narrow)
+      if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
     record.make_room_for_rounds(2 * panel::Pipeline::most_rows);
-    prepare();
+    prepare();  // may play the block, if the tables must grow
     panel::Block& block = blocks_->block();
     block.features = slots();
     if constexpr (Stays && std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, float>)
       block.add(x.index, x.value, x.size, more, largest, label);
     else
-      copy(x, largest, label, token_of, block);
+      copy(x, largest, label, token_of, block, narrow && before == &block);
     join(block);
     if (block.full()) blocks_->push([this](panel::Block& full) { count(full); });
     return Fault::none;
@@ -175,6 +180,10 @@ class PanelPlay {
     prefetched_ = core_->prefetched();
   }
 
+  // Rows of files and of names: their values are written to the block as float32, then checked there.
+  template <class Index, class Value>
+  static constexpr bool is_wide = std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, double>;
+
   struct ByIndex {};  // in place of `token_of`: a feature is identified by its index
 
  private:
@@ -228,13 +237,17 @@ class PanelPlay {
   }
 
   template <class Index, class Value, class TokenOf>
-  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block) {
+  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block, bool narrow = false) {
     constexpr bool named = !std::is_same_v<TokenOf, ByIndex>;
     const panel::Block::Arrays to = block.room_for(x.size);
     const auto last = static_cast<Index>(slots());
-    for (std::size_t k = 0; k < x.size; ++k) {
-      to.index[k] = x.beyond > 0 && x.index[k] >= last ? panel::unknown_index : static_cast<std::int32_t>(x.index[k]);
-      to.value[k] = static_cast<float>(x.value[k]);
+    if (narrow) {
+      std::copy_n(x.index, x.size, to.index);
+    } else {
+      for (std::size_t k = 0; k < x.size; ++k) {
+        to.index[k] = x.beyond > 0 && x.index[k] >= last ? panel::unknown_index : static_cast<std::int32_t>(x.index[k]);
+        to.value[k] = static_cast<float>(x.value[k]);
+      }
     }
     if constexpr (named)
       for (std::size_t k = 0; k < x.size; ++k) to.token[k] = token_of(k);

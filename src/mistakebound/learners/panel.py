@@ -21,6 +21,7 @@ from mistakebound.rules.panel import LEAN, MEMBERS, MOST_JOINED, mask_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from mistakebound._core import Chunk
     from mistakebound.certificates.certificate import Certificate
     from mistakebound.play.ledger import Ledger
     from mistakebound.play.standings import Standings
@@ -100,7 +101,8 @@ class Panel(Learner):
         (``panel.members()`` lists them), ``"all"`` or ``"lean"``, learners, and any objects with ``predict_one(x)`` and
         ``learn_one(x, y)``, which are copied; for them labels are True and False.
     threads : int, optional
-        1 or 2, for streams in memory and files; the result is the same. By default 2, if there are two processors.
+        1 or 2; the result is the same. By default 2, if there are two processors; for files, if there are three,
+        because one parses the file.
     classes : (negative, positive), optional
         The two labels. By default, the greater of the two labels that occur is the positive one.
     keep_bytes : int
@@ -270,6 +272,13 @@ class Panel(Learner):
         with suppress(OptionError):  # set_params may have changed it to a value that only the next fit will refuse
             engine.core.use_threads(self._threads())
         return super()._restore(engine)
+
+    def _start_with_chunk(self, chunk: Chunk) -> LinearPlay:
+        is_new = self._play is None
+        play = super()._start_with_chunk(chunk)
+        if is_new and self.threads is None and processors() <= 2:
+            play.engine.core.use_threads(1)  # the other processor parses the file
+        return play
 
     def _threads(self) -> int:
         if self.threads is None:
