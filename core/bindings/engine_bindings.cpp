@@ -228,6 +228,11 @@ class LockedEngine {
     const auto lock = lock_.take();
     if (engine_.panel() != nullptr) engine_.panel()->use_threads(threads);
   }
+  // No chunk will follow soon.
+  void rest() {
+    const auto lock = lock_.take();
+    if (engine_.panel() != nullptr) engine_.panel()->rest();
+  }
   // The scores of the members from outside, for the next rows.
   void join(const std::vector<double>& scores) {
     const auto lock = lock_.take();
@@ -283,7 +288,7 @@ class LockedEngine {
     all.append(kept_now(0, r.kept_round.size()));
     all.append(r.keeping);
     all.append(late_now());
-    all.append(measures_now());
+    all.append(stored_measures());
     return nb::tuple(all);
   }
 
@@ -359,7 +364,14 @@ class LockedEngine {
     const Record& r = engine_.record();
     return nb::make_tuple(r.rounds, r.false_positives, r.false_negatives, r.updates, r.to_keep, measures_now());
   }
+  // The bins are bytes, 8 for each number, because a short run does without numpy.
   nb::object measures_now() const {
+    const Measures& m = engine_.record().measures;
+    if (m.positives.empty()) return nb::none();
+    const auto bytes = [](const std::vector<std::int64_t>& bins) { return nb::bytes(bins.data(), bins.size() * sizeof(std::int64_t)); };
+    return nb::make_tuple(m.rounds, m.brier, m.loss, m.product, bytes(m.negatives), bytes(m.positives));
+  }
+  nb::object stored_measures() const {
     const Measures& m = engine_.record().measures;
     if (m.positives.empty()) return nb::none();
     return nb::make_tuple(m.rounds, m.brier, m.loss, m.product, to_numpy(m.negatives, 0, Measures::bins),
@@ -515,6 +527,7 @@ void bind_engine(nb::module_& m) {
       .def("measures", &LockedEngine::measures)
       .def("measure", &LockedEngine::measure, "on"_a)
       .def("use_threads", &LockedEngine::use_threads, "threads"_a)
+      .def("rest", &LockedEngine::rest)
       .def("join", &LockedEngine::join, "scores"_a)
       .def("standings", &LockedEngine::standings)
       .def("leadership", &LockedEngine::leadership)

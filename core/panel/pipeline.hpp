@@ -7,9 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
 
 #include "panel/core.hpp"
 
@@ -28,19 +32,23 @@ class Pipeline {
 
   // Use a second thread from now on, if there can be one.
   void start() {
-    if (thread_.joinable()) return;
+    forget_after_fork();
+    if (thread_) return;
     stopped_ = false;
     try {
-      thread_ = std::thread([this] { work(); });
+      thread_ = std::make_unique<std::thread>([this] { work(); });
+      process_ = process();
     } catch (const std::system_error&) {  // too many threads: one will do
     }
   }
   // Play all blocks, then end the second thread.
   void stop() noexcept {
-    if (!thread_.joinable()) return;
+    forget_after_fork();
+    if (!thread_) return;
     stopped_ = true;
     wake(asked_);
-    thread_.join();
+    thread_->join();
+    thread_.reset();
   }
 
   // The block that is being filled.
@@ -51,7 +59,7 @@ class Pipeline {
   template <class Played>
   void push(Played played) {
     if (block().rows() == 0) return;
-    if (!thread_.joinable()) {
+    if (!thread_) {
       core_.play(block());
       played(block());
       block().clear();
@@ -71,6 +79,18 @@ class Pipeline {
 
  private:
   static constexpr int looks = 1000;  // some 20 microseconds
+
+  // A process that was forked does not have the thread, and must not join it.
+  void forget_after_fork() noexcept {
+    if (thread_ && process_ != process()) static_cast<void>(thread_.release());
+  }
+  static long process() {
+#if defined(__unix__) || defined(__APPLE__)
+    return static_cast<long>(::getpid());
+#else
+    return 0;
+#endif
+  }
 
   static void wake(std::atomic<std::uint32_t>& changes) {
     changes.fetch_add(1, std::memory_order_release);
@@ -154,7 +174,8 @@ class Pipeline {
   alignas(64) std::atomic<std::uint32_t> answered_{0};
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;  // written by the second thread before a block is combined, read afterwards
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
+  long process_ = 0;  // that has started the thread
 };
 
 }  // namespace mistakebound::panel

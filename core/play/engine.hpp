@@ -138,6 +138,7 @@ class Engine {
   // names of the next row.
   Stop play(const Chunk& chunk, std::size_t first, std::size_t rows, const std::int8_t* y, std::uint8_t* predictions,
             double* scores = nullptr) {
+    if (panel() != nullptr) panel()->keep_thread = true;
     if (!settings().named)
       return play(Csr<std::int32_t, double>{chunk.indptr.data() + first, static_cast<std::int64_t>(rows), chunk.index.data(),
                                             chunk.value.data(), static_cast<std::int64_t>(chunk.value.size())},

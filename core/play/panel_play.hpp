@@ -38,6 +38,7 @@ class PanelPlay {
 
   Record record;
   std::optional<EarlierPrediction> earlier;  // if set, the next round uses this prediction instead of a new one
+  bool keep_thread = false;                  // whether more batches will follow soon, so the second thread waits for them
   std::vector<double> joined;                // scores of the members from outside, for the next row
   const Settings& settings() const { return settings_; }
   const panel::Core& core() const { return *core_; }
@@ -47,6 +48,11 @@ class PanelPlay {
     if ((settings_.threads > 1) == (threads > 1)) return;
     settings_.threads = threads;
     make_again();
+  }
+  // End the second thread; the next batch may start it again.
+  void rest() {
+    keep_thread = false;
+    blocks_->stop();
   }
   void use_avx2(bool avx2) {
     settings_.avx2 = avx2;
@@ -84,11 +90,11 @@ class PanelPlay {
         : play_(play), kept_(play.record, predictions, rows) {
       play.record.measures.make_room();
       play.next_prediction_ = predictions, play.next_score_ = scores;
-      if (play.settings_.threads > 1 && rows >= least_rows_for_two) play.blocks_->start();
+      if (play.settings_.threads > 1 && (rows >= least_rows_for_two || play.keep_thread)) play.blocks_->start();
     }
     ~Batch() noexcept(false) {
       play_.flush();
-      play_.blocks_->stop();
+      if (!play_.keep_thread) play_.blocks_->stop();
     }
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
@@ -104,20 +110,21 @@ class PanelPlay {
   Fault add(const Row<Index, Value>& x, std::int8_t label, std::size_t& at, Prepare prepare, TokenOf token_of, std::size_t more = 0) {
     if (label != 1 && label != -1) return Fault::label;
     float largest = 0;
-    const panel::Block* const before = &blocks_->block();
-    bool narrow = false;  // whether the values lie in the block already
-    if constexpr (is_wide<Index, Value>)
-      narrow = x.beyond == 0 && core_->narrowed(x.index, x.value, x.size, blocks_->block().room_for(x.size).value, largest);
-    if (!narrow)
+    const float* written = nullptr;  // the values as float32, in the block
+    if constexpr (is_wide<Index, Value>) {
+      float* const to = blocks_->block().room_for(x.size).value;
+      if (x.beyond == 0 && core_->narrowed(x.index, x.value, x.size, to, largest)) written = to;
+    }
+    if (written == nullptr)
       if (const Fault fault = checked(x, largest, at); fault != Fault::none) return fault;
     record.make_room_for_rounds(2 * panel::Pipeline::most_rows);
-    prepare();  // may play the block, if the tables must grow
+    prepare();  // may play and clear the block, if the tables must grow
     panel::Block& block = blocks_->block();
     block.features = slots();
     if constexpr (Stays && std::is_same_v<Index, std::int32_t> && std::is_same_v<Value, float>)
       block.add(x.index, x.value, x.size, more, largest, label);
     else
-      copy(x, largest, label, token_of, block, narrow && before == &block);
+      copy(x, largest, label, token_of, block, written);
     join(block);
     if (block.full()) blocks_->push([this](panel::Block& full) { count(full); });
     return Fault::none;
@@ -237,11 +244,11 @@ class PanelPlay {
   }
 
   template <class Index, class Value, class TokenOf>
-  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block, bool narrow = false) {
+  void copy(const Row<Index, Value>& x, float largest, std::int8_t label, TokenOf token_of, panel::Block& block, const float* written = nullptr) {
     constexpr bool named = !std::is_same_v<TokenOf, ByIndex>;
     const panel::Block::Arrays to = block.room_for(x.size);
     const auto last = static_cast<Index>(slots());
-    if (narrow) {
+    if (written != nullptr && written == to.value) {
       std::copy_n(x.index, x.size, to.index);
     } else {
       for (std::size_t k = 0; k < x.size; ++k) {

@@ -10,14 +10,14 @@ import pytest
 from panel_streams import STREAMS, matrix
 
 import mistakebound as mb
-from mistakebound.play.measures import BINS, Measures, bin_edges
+from mistakebound.play.measures import BINS, Measures, edges_of_bins
 
 metrics = pytest.importorskip("sklearn.metrics")
 
 
 def measured(p: np.ndarray, y: np.ndarray) -> Measures:
     """Measures of probabilities, counted here."""
-    bins = np.searchsorted(bin_edges(), p, side="right") - 1
+    bins = np.searchsorted(edges_of_bins(), p, side="right") - 1
     chance = np.where(y, p, 1 - p)
     negatives, positives = (np.bincount(bins[y == label], minlength=BINS) for label in (0, 1))
     return Measures(len(p), float(((p - y) ** 2).sum()), -float(np.log(chance).sum()), 1.0, negatives, positives)
@@ -28,7 +28,7 @@ def check(found: Measures, p: np.ndarray, y: np.ndarray) -> None:
     assert found.rounds == len(p)
     assert found.log_loss == pytest.approx(metrics.log_loss(y, p, labels=[0, 1]), rel=1e-7)
     assert found.brier == pytest.approx(metrics.brier_score_loss(y, p), rel=1e-7)
-    bins = np.searchsorted(bin_edges(), p, side="right") - 1
+    bins = np.searchsorted(edges_of_bins(), p, side="right") - 1
     if 0 < y.sum() < len(y):
         assert found.auc == pytest.approx(metrics.roc_auc_score(y, bins), abs=1e-12)
         assert found.auc == pytest.approx(metrics.roc_auc_score(y, p), abs=5e-3)
@@ -97,8 +97,9 @@ def test_parts_add_up() -> None:
     whole = panel.ledger_.measures
     assert first.rounds + second.rounds == whole.rounds
     assert first.total_log_loss + second.total_log_loss == pytest.approx(whole.total_log_loss)
-    assert (first.positives + second.positives == whole.positives).all()
-    assert (first.negatives + second.negatives == whole.negatives).all()
+    for bins in ("positives", "negatives"):
+        added = zip(getattr(first, bins), getattr(second, bins), strict=True)
+        assert [a + b for a, b in added] == getattr(whole, bins)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, math.nan])

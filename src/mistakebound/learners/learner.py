@@ -168,6 +168,12 @@ class Learner:
         if self._play is not None:
             self._play.engine.core.measure(on)
 
+    def rest(self) -> None:
+        """End a run over a stream: measure again, and end threads that waited for more."""
+        self.measure(on=True)
+        if self._play is not None:
+            self._play.engine.core.rest()
+
     def stream_of(self, X: Any) -> Stream | StreamReader | None:
         """Return X as a stream, if it is one, or is a DataFrame and the learner learned from files with columns."""
         return streams.as_stream(X, reads_columns=self._reads_columns())

@@ -185,6 +185,8 @@ def run_parts(learner: Learner, stream: Stream | StreamReader, y: AnyArray | Non
         error.ledger = learner.ledger_
         error.ledger.reading = reader.report
         raise
+    finally:
+        learner.rest()
 
 
 def run_rows(learner: Learner, rows: Positional, y: Any) -> Ledger:

@@ -168,7 +168,11 @@ class History(NamedTuple):
     def parts(self, has: dict[str, AnyArray]) -> tuple[Any, ...]:
         """Return the parts that end the state of the core, with these arrays."""
         m, kept = self.measures, tuple(has[name] for name in KEPT)
-        measured = None if m is None else (m.rounds, m.squares, *m.parts, m.negatives, m.positives)
+        measured = (
+            None
+            if m is None
+            else (m.rounds, m.squares, *m.parts, *(np.array(each, np.int64) for each in (m.negatives, m.positives)))
+        )
         return self.counts.totals, has["predictions"], has["mistake_rounds"], kept, self.keeping, self.late, measured
 
 
@@ -294,7 +298,7 @@ def _check_learned(
     if positive is not None:
         labels = int(np.count_nonzero(positive)) - counts.false_positives + counts.false_negatives
     elif measures is not None and measures.rounds == counts.rounds:
-        labels = int(measures.positives.sum())
+        labels = sum(measures.positives)
     all_late = late * LATE_BYTES < history.limit
     panel_state.check(rule, counts, late if all_late else None, labels, has, history.slots, named=engine.named)
 

@@ -8,12 +8,18 @@ width of a bin elsewhere.
 from __future__ import annotations
 
 import math
+from array import array
+from functools import cache, cached_property
+from itertools import accumulate
+from operator import mul, sub
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mistakebound._support.lazy import np
-
 if TYPE_CHECKING:
-    from mistakebound._support.arrays import FloatArray, IntArray
+    from collections.abc import Sequence
+
+    from mistakebound._support.arrays import IntArray
+
+    Bins = bytes | IntArray | Sequence[int]
 
 TAIL, MIDDLE = 112, 998
 BINS = 2 * TAIL + MIDDLE
@@ -66,18 +72,36 @@ class Measures:
         Σ(p − y)², with y = 1 for the positive label and 0 for the other one.
     loss, product : float
         The log loss is ``loss − ln(product)``: the core takes the logarithm of many rounds at once.
-    negatives, positives : array
-        Number of rounds of each bin, by label.
+    negatives, positives : bytes, array or list
+        Number of rounds of each bin, by label; as bytes, 8 for each number.
+    before : Measures, optional
+        Measures of earlier rounds, which are subtracted from the bins.
     """
 
     def __init__(
-        self, rounds: int, squares: float, loss: float, product: float, negatives: IntArray, positives: IntArray
+        self,
+        rounds: int,
+        squares: float,
+        loss: float,
+        product: float,
+        negatives: Bins,
+        positives: Bins,
+        before: Measures | None = None,
     ) -> None:
         self.rounds = rounds
         self.squares = squares
         self.parts = loss, product
-        self.negatives = negatives
-        self.positives = positives
+        self._negatives, self._positives, self._before = negatives, positives, before
+
+    @cached_property
+    def negatives(self) -> list[int]:
+        """Number of rounds of each bin with the negative label."""
+        return counted(self._negatives, None if self._before is None else self._before.negatives)
+
+    @cached_property
+    def positives(self) -> list[int]:
+        """Number of rounds of each bin with the positive label."""
+        return counted(self._positives, None if self._before is None else self._before.positives)
 
     def __sub__(self, earlier: Measures | None) -> Measures:
         if earlier is None:
@@ -87,8 +111,9 @@ class Measures:
             self.squares - earlier.squares,
             self.total_log_loss - earlier.total_log_loss,
             1.0,
-            self.negatives - earlier.negatives,
-            self.positives - earlier.positives,
+            self.negatives if self._before else self._negatives,
+            self.positives if self._before else self._positives,
+            earlier,
         )
 
     @property
@@ -113,9 +138,11 @@ class Measures:
 
         Pairs in the same bin count one half.
         """
-        below = np.cumsum(self.negatives) - self.negatives
-        pairs = float((self.positives * (below + self.negatives / 2)).sum())
-        return ratio(pairs, float(self.positives.sum()) * float(self.negatives.sum()))
+        pairs, below = 0.0, 0
+        for negatives, positives in zip(self.negatives, self.positives, strict=True):
+            pairs += positives * (below + negatives / 2)
+            below += negatives
+        return ratio(pairs, sum(self.positives) * below)
 
     def confusion(self, threshold: float = 0.5) -> Confusion:
         """Return the confusion if p ≥ threshold predicts the positive label. Thresholds are rounded to 0.001."""
@@ -124,22 +151,23 @@ class Measures:
             raise ValueError(message)
         thousandths = round(threshold * 1000)
         first = 0 if thousandths == 0 else BINS if thousandths == 1000 else TAIL + thousandths - 1
-        right, wrong = int(self.positives[first:].sum()), int(self.negatives[first:].sum())
-        positives, negatives = int(self.positives.sum()), int(self.negatives.sum())
+        right, wrong = sum(self.positives[first:]), sum(self.negatives[first:])
+        positives, negatives = sum(self.positives), sum(self.negatives)
         return Confusion(thousandths / 1000, right, wrong, negatives - wrong, positives - right)
 
     def calibration(self, bins: int = 10) -> list[CalibrationBin]:
         """Return the rounds by intervals of probability of equal width, without empty ones."""
         edges = [round(1000 * k / bins) for k in range(bins + 1)]
         starts = [0, *(TAIL + edge - 1 for edge in edges[1:-1]), BINS]
-        centres = bin_centres()
+        bin_edges = edges_of_bins()
         found = []
         for k in range(bins):
-            part = slice(starts[k], starts[k + 1])
-            rounds = self.positives[part] + self.negatives[part]
-            if (total := int(rounds.sum())) > 0:
-                mean = float((rounds * centres[part]).sum()) / total
-                share = int(self.positives[part].sum()) / total
+            part = range(starts[k], starts[k + 1])
+            rounds = [self.positives[each] + self.negatives[each] for each in part]
+            if (total := sum(rounds)) > 0:
+                middles = ((bin_edges[each] + bin_edges[each + 1]) / 2 for each in part)
+                mean = sum(map(mul, rounds, middles)) / total
+                share = sum(self.positives[each] for each in part) / total
                 found.append(CalibrationBin(edges[k] / 1000, edges[k + 1] / 1000, total, mean, share))
         return found
 
@@ -149,10 +177,10 @@ class Measures:
         distance = sum(each.rounds * abs(each.mean - each.positive) for each in self.calibration())
         return ratio(distance, self.rounds)
 
-    def roc(self) -> tuple[FloatArray, FloatArray]:
+    def roc(self) -> tuple[list[float], list[float]]:
         """Return false and true positive rates as the threshold falls from 1 to 0."""
-        wrong, right = (np.concatenate([[0.0], np.cumsum(each[::-1])]) for each in (self.negatives, self.positives))
-        return wrong / max(wrong[-1], 1.0), right / max(right[-1], 1.0)
+        wrong, right = ([0, *accumulate(reversed(each))] for each in (self.negatives, self.positives))
+        return [each / max(wrong[-1], 1) for each in wrong], [each / max(right[-1], 1) for each in right]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what reports show: the numbers, the confusion at nine thresholds, and the calibration."""
@@ -179,19 +207,14 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-def bin_edges() -> FloatArray:
+def counted(bins: Bins, before: list[int] | None) -> list[int]:
+    """Return the numbers of the bins, without those of earlier rounds."""
+    numbers: list[int] = array("q", bins).tolist() if isinstance(bins, bytes) else list(map(int, bins))
+    return numbers if before is None else list(map(sub, numbers, before))
+
+
+@cache
+def edges_of_bins() -> tuple[float, ...]:
     """Return the lower edge of each bin, and 1."""
-    middle = np.arange(1, 1000) / 1000
-    steps = np.arange(1, TAIL) / 8 + math.log(999)
-    return np.concatenate([[0.0], logistic(-steps[::-1]), middle, logistic(steps), [1.0]])
-
-
-def bin_centres() -> FloatArray:
-    """Return the middle of each bin."""
-    edges = bin_edges()
-    return (edges[1:] + edges[:-1]) / 2
-
-
-def logistic(z: FloatArray) -> FloatArray:
-    """Return 1/(1 + e^−z)."""
-    return 1 / (1 + np.exp(-z))
+    low, high = ([1 / (1 + math.exp(sign * (math.log(999) + k / 8))) for k in range(1, TAIL)] for sign in (1, -1))
+    return (0.0, *reversed(low), *(k / 1000 for k in range(1, 1000)), *high, 1.0)

@@ -25,15 +25,16 @@ ROUNDING = 1e-6
 def write_measures(measures: Measures) -> dict[str, Any]:
     """Return measures for JSON; ``read_measures`` returns them with the same bits."""
     loss, product = measures.parts
-    bins = np.flatnonzero((measures.negatives > 0) | (measures.positives > 0))
+    pairs = zip(measures.negatives, measures.positives, strict=True)
+    bins = [place for place, pair in enumerate(pairs) if any(pair)]
     return {
         "rounds": int(measures.rounds),
         "squares": float(measures.squares),
         "loss": float(loss),
         "product": float(product),
-        "bins": bins.tolist(),
-        "negatives": measures.negatives[bins].tolist(),
-        "positives": measures.positives[bins].tolist(),
+        "bins": bins,
+        "negatives": [measures.negatives[place] for place in bins],
+        "positives": [measures.positives[place] for place in bins],
     }
 
 
@@ -58,7 +59,8 @@ def read_measures(value: Any, rule: Rule, rounds: int, path: str = "measures") -
         schema.number(squares, f"{path}.squares", -ROUNDING, measured + ROUNDING),
         schema.number(loss, f"{path}.loss", -ROUNDING, measured * LARGEST_LOSS + ROUNDING),
         schema.number(product, f"{path}.product", LEAST_PRODUCT if measured else 1.0, 1.0),
-        *(_all_bins(bins, each) for each in counts),
+        _all_bins(bins, counts[0]),
+        _all_bins(bins, counts[1]),
     )
 
 
@@ -68,10 +70,9 @@ def check_labels(measures: Measures | None, counts: tuple[int, ...], predictions
     if measures is None or predictions is None or measures.rounds != rounds:
         return
     labels = int(np.count_nonzero(predictions)) - false_positives + false_negatives
-    need(int(measures.positives.sum()) == labels, "measures.positives contradict the predictions", "measures.positives")
+    need(sum(measures.positives) == labels, "measures.positives contradict the predictions", "measures.positives")
 
 
-def _all_bins(bins: list[int], counts: list[int]) -> AnyArray:
-    found = np.zeros(BINS, np.int64)
-    found[bins] = counts
-    return found
+def _all_bins(bins: list[int], counts: list[int]) -> list[int]:
+    found = dict(zip(bins, counts, strict=True))
+    return [found.get(place, 0) for place in range(BINS)]

@@ -267,7 +267,7 @@ class Position:
         try:
             yield from self._steps(learner, limit, scores=scores)
         finally:
-            learner.measure(on=True)
+            learner.rest()
 
     def _steps(
         self, learner: Learner, limit: Callable[[], int | None] | None, *, scores: bool
