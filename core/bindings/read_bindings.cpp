@@ -170,6 +170,7 @@ void bind_reading(nb::module_& m) {
         return nb::bytes(bytes.data(), bytes.size());
       })
       // Without the GIL, because it reads every byte. Python owns the returned object.
+      .def_ro("is_parsed", &HeldParsed::is_parsed)
       .def_static("unpack", [](nb::handle buffer) {
         static const auto spares = std::make_shared<Spares>();
         auto parsed = std::make_unique<HeldParsed>(spares);
@@ -177,6 +178,7 @@ void bind_reading(nb::module_& m) {
         parsed->given = nb::borrow(buffer);
         nb::gil_scoped_release release;
         cache::unpack({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *parsed);
+        parsed->is_parsed = false;
         return parsed.release();
       }, nb::rv_policy::take_ownership, "packed"_a)
       .def_prop_ro("width", [](const HeldParsed& self) { return std::int64_t{self.chunk.largest_index} + 1; })

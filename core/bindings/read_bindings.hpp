@@ -10,6 +10,7 @@ namespace mistakebound {
 struct HeldParsed : Parsed {
   using Parsed::Parsed;
   nanobind::object given;  // the text that the caller passed
+  bool is_parsed = true;   // whether it was parsed from text, which takes longer than reading it from a cache
 };
 
 void bind_reading(nanobind::module_& m);

@@ -101,8 +101,8 @@ class Panel(Learner):
         (``panel.members()`` lists them), ``"all"`` or ``"lean"``, learners, and any objects with ``predict_one(x)`` and
         ``learn_one(x, y)``, which are copied; for them labels are True and False.
     threads : int, optional
-        1 or 2; the result is the same. By default 2, if there are two processors; for files, if there are three,
-        because one parses the file.
+        1 or 2; the result is the same. By default 2, if there are two processors; for text files, if there are three,
+        because one parses the text.
     classes : (negative, positive), optional
         The two labels. By default, the greater of the two labels that occur is the positive one.
     keep_bytes : int
@@ -276,8 +276,8 @@ class Panel(Learner):
     def _start_with_chunk(self, chunk: Chunk) -> LinearPlay:
         is_new = self._play is None
         play = super()._start_with_chunk(chunk)
-        if is_new and self.threads is None and processors() <= 2:
-            play.engine.core.use_threads(1)  # the other processor parses the file
+        if is_new and self.threads is None and processors() <= 2 and chunk.is_parsed:
+            play.engine.core.use_threads(1)  # the other processor parses the text
         return play
 
     def _threads(self) -> int:
