@@ -78,7 +78,7 @@ class Pipeline {
   }
 
  private:
-  static constexpr int looks = 1000;  // some 20 microseconds
+  static constexpr int looks = 50;  // about a microsecond: a neighbour may need the processor
 
   // A process that was forked does not have the thread, and must not join it.
   void forget_after_fork() noexcept {
