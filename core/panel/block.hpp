@@ -1,4 +1,4 @@
-// Rows that the panel plays together, as its members read them, and what the members and the combiner make of them.
+// Rows that the panel plays together, in the form that its members read, with the scores and predictions for each row.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ struct Verdict {
 struct Row {
   const std::int32_t* index;
   const float* value;
-  const std::uint64_t* token;  // what names a feature beyond this learner; null if that is its index
+  const std::uint64_t* token;  // a number made from the name of each feature; null if features have no names
   std::size_t size;            // non-zeros
   std::size_t groups;
   float largest;                // |x|

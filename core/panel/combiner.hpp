@@ -1,8 +1,8 @@
 // From the scores of the members to a probability and a prediction: three mixers of logits, a Bayes mixture over members and
 // mixers, and a guarded Weighted Majority over the same. Twin of src/mistakebound/aggregation.
 //
-// Members never see the combiner, so it plays many rows at a time: an update of a covariance then also computes the product
-// with the next row.
+// The members do not depend on the combiner, so it plays many rows at a time. An update of a covariance can then also compute
+// the product with the next row.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -107,7 +107,7 @@ class Combiner {
     fewest_ = *std::min_element(wrong_, wrong_ + voters);
   }
 
-  // What is known of each member that plays, and of the mixers after them.
+  // Mistakes, loss, share and weight of each member that plays, and then of the mixers.
   std::vector<Standing> standings() const {
     alignas(32) double loss[voters];
     now(loss_, product_, loss);
@@ -122,7 +122,7 @@ class Combiner {
     for (std::size_t i = fast; i <= gradient; ++i) all.push_back({wrong_[i], loss[i], share(i), share(i)});
     return all;
   }
-  // Which member had the least log loss, looked at every 32 rounds.
+  // Which member had the least log loss, determined every 32 rounds.
   Leadership& leadership() { return leadership_; }
   const Leadership& leadership() const { return leadership_; }
   Totals totals() const {
@@ -260,15 +260,14 @@ class Combiner {
     }
     const double p = clip(sum(mixed) / sum(total) - .5, .5 - least_chance) + .5;
     mixture_ = p;
-    // The logit ln(p/(1 − p)) is at least −1e-9, and then counts as 0.
+    // Then the logit ln(p/(1 − p)) is at least −1e-9, which counts as 0.
     const bool advised = p >= .5 - least_chance / 4;
     const bool positive = guarded(view, advised);
     return {p, 0, positive, positive != advised};
   }
 
-  // Follow the advice as long as a mistake would leave the total weight W = Σ 2^(−wrong_i) at or below n·(3/4)^(M + 1);
-  // otherwise the weighted majority. The margin is larger than all rounding errors, so that they never allow what the theorem
-  // does not.
+  // Follow the advice if a mistake would leave the total weight W = Σ 2^(−wrong_i) at or below n·(3/4)^(M + 1), otherwise the
+  // weighted majority. The margin is larger than all rounding errors, so these cannot break the theorem.
   MISTAKEBOUND_INLINE bool guarded(const View& view, bool advised) const {
     constexpr double ln2 = 0.6931471805599453, ln_three_quarters = -0.2876820724517809, margin = 1e-12;
     const double limit = (mistakes_ + 1) * ln_three_quarters, allowed = limit - margin * (1 - limit);  // limit < 0

@@ -1,4 +1,4 @@
-// The panel at one SIMD level, as the rest of the core uses it. All levels give the same bits.
+// The interface of the panel, which each SIMD level implements. All levels give the same bits.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mistakebound::panel {
 
-// What is read first of each feature: that of feature i lies i·places floats after the first.
+// Where the numbers of a feature that are read first lie: those of feature i are at first + i·places.
 struct Prefetched {
   const float* first;
   std::ptrdiff_t places;
@@ -25,15 +25,15 @@ class Core {
   virtual void reserve(std::size_t features) = 0;      // only while no block is played
   virtual void resize(std::size_t features) = 0;       // new features start as never seen
   virtual Prefetched prefetched() = 0;
-  // Whether all indices are features and all values can be learned; then also the largest size of a value.
   // Write float64 values as float32 to `to`, then return `regular` of them.
   virtual bool narrowed(const std::int32_t* index, const double* value, std::size_t size, float* to, float& largest) const = 0;
+  // Return whether all indices are features and all values can be learned. If so, set `largest` to the largest absolute value.
   virtual bool regular(const std::int32_t* index, const float* value, std::size_t size, float& largest) const = 0;
 
   // Predict, then learn, all rows of a block.
   virtual void play(Block& block) = 0;
-  // The same in three steps, each of which takes the blocks in turn. Two threads may do different steps at the same time, if
-  // the panel was made for two.
+  // The same in three steps. Each step must get the blocks in order. Two threads may do different steps at the same time, if
+  // the panel was made for two threads.
   virtual void play_first(Block& block) = 0;  // score and learn by the first and the third group of members
   virtual void play_rest(Block& block) = 0;   // by the others; it extends the table that only they use
   virtual void combine(Block& block) = 0;     // predict from the scores
@@ -47,7 +47,7 @@ class Core {
   virtual void restore(const PanelState& state, std::size_t features) = 0;  // throws std::invalid_argument
 };
 
-// `two_threads`: what two threads write must not share a line of the cache.
+// `two_threads`: lay out the memory so that two threads do not write to the same cache line.
 std::unique_ptr<Core> plain_panel(const Roster& roster, bool two_threads);
 #ifdef MISTAKEBOUND_LEVELS
 std::unique_ptr<Core> avx2_panel(const Roster& roster, bool two_threads);

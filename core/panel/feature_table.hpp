@@ -1,4 +1,4 @@
-// The records of the features, and how they lie in memory. A thread wants what it uses of a feature in one line of the cache.
+// The records of the features, and their layout in memory: what a thread uses of a feature is in one cache line.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace mistakebound::panel {
 
-// One thread: the first two groups side by side in a line, the third in a table of its own. Two threads: the first and the third
-// group, which one of them plays, side by side, the second in a table of its own; or, without the third group, two tables.
+// With one thread, the numbers of the first two groups share a cache line, and the third group has its own table. With two
+// threads, the first and the third group, which the same thread plays, share a line, and the second group has its own table.
+// Without the third group (lean), the first and the second group have a table each.
 enum class Layout { one_thread, two_threads, two_threads_lean };
 
 class FeatureTable {

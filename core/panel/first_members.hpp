@@ -1,5 +1,5 @@
-// The first group of members: coin betting, exponentiated gradients, naive Bayes and the decision list. It also makes the views
-// of x that the other groups use. Eight features are worked on at a time. Twin of src/mistakebound/rules.
+// The first group of members: coin betting, exponentiated gradients, naive Bayes and the decision list. It also
+// computes the views of x that the other groups use. Eight features are processed at a time. Twin of src/mistakebound/rules.
 #pragma once
 #include <algorithm>
 #include <cmath>

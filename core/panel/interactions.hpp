@@ -1,5 +1,5 @@
 // The four members that look at products of features: coin betting and AdaGrad over single features and pairs, and over
-// triples, in one hashed table. A feature takes part by its token: its name, and the part of its values that x falls into.
+// triples, in one hashed table. The token of a feature is made of its name (or index) and of the interval that x falls into.
 #pragma once
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
-// Blocks of rows on their way through the panel, with one thread or with two. The result is the same to the bit.
+// Plays blocks of rows with one thread or with two. The result is the same, bit for bit.
 //
-// With two threads, the caller plays the first group of members, and a second thread the others. Either of them combines the
-// scores of a block, whichever has to wait for the other. A thread that has nothing to do sleeps.
+// With two threads, the caller plays the first and the third group of members, and a second thread the others. The thread
+// that would have to wait for the other one combines the scores of a block. A thread that has nothing to do sleeps.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -38,7 +38,7 @@ class Pipeline {
     try {
       thread_ = std::make_unique<std::thread>([this] { work(); });
       process_ = process();
-    } catch (const std::system_error&) {  // too many threads: one will do
+    } catch (const std::system_error&) {  // too many threads: continue with one
     }
   }
   // Play all blocks, then end the second thread.
@@ -78,7 +78,7 @@ class Pipeline {
   }
 
  private:
-  static constexpr int looks = 50;  // about a microsecond: a neighbour may need the processor
+  static constexpr int looks = 50;  // about a microsecond; not longer, because another process may need the processor
 
   // A process that was forked does not have the thread, and must not join it.
   void forget_after_fork() noexcept {
@@ -113,7 +113,7 @@ class Pipeline {
 #endif
   }
 
-  // The caller: take combined blocks, combine blocks if the other thread does not, and sleep if there is nothing to do.
+  // In the first thread: take combined blocks, combine blocks if the other thread does not, and sleep if there is nothing to do.
   template <class Enough, class Played>
   void wait_until(Enough enough, Played played) {
     for (;;) {
@@ -163,8 +163,8 @@ class Pipeline {
 
   Core& core_;
   Block blocks_[ring];
-  // Numbers of blocks: filled and played by the first group, played by the others, combined, and taken by the caller. Each lies
-  // in a line of the cache of its own.
+  // Numbers of blocks: filled and played by the caller, played by the second thread, combined, and taken by the caller. The
+  // atomic ones have a cache line each.
   alignas(64) std::atomic<std::uint32_t> filled_{0};
   alignas(64) std::atomic<std::uint32_t> rest_{0};
   alignas(64) std::atomic<std::uint32_t> combined_{0};
@@ -175,7 +175,7 @@ class Pipeline {
   std::atomic<bool> stopped_{false};
   std::exception_ptr error_;  // written by the second thread before a block is combined, read afterwards
   std::unique_ptr<std::thread> thread_;
-  long process_ = 0;  // that has started the thread
+  long process_ = 0;  // the process that started the thread
 };
 
 }  // namespace mistakebound::panel

@@ -1,4 +1,4 @@
-// Which members play, how the combiner starts with each of them, and what it reports of them.
+// Which members play, the first weight of each of them in the combiner, and what the combiner reports.
 #pragma once
 #include <cstddef>
 #include <stdexcept>
@@ -41,13 +41,13 @@ struct Roster {
   }
 };
 
-// What the combiner knows of a member or mixer.
+// What the combiner has counted for a member or mixer.
 struct Standing {
   double mistakes, loss;
   double share;   // in the Bayes mixture
-  double weight;  // of its logit, through the mixers and on its own
+  double weight;  // of its logit: its weights in the mixers times their shares, plus its own share
 };
-// Who led from which round on. If there are many changes, only every second one of them is kept, again and again.
+// Which member led, and since which round. When there are `most` changes, every second one of them is dropped.
 struct Leadership {
   static constexpr std::size_t most = 4096;
   std::vector<double> rounds, members;

@@ -1,4 +1,5 @@
-// The second group of members: implicit steps, AROW, AdaGrad and FTRL-Proximal, on views of x that the first group has made.
+// The second group of members: implicit steps, AROW, AdaGrad and FTRL-Proximal, on views of x that the first group has
+// computed.
 // Twin of src/mistakebound/rules.
 #pragma once
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the panel keeps: 96 bytes of a feature, and 32 of a slot of the table of interactions. A feature that was never seen is all
-// zeros; its numbers that do not start at 0 get their start values when it is first read.
+// What the panel keeps: 96 bytes for each feature, and 32 for each slot of the table of interactions. The numbers of a feature
+// that was never seen are all 0; those that do not start at 0 get their start values when they are first read.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 namespace mistakebound::panel {
 
 inline constexpr std::size_t members = 16, mixers = 3;
-// The members in their order, as Python names them (src/mistakebound/panel/members.py).
+// The members in their order, as Python names them (src/mistakebound/rules/panel.py).
 enum Member : std::size_t {
   coin, implicit, arow, adagrad, hinge, ftrl, sgd, winnow, eg, bayes, list, coin_pairs, adagrad_pairs, coin_triples, adagrad_triples, history
 };
@@ -48,7 +48,7 @@ inline constexpr float first_sum = 1e-8f;  // of every AdaGrad
 // Limits that no real stream reaches: they keep every number finite in float32.
 inline constexpr float largest_weight = 1e30f, largest_reward = 1e20f, least_bet = 1e-12f;
 
-// Rows of more non-zeros have no triples, no pairs, no interactions at all.
+// Rows with more non-zeros than these have no triples, no pairs, and no interactions at all.
 inline constexpr std::size_t most_for_triples = 12, most_for_pairs = 48, most_for_tokens = 256;
 inline constexpr std::size_t lanes = 8;    // features that are worked on at the same time
 

@@ -1,5 +1,5 @@
-// The third group of members: AdaGrad on hinge loss, gradient descent and Balanced Winnow. They see x divided by its largest
-// size, which the first group has computed.
+// The third group of members: AdaGrad on hinge loss, gradient descent and Balanced Winnow. They learn from x
+// divided by the largest absolute value of each feature so far, which the first group has computed.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// How good the probabilities of a learner were: log loss, Brier score, and how many probabilities of each size were right, from
-// which the area under the ROC curve, calibration and the confusion at any threshold follow.
+// How good the probabilities of a learner were: log loss, Brier score, and the number of rounds in each bin of probabilities, by
+// label. The area under the ROC curve, calibration and the confusion at any threshold follow from these numbers.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@ namespace mistakebound {
 
 class Measures {
  public:
-  // Probabilities are counted by thousandths, those below 0.001 and from 0.999 on by eighths of the logit
-  // (src/mistakebound/play/measures.py has the edges).
+  // Bins have a width of 0.001; below 0.001 and from 0.999 on, a width of 1/8 of the logit (src/mistakebound/play/measures.py has
+  // the edges).
   static constexpr std::size_t tail = 112, bins = 2 * tail + 998;
 
   bool on = true;  // whether rounds are measured
@@ -23,7 +23,7 @@ class Measures {
   double brier = 0;                                 // Σ(p − y)²
   std::vector<std::int64_t> positives, negatives;   // of each bin, by label; empty before the first round
 
-  // The log loss is `loss`, and the logarithm of the probabilities that were multiplied since.
+  // The log loss is `loss` − ln `product`, where `product` multiplies the probabilities since `loss` last changed.
   double loss = 0, product = 1;
   double log_loss() const { return loss - (product < 1 ? ln_of(product) : 0.0); }
 

@@ -1,4 +1,4 @@
-// The panel as a game: the same functions as Play (play.hpp) has for a linear rule. Rows are played in blocks.
+// Plays the panel, with the same functions that Play (play.hpp) has for a linear rule. Rows are played in blocks.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -20,7 +20,7 @@
 
 namespace mistakebound {
 
-// What identifies a named feature beyond this learner: 64 bits made of its name.
+// The token of a named feature: 64 bits that depend only on its name, so they are the same in every learner.
 inline std::uint64_t token_of(const Key& key) {
   const std::uint64_t mixed = (key.low ^ 0x9E3779B97F4A7C15ULL) * 0xD6E8FEB86659FD93ULL + key.high * 0xC2B2AE3D27D4EB4FULL;
   return mixed ^ mixed >> 32;
@@ -195,7 +195,7 @@ class PanelPlay {
 
  private:
   static constexpr std::size_t large_bytes = std::size_t{1} << 19;
-  static constexpr std::size_t least_rows_for_two = 1024;  // below, starting a thread costs more than it brings
+  static constexpr std::size_t least_rows_for_two = 1024;  // below, starting a thread takes longer than it saves
 
   void make() {
     bool own[panel::members];

@@ -48,7 +48,7 @@ def compare(
 
     The threshold of winnow is four times the largest number of features in the first hundred lines. A learner that
     cannot learn this stream, such as winnow if values are not 0 or 1, is listed with the reason. normalized-winnow,
-    whose weights cannot be negative, is left out unless all values are 1 or -1.
+    whose weights cannot be negative, is left out, unless the values are 1 and -1 and it is not below that line.
 
     \b
     Examples:

@@ -60,7 +60,8 @@ if TYPE_CHECKING:
 @click.option(
     "--predictions",
     type=OutputFile(),
-    help="Write label, probability and score of each round, predicted before learning it, separated by tabs.",
+    help="Write what was predicted in each round before learning: label, probability (if the learner has it) and "
+    "score, separated by tabs.",
 )
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the run.")
 @click.option(
@@ -120,13 +121,15 @@ def run(
       bound     the bound of a theorem on the mistakes, if it is known during the
                 run, otherwise –
                 panel: 2.41 (m + lg n) for the mistakes m of the best of its n
-                members and mixers, or the bound of its log loss over ln 2
+                members and mixers (lg is log2), or a bound that follows from
+                its log loss, if that is smaller
                 elimination: the number of features so far, until a positive
                 example is missed
                 winnow with --relevant R: Littlestone's bound for an OR of R
                 features; "exceeded" means that the label is not such an OR
-      log loss  of the panel: mean of -ln p, p the probability of the label; and
-                the bound of a theorem on it
+      log loss  of the panel: the mean of -ln p, where p is the probability
+                that was predicted for the true label
+      its bound the bound of a theorem on the log loss
     On a terminal, a bar below the table shows the progress.
 
     \b

@@ -63,7 +63,7 @@ def facts(result: RunResult) -> dict[str, Any]:
 
 
 def probabilities_of(ledger: Ledger) -> dict[str, Any]:
-    """Return how good the probabilities were; empty for a learner without probabilities."""
+    """Return the measures of the probabilities; empty for a learner without probabilities."""
     return {} if ledger.counts.measures is None else {"probabilities": ledger.measures.to_dict()}
 
 
@@ -145,7 +145,7 @@ def as_text(found: dict[str, Any]) -> str:
 
 
 def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
-    """Return the lines on the probabilities, and on the members of a panel; none for other learners."""
+    """Return a line on the probabilities, and one on the best member of a panel, if the learner has them."""
     lines = []
     if (measured := found.get("probabilities")) is not None:
         panel = found.get("panel")

@@ -1,4 +1,4 @@
-"""`Panel`: sixteen learners under a guard. It has nothing to tune."""
+"""`Panel`: a mixture of sixteen learners under a guard. It has nothing to tune."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Member(NamedTuple):
     weight: float
     """Weight of its logit in the mixture."""
     leads_since: int | None
-    """The round from which on it has had the least log loss of all members; None if it does not lead."""
+    """The round since which it has had the least log loss of all members; None if another member leads."""
 
 
 class Members:
@@ -60,7 +60,7 @@ class Members:
 def members(panel: Panel) -> list[Member]:
     """Return a row for each member: its mistakes, log loss, weight in the mixture, and since when it leads.
 
-    The leader is the member with the least log loss so far. It is looked at every 32 rounds.
+    The leader is the member with the least log loss so far. Changes of the leader are recorded every 32 rounds.
 
     Examples
     --------
@@ -88,21 +88,23 @@ def members(panel: Panel) -> list[Member]:
 
 
 class Panel(Learner):
-    """The learner to begin with: sixteen learners side by side, mixed, under a guard. It has nothing to tune.
+    """The learner to begin with: a mixture of sixteen learners under a guard. It has nothing to tune.
 
-    In each round sixteen members predict; mixers combine their log odds; the prediction follows the mixture, as long
-    as a guarded Weighted Majority allows it. Hence it makes at most ``2.41(m + lg 19)`` mistakes, m the mistakes of its
-    best member or mixer, without any premise: see docs/theory.md, "The Panel".
+    In each round, sixteen members predict log odds, and three mixers combine them. The prediction follows the mixture
+    as long as a guarded Weighted Majority allows it. So the Panel makes at most ``2.41(m + lg 19)`` mistakes, where m
+    is the number of mistakes of its best member or mixer, and lg is the binary logarithm. This needs no premise: see
+    docs/theory.md, "The Panel".
 
     Parameters
     ----------
     members : "all", "lean", or a sequence
-        ``"lean"`` leaves out four members: faster, less memory, almost as accurate. A sequence has names of members
-        (``panel.members()`` lists them), ``"all"`` or ``"lean"``, learners, and any objects with ``predict_one(x)`` and
-        ``learn_one(x, y)``, which are copied; for them labels are True and False.
+        ``"lean"`` leaves out four members: it is faster, takes less memory, and is almost as accurate. A sequence may
+        contain names of members (``panel.members()`` lists them), ``"all"`` or ``"lean"``, and members from outside:
+        learners, or any objects with ``predict_one(x)`` and ``learn_one(x, y)``. These are copied, and learn the labels
+        True and False.
     threads : int, optional
-        1 or 2; the result is the same. By default 2, if there are two processors; for text files, if there are three,
-        because one parses the text.
+        1 or 2; the result does not depend on it. The default is 2 if there are at least two processors, or at least
+        three for text files, because one of them parses the text. With members from outside it is always 1.
     classes : (negative, positive), optional
         The two labels. By default, the greater of the two labels that occur is the positive one.
     keep_bytes : int
@@ -141,7 +143,7 @@ class Panel(Learner):
 
     members = Members()
 
-    # ------------------------------------------------------------------ what it knows of its members
+    # ------------------------------------------------------------------ results of the members
 
     @property
     def standings(self) -> Standings:
@@ -149,16 +151,16 @@ class Panel(Learner):
         return cast("Standings", self._current_play().engine.standings)
 
     def leadership(self) -> list[tuple[int, str]]:
-        """Return the rounds in which another member took the lead, with its name; looked at every 32 rounds.
+        """Return each change of the leader, the member with the least log loss so far: the round, and its name.
 
-        Of more than 4,096 changes only some are kept.
+        The leader is determined every 32 rounds. Of more than 4,096 changes, only some are kept.
         """
         engine = self._current_play().engine
         names, leads = engine.member_names, engine.core.leadership()
         return [(int(round_), names[int(member)]) for round_, member in leads]
 
     def plot_leadership(self) -> Any:
-        """Draw which member had the least log loss so far, over time; return a matplotlib figure.
+        """Draw which member had the least log loss so far in each round; return a matplotlib figure.
 
         ``figure.savefig("leaders.png")`` saves it.
         """
@@ -185,7 +187,8 @@ class Panel(Learner):
             ``"guarded-weighted-majority"`` (the mistakes of the best member or mixer) or ``"bayes-mixture"`` (the least
             log loss). By default, the one with the smaller bound.
         X, y : optional
-            The stream that this panel learned from, to learn it again. ValueError is raised if the result differs.
+            The stream that this panel learned from. A new panel learns it again, and ValueError is raised if its result
+            differs.
 
         Examples
         --------
@@ -205,7 +208,7 @@ class Panel(Learner):
         return certify_panel(self.ledger_, theorem)
 
     def known_bound(self, relevant: int | None) -> Callable[[Ledger, int], float | None] | None:
-        """Return the smaller bound of the theorems, which is known in every round."""
+        """Return a function that returns the smaller bound of the two theorems; it is known in every round."""
         super().known_bound(relevant)  # raises for a number of relevant features
         return lambda ledger, _: None if ledger.standings is None else min(ledger.standings.bounds.values())
 
@@ -269,7 +272,7 @@ class Panel(Learner):
         return self._play or LinearPlay(self._new_engine(0), self._labels)
 
     def _restore(self, engine: LearnerEngine) -> LinearPlay:
-        with suppress(OptionError):  # set_params may have changed it to a value that only the next fit will refuse
+        with suppress(OptionError):  # set_params may have set a value that only the next fit checks
             engine.core.use_threads(self._threads())
         return super()._restore(engine)
 
@@ -303,12 +306,12 @@ def fresh(member: Any) -> Any:
 
 
 def class_name(member: Any) -> str:
-    """Return the class of a member from outside with its module."""
+    """Return the name of the class of a member from outside, with its module."""
     return f"{type(member).__module__}.{type(member).__qualname__}"
 
 
 def named_apart(others: list[Any]) -> list[tuple[str, Any]]:
-    """Return the objects with names: the class, and a number if it occurs several times.
+    """Return the objects with their names: the class, and a number if the class has occurred before.
 
     >>> [name for name, _ in named_apart([1, "a", 2])]
     ['int', 'str', 'int-2']

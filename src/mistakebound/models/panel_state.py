@@ -1,6 +1,6 @@
 """Convert what a panel has learned to tensors, and back. Features and slots that were never learned are left out.
 
-The core relies on every number: some are used as indices, and members divide by others. So all of them are checked,
+The core does not check these numbers, but it uses some as indices, and divides by others. So all of them are checked
 before a file is written and after it is read. ``core/panel/state.hpp`` names the numbers of a feature and of a slot.
 """
 
@@ -66,7 +66,7 @@ RECORD = {
 """The numbers of a feature, with their ranges; None for counts, which are integers in the bits of the float."""
 THIRD = ("hinge_w", "hinge_sum", "sgd_w", "winnow_w")
 OF_THIRD = {"adagrad-hinge", "logistic-sgd", "balanced-winnow"}
-"""Members without which a panel has no numbers of the third group: they are 0 then."""
+"""Members that use the numbers in THIRD. In a panel without these members, the numbers are 0."""
 SLOT = {
     "coin_w": (-1e30, 1e30),
     "adagrad_w": ANY,
@@ -78,12 +78,12 @@ SLOT = {
 }
 SLOTS = 1 << 18
 WIDTHS = (12, 16, 64)
-"""The core has places for this many members, the smallest number that is enough."""
+"""The core has places for one of these numbers of members: the smallest that is enough."""
 MOST_LEADS = 4096
 TOGETHER = 32
-"""Rounds after which the core takes logarithms of products, and looks for the leader."""
+"""After every so many rounds, the core takes logarithms of products, and determines the leader."""
 LARGEST_LOSS = 21.0
-"""−ln p of one round is at most this."""
+"""The largest −ln p of one round."""
 LN2 = math.log(2)
 ROUNDING = 1e-9
 

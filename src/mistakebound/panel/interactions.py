@@ -34,7 +34,7 @@ def tokens(x: Example, features: Features, *, moments_everywhere: bool = False) 
     """Return the token of each non-zero, and add x to the moments.
 
     On rows of more than 48 non-zeros only features of at least a quarter of the rounds have moments (unless
-    ``moments_everywhere``), because looking up rare ones costs more than it brings.
+    ``moments_everywhere``), because looking up rare ones takes too much time.
     """
     found = []
     for j, value in x:

@@ -1,6 +1,6 @@
-"""`JoinedEngine`: a panel whose members are also objects from outside, each with ``predict_one`` and ``learn_one``.
+"""`JoinedEngine`: a panel that also has members from outside: objects with ``predict_one`` and ``learn_one``.
 
-The core asks for their scores before each round, so rounds are played one at a time, in Python.
+The core needs their scores before each round, so rounds are played one at a time, in Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mistakebound.play.inputs import Positional
 
 LARGEST_LOGIT = 8.0
-"""Logits of members beyond it count as it."""
+"""Logits of members are clipped to ± this value."""
 
 
 class JoinedEngine(LearnerEngine):
@@ -38,7 +38,7 @@ class JoinedEngine(LearnerEngine):
 
     @property
     def direct(self) -> bool:
-        """False: the core needs the scores of the members from outside."""
+        """False, because the core needs the scores of the members from outside before each round."""
         return False
 
     @property
@@ -50,13 +50,13 @@ class JoinedEngine(LearnerEngine):
         self.core.join([asked(name, member, x) for name, member in self.joined])
 
     def _teach(self, x: Any, sign: int) -> None:
-        """Let the members learn, before the core does: if one of them fails, the core is as it was before the round."""
+        """Let the members learn before the core does, so that the core has not changed if one of them fails."""
         for name, member in self.joined:
             taught(name, member, x, sign)
 
     def learn_named(self, x: Any, sign: int) -> bool:
         """Predict, then learn, a named example; return whether the prediction was positive."""
-        super().score_named(x)  # so that members never see an example that the core cannot learn
+        super().score_named(x)  # raises for an example that the core cannot learn, before the members see it
         self._ask(x)
         self._teach(x, sign)
         return super().learn_named(x, sign)
@@ -137,7 +137,7 @@ class JoinedEngine(LearnerEngine):
 
 
 def asked(name: str, member: Any, x: Any) -> float:
-    """Return the logit of a member for x. What the member raises becomes a ValueError with its name."""
+    """Return the logit of a member for x. An exception of the member is raised as a ValueError with its name."""
     try:
         return logit_of(member, x)
     except Exception as error:
@@ -146,7 +146,7 @@ def asked(name: str, member: Any, x: Any) -> float:
 
 
 def taught(name: str, member: Any, x: Any, sign: int) -> None:
-    """Let a member learn x. What it raises becomes a ValueError with its name."""
+    """Let a member learn x. An exception of the member is raised as a ValueError with its name."""
     try:
         member.learn_one(x, sign > 0)
     except Exception as error:
@@ -160,7 +160,7 @@ def describe(error: Exception) -> str:
 
 
 def logit_of(member: Any, x: Any) -> float:
-    """Return what a member predicts for x as log odds of True, within ±8.
+    """Return the prediction of a member for x as log odds of True, clipped to ±8.
 
     A probability becomes its log odds, a score counts as log odds, a label is 1 or −1, and None is 0.
     """
@@ -177,7 +177,7 @@ def logit_of(member: Any, x: Any) -> float:
 
 
 def clipped(logit: float) -> float:
-    """Return a logit within ±8; NaN raises ValueError."""
+    """Return a logit clipped to ±8. NaN raises ValueError."""
     if math.isnan(logit):
         message = "its score must be a number, got NaN"
         raise ValueError(message)

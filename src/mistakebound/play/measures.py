@@ -1,8 +1,8 @@
 """`Measures`: how good the probabilities of a learner were, before it learned each label.
 
-The core counts how many probabilities of each size were right (``core/play/measures.hpp``), so memory does not grow
-with the rounds. What follows from the counts is exact at thresholds that are multiples of 0.001, and off by at most the
-width of a bin elsewhere.
+The core counts the rounds in bins of probabilities, by label (``core/play/measures.hpp``), so memory does not grow with
+the rounds. Log loss and Brier score do not use the bins. The confusion is exact, because thresholds are multiples of
+0.001. AUC and calibration are approximate, because all probabilities in a bin count as equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TAIL, MIDDLE = 112, 998
 BINS = 2 * TAIL + MIDDLE
-"""Bins of probabilities: thousandths from 0.001 to 0.999, and eighths of the logit below and above."""
+"""Number of bins. They have the width 0.001 from 0.001 to 0.999; below and above, the width 1/8 of the logit."""
 
 
 class Confusion(NamedTuple):
@@ -73,9 +73,9 @@ class Measures:
     loss, product : float
         The log loss is ``loss − ln(product)``: the core takes the logarithm of many rounds at once.
     negatives, positives : bytes, array or list
-        Number of rounds of each bin, by label; as bytes, 8 for each number.
+        Number of rounds of each bin, by label. Bytes hold a 64-bit integer for each bin.
     before : Measures, optional
-        Measures of earlier rounds, which are subtracted from the bins.
+        Measures of earlier rounds, whose bins are subtracted.
     """
 
     def __init__(
@@ -134,9 +134,9 @@ class Measures:
 
     @property
     def auc(self) -> float:
-        """Area under the ROC curve: the share of pairs of rounds, one of each label, with the right order.
+        """Area under the ROC curve: of all pairs of rounds, one of each label, the share whose order is right.
 
-        Pairs in the same bin count one half.
+        A pair in the same bin counts one half.
         """
         pairs, below = 0.0, 0
         for negatives, positives in zip(self.negatives, self.positives, strict=True):
@@ -145,7 +145,7 @@ class Measures:
         return ratio(pairs, sum(self.positives) * below)
 
     def confusion(self, threshold: float = 0.5) -> Confusion:
-        """Return the confusion if p ≥ threshold predicts the positive label. Thresholds are rounded to 0.001."""
+        """Return the confusion if p ≥ threshold predicts the positive label. The threshold is rounded to 0.001."""
         if not 0 <= threshold <= 1:
             message = f"threshold must be between 0 and 1, got {threshold!r}"
             raise ValueError(message)
@@ -156,7 +156,7 @@ class Measures:
         return Confusion(thousandths / 1000, right, wrong, negatives - wrong, positives - right)
 
     def calibration(self, bins: int = 10) -> list[CalibrationBin]:
-        """Return the rounds by intervals of probability of equal width, without empty ones."""
+        """Return a `CalibrationBin` for each of ``bins`` equal intervals of probability that has rounds."""
         edges = [round(1000 * k / bins) for k in range(bins + 1)]
         starts = [0, *(TAIL + edge - 1 for edge in edges[1:-1]), BINS]
         bin_edges = edges_of_bins()

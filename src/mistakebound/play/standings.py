@@ -1,4 +1,4 @@
-"""`Standings`: what a panel knows of its members and mixers: mistakes, log loss, and weight in the mixture."""
+"""`Standings`: the mistakes, log loss and weight in the mixture of each member and mixer of a panel."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Standing(NamedTuple):
     name: str
     mistakes: int
     log_loss: float
-    """Σ −ln p(y) over all rounds, with the probability that belongs to its logit."""
+    """Σ −ln p(y) over all rounds, where p is the probability with its logit as log odds."""
     share: float
     """Its weight in the Bayes mixture of probabilities."""
     weight: float
-    """The weight of its logit in the mixture: through the mixers, and on its own."""
+    """The weight of its logit in the mixture: its weights in the mixers times their shares, plus its own share."""
 
 
 class Standings(NamedTuple):
@@ -68,13 +68,13 @@ class Standings(NamedTuple):
         """The bound of each theorem on the mistakes of the panel; see ``theorems.panel``."""
         return {
             "guarded-weighted-majority": guarded_weighted_majority(len(self.voters), self.best.mistakes),
-            # In a round in which the guard did not follow the mixture, its log loss does not bound the mistake.
+            # If the guard did not follow the mixture, a mistake may have a small log loss, so these rounds are added.
             "bayes-mixture": self.loss_bound / math.log(2) + self.overrides,
         }
 
 
 def of_core(found: Any, names: tuple[str, ...]) -> Standings:
-    """Return what the core reports; ``names`` are those of the members."""
+    """Return the standings that the core reports; ``names`` are those of the members."""
     voters, (rounds, mistakes, overrides, loss, _) = found
     all_of_them = tuple(
         Standing(name, int(wrong), each_loss, share, weight)

@@ -29,10 +29,10 @@ MEMBERS = (
 LEAN = tuple(
     name for name in MEMBERS if name not in {"adagrad-hinge", "logistic-sgd", "balanced-winnow", "adagrad-triples"}
 )
-"""The members of a lean panel: almost as accurate, faster and with less memory."""
+"""The members of a lean panel, which is almost as accurate, is faster and takes less memory."""
 MIXERS = ("mixer-fast", "mixer-slow", "mixer-gradient")
 MOST_JOINED = 48
-"""How many members may join from outside."""
+"""The largest number of members from outside."""
 
 
 def mask_of(members: tuple[str, ...]) -> int:
@@ -51,7 +51,7 @@ class PanelRule(Rule):
     Parameters
     ----------
     members : int
-        A bit for each of the MEMBERS that plays.
+        A bit for each of the MEMBERS: whether the panel has it.
     joined : int
         Number of members from outside.
 
@@ -74,5 +74,5 @@ class PanelRule(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the members that are the Panel's own."""
+        """The names of the members, without those from outside."""
         return tuple(name for k, name in enumerate(MEMBERS) if int(self.members) >> k & 1)

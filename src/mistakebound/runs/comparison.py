@@ -160,9 +160,10 @@ class Contenders:
         self.only_signs = self.only_signs and bool((abs(values) == 1).all())
 
     def left_out(self, contender: Contender) -> bool:
-        """Return whether a default learner is not made for this stream, so that its result says nothing.
+        """Return whether a default learner does not suit this stream, so that it is not ranked.
 
-        The weights of normalized Winnow cannot be negative. It is made for examples whose values are votes ±1.
+        This is normalized Winnow, whose weights cannot be negative. It suits values that are votes, 1 and −1. It is
+        also left out if it is worse than always predicting the more frequent label.
         """
         if not self.by_default or contender.learner.rule_id != "normalized-winnow":
             return False
@@ -181,7 +182,8 @@ class Comparison:
     refused : tuple of Contender
         The learners that could not learn it, each with its error.
     left_out : tuple of Contender
-        Default learners that are not made for this stream: normalized Winnow, unless all values are votes ±1.
+        Default learners that do not suit this stream: normalized Winnow, unless the values are votes (1 and −1) and it
+        is not worse than always predicting the more frequent label.
     seconds : float
         Time spent on reading and learning.
     bytes : int

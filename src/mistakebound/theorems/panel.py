@@ -1,4 +1,4 @@
-"""Theorems on the Panel. They need no premise: its guard and its mixture count all that they need in every round."""
+"""Theorems on the Panel. They have no premises: the panel counts in every round all that the bounds depend on."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class PanelMixture:
         return standings.best_by_loss
 
     def bound(self, standings: Standings) -> float:
-        """Return the bound on the mistakes: rounds in which the guard did not follow the mixture are added."""
+        """Return the bound on the mistakes, which includes the rounds in which the guard did not follow the mixture."""
         return standings.bounds[self.id]
 
     def premise(self, standings: Standings) -> Premise:
@@ -63,7 +63,7 @@ class PanelMixture:
         return Premise("L + ln(1/π) is the smallest of all members and mixers", True, shown)
 
     def is_broken(self, standings: Standings, rounding: float) -> bool:
-        """Return whether the log loss is larger than the theorem allows; each round may round its probability."""
+        """Return whether the log loss or the mistakes exceed their bounds, by more than rounding errors."""
         allowed = standings.loss_bound * (1 + rounding) + standings.rounds * rounding
         return standings.log_loss > allowed or standings.mistakes > self.bound(standings) * (1 + rounding) + rounding
 

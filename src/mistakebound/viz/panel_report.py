@@ -38,9 +38,10 @@ def probabilities(measured: Mapping[str, Any], positive: str) -> str:
         ),
     )
     key = (
-        f"Each probability was predicted before its label was read. {positive} is predicted from the threshold on. "
-        "In the picture, a dot shows the share of that label among the rounds with a probability of this size; on the "
-        "dashed line they are equal."
+        f"Each probability was predicted before its label was read. The table counts {positive} as predicted if its "
+        "probability is at least the threshold. In the picture, each dot stands for the rounds whose probability is in "
+        "one interval: it shows the share of that label against their mean probability. On the dashed line, both are "
+        "equal."
     )
     return (
         f"<h2>Probabilities</h2><div class='pictures'><figure class='square'>{calibration(measured['calibration'])}"
@@ -102,7 +103,7 @@ def members(panel: Mapping[str, Any], rounds: int) -> str:
         f"<p>The log loss of the mixture is {panel['log_loss']:.4f}; the theorem bayes-mixture allows "
         f"{panel['log_loss_bound']:.4f}. The guard did not follow the mixture in {panel['overrides']:,} rounds.</p>"
     )
-    key = "<p>The leader is the member with the least log loss so far; the rounds have a logarithmic axis.</p>"
+    key = "<p>The leader is the member with the least log loss so far; the axis of the rounds is logarithmic.</p>"
     drawn = leaders([(each["round"], each["member"]) for each in panel["leaders"]], rounds)
     return f"<h2>Members of the panel</h2>{listed}<h2>Leader over time</h2>{drawn}{key}<h2>Bounds</h2>{bounds}{losses}"
 
