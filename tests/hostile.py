@@ -294,7 +294,7 @@ def use_model(data: bytes, folder: Path) -> None:
         for do in (
             lambda: learner.members() if isinstance(learner, mb.Panel) else learner.weights_,
             lambda: isinstance(learner, mb.Panel) and learner.leadership(),
-            lambda: learner.intercept_,
+            lambda: None if isinstance(learner, mb.Panel) else learner.intercept_,
             lambda: learner.ledger_.to_json(),
             lambda: learner.ledger_.measures.to_dict(),
             lambda: repr(learner),

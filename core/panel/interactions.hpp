@@ -96,7 +96,8 @@ class Interactions {
     float at[4][lanes];
     std::size_t group;
   };
-  // The tokens of a row as three words each, from which the slots of products are hashed.
+  // The tokens of a row as three words each: for singles, pairs and triples. Words are added, so the order of the features does
+  // not matter.
   struct Tokens {
     std::size_t count;
     const std::uint32_t *first, *second, *third;
@@ -143,7 +144,7 @@ class Interactions {
       for (std::size_t j = 0; j < here; ++j) {
         if (!Narrow && ((used >> j & 1U) == 0 || part[j] == 0)) continue;
         const auto token = x.token_of(g * lanes + j) * 2654435761ULL + static_cast<std::uint64_t>(part[j]) * 3928791ULL;
-        const std::uint64_t h = mixed(token * 0x9E3779B97F4A7C15ULL + 0x165667B19E3779F9ULL);
+        const std::uint64_t h = mixed(token * 0x9E3779B97F4A7C15ULL + 0x243F6A8885A308D3ULL);
         first_[n] = static_cast<std::uint32_t>(h), second_[n] = static_cast<std::uint32_t>(h >> 32);
         if (Narrow) third_[n] = static_cast<std::uint32_t>(mixed(h + 0x9E3779B97F4A7C15ULL) >> 13);
         ++n;
@@ -156,7 +157,7 @@ class Interactions {
   static void hash(std::uint32_t one, const std::uint32_t* others, std::size_t count, std::uint32_t* out) {
     for (std::size_t k = 0; k < count; k += lanes)
 #pragma GCC unroll 8
-      for (std::size_t j = 0; j < lanes; ++j) out[k + j] = slot_of(one ^ others[k + j]);
+      for (std::size_t j = 0; j < lanes; ++j) out[k + j] = slot_of(one + others[k + j]);
   }
   void make_singles(const Tokens& of) {
     hash(0x5bd1e995U, of.first, of.count, orders_[0].data());
@@ -169,7 +170,7 @@ class Interactions {
     if (n < 2) return;
     std::uint32_t* pair = orders_[1].data();
     for (std::size_t k = 0; k + 1 < n; ++k) {
-      hash(of.first[k], of.second + k + 1, n - k - 1, pair);
+      hash(of.second[k], of.second + k + 1, n - k - 1, pair);
       pair += n - k - 1;
     }
     counts_[1] = n * (n - 1) / 2;
@@ -179,7 +180,7 @@ class Interactions {
     std::uint32_t* triple = orders_[2].data();
     for (std::size_t k = 0; k + 2 < n; ++k)
       for (std::size_t l = k + 1; l + 1 < n; ++l) {
-        hash((of.first[k] ^ of.second[l]) * 0x85EBCA6BU, of.third + l + 1, n - l - 1, triple);
+        hash(of.third[k] + of.third[l], of.third + l + 1, n - l - 1, triple);
         triple += n - l - 1;
       }
     counts_[2] = n * (n - 1) * (n - 2) / 6;

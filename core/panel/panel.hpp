@@ -62,8 +62,15 @@ class Panel final : public Core {
   }
 
   bool narrowed(const std::int32_t* index, const double* value, std::size_t size, float* to, float& largest) const override {
-    for (std::size_t k = 0; k < size; ++k) to[k] = static_cast<float>(value[k]);
-    return regular(index, to, size, largest);
+    // The float64 values are checked, too: a value may be out of range before it is rounded, and in range afterwards.
+    int outside = 0;
+    for (std::size_t k = 0; k < size; ++k) {
+      const double of_value = __builtin_fabs(value[k]);
+      outside |= of_value < 1e-30 ? 1 : 0;
+      outside |= of_value > 1e30 ? 1 : 0;
+      to[k] = static_cast<float>(value[k]);
+    }
+    return outside == 0 && regular(index, to, size, largest);
   }
 
   void play(Block& block) override {

@@ -82,7 +82,9 @@ class Pipeline {
 
   // A process that was forked does not have the thread, and must not join it.
   void forget_after_fork() noexcept {
-    if (thread_ && process_ != process()) static_cast<void>(thread_.release());
+    if (!thread_ || process_ == process()) return;
+    static_cast<void>(thread_.release());
+    combining_.clear();  // the thread may have held it
   }
   static long process() {
 #if defined(__unix__) || defined(__APPLE__)

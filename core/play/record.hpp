@@ -86,7 +86,8 @@ struct Record {
   }
   // Call it before `count`, in place of `keep` and `keep_delay`, if the rule does not keep examples.
   void note_delay(std::int64_t delay) {
-    if (delay > 0 && late_round.size() * 2 * sizeof(std::int64_t) < limit_bytes) keep_delay(delay);
+    // The first one is always kept, because theorems must not be applied to late outcomes.
+    if (delay > 0 && (late_round.empty() || late_round.size() * 2 * sizeof(std::int64_t) < limit_bytes)) keep_delay(delay);
   }
 
   // Reserve memory for one more mistake with this many non-zeros.

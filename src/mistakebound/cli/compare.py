@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from mistakebound.runs.comparison import Comparison, Contender
 
 
+MOST_DRAWN = 12
+"""Learners in a picture at most; its legend has no room for more."""
+
+
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Rank all learners on the same FILE.")
 @FILES
 @click.option("--classes", metavar="NEGATIVE,POSITIVE", help="The two labels. By default the greater one is positive.")
 @click.option("--certify", is_flag=True, help="Certify each learner, for the columns bound and status.")
-@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw mistakes against rounds; needs matplotlib.")
+@click.option("--plot", type=OutputFile(), metavar="FILE.png", help="Draw the mistakes of the best 12 learners.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object instead of the table.")
 @reading_options
 def compare(
@@ -69,7 +73,7 @@ def compare(
     elif found.ranked:
         click.echo(as_text(found))
     if plot and draw:
-        draw({run_options(each): each.curve.to_now() for each in found.ranked}).savefig(plot, dpi=150)
+        draw({run_options(each): each.curve.to_now() for each in found.ranked[:MOST_DRAWN]}).savefig(plot, dpi=150)
     if isinstance(found.stopped, KeyboardInterrupt):
         click.echo(f"stopped {STOPPED}", err=True)
         sys.exit(exit_code(found.stopped))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.command(cls=Manual, epilog=EXIT_CODES, short_help="Predict the label of each line of FILE.")
 @click.argument("model", type=click.Path(exists=True))
 @FILES
-@click.option("--scores", is_flag=True, help="After each label, write its probability, if it has one, and its score.")
+@click.option(
+    "--scores", is_flag=True, help="Also write the probability of the positive label, if there is one, and the score."
+)
 @reading_options
 def predict(model: str, files: tuple[str, ...], *, scores: bool, **options: Any) -> None:
     r"""Write the predicted label of each line of FILE, without learning. Labels in FILE may be missing.

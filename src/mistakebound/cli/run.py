@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 @click.option(
     "--predictions",
     type=OutputFile(),
-    help="Write what was predicted in each round before learning: label, probability (if the learner has it) and "
-    "score, separated by tabs.",
+    help="Write what was predicted in each round before learning: label, probability of the "
+    "positive label (if the learner has it) and score, separated by tabs.",
 )
 @click.option("--report", type=OutputFile(), metavar="FILE.html", help="Write an HTML page about the run.")
 @click.option(

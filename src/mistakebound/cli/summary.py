@@ -152,6 +152,8 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
         bound = f" (bound {panel['log_loss_bound']:.4f})" if panel and panel["rounds"] == measured["rounds"] else ""
         if measured["rounds"] < rounds:
             bound = " (first pass)"
+        elif measured["rounds"] > rounds:
+            bound = f" (all {measured['rounds']:,} rounds of the model)"
         auc = "" if math.isnan(measured["auc"]) else f", AUC {measured['auc']:.4f}"
         lines.append(
             f"probability   log loss {measured['log_loss']:.4f}{bound}, Brier score {measured['brier']:.4f}{auc}, "
@@ -159,6 +161,8 @@ def probabilities_as_text(found: dict[str, Any], rounds: int) -> list[str]:
         )
     for leader in (each for each in found.get("panel", {}).get("members", ()) if each["leads_since"] is not None):
         counted = f"{many(leader['mistakes'], 'mistake')}, log loss {leader['log_loss']:.4f}"
+        if found["panel"]["rounds"] > rounds:
+            counted += f" in {found['panel']['rounds']:,} rounds"
         lines.append(f"best member   {leader['name']}: {counted}; leads since round {leader['leads_since']:,}")
     return lines
 

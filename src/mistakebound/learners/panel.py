@@ -166,6 +166,9 @@ class Panel(Learner):
         """
         from mistakebound.viz.plot import leadership  # noqa: PLC0415 - it needs matplotlib
 
+        if not self.leadership():
+            message = "there is no leader yet: the first one is known after 32 rounds"
+            raise ValueError(message)
         return leadership(self.leadership(), self.standings.rounds)
 
     @property
@@ -242,14 +245,18 @@ class Panel(Learner):
         own = [name for each in wanted if isinstance(each, str) for name in ROSTERS.get(each, (each,))]
         for name in own:
             if name not in MEMBERS:
-                raise OptionError(setting("members"), f" must be among {', '.join(MEMBERS)}, got {name!r}")
+                known = ", ".join((*ROSTERS, *MEMBERS))
+                raise OptionError(setting("members"), f" must be among {known}, got {name!r}")
         others = [each for each in wanted if not isinstance(each, str)]
         for each in others:
             if isinstance(each, type) or not (hasattr(each, "predict_one") and hasattr(each, "learn_one")):
                 reason = f" must be names, and objects with predict_one and learn_one, got {each!r}"
                 raise OptionError(setting("members"), reason)
-        if not len(own) + len(others) > 0 or len(others) > MOST_JOINED or len(set(own)) < len(own):
-            reason = f" must have at least one member, each name once, and at most {MOST_JOINED} other objects"
+        twice = [name for place, name in enumerate(own) if name in own[:place]]
+        if twice:
+            raise OptionError(setting("members"), f" must have each member once, got {twice[0]!r} twice")
+        if not len(own) + len(others) > 0 or len(others) > MOST_JOINED:
+            reason = f" must have at least one member, and at most {MOST_JOINED} from outside"
             raise OptionError(setting("members"), reason)
         return tuple(name for name in MEMBERS if name in own), named_apart(others)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
+from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mistakebound._support.lazy import np
@@ -189,7 +189,7 @@ class WithProbabilities:
         if not rule_class(kind.rule_id).log_odds:
             message = f"{kind.__name__} has no probabilities: its scores are margins"
             raise AttributeError(message)
-        return self.method if learner is None else partial(self.method, learner)
+        return self.method if learner is None else MethodType(self.method, learner)
 
 
 def score(learner: Learner, X: Any, y: Any) -> float:

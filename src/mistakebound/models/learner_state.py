@@ -299,7 +299,7 @@ def _check_learned(
         labels = int(np.count_nonzero(positive)) - counts.false_positives + counts.false_negatives
     elif measures is not None and measures.rounds == counts.rounds:
         labels = sum(measures.positives)
-    all_late = late * LATE_BYTES < history.limit
+    all_late = late == 0 or late * LATE_BYTES < history.limit  # the first one is always kept
     panel_state.check(rule, counts, late if all_late else None, labels, has, history.slots, named=engine.named)
 
 

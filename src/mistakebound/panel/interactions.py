@@ -93,23 +93,25 @@ class WideHash:
 
 
 class NarrowHash:
-    """A hash that costs one multiplication of 32 bits a pair: three words of each token, made once, are combined."""
+    """A hash that costs one multiplication of 32 bits a pair: three words of each token, made once, are added.
+
+    The order of the features does not matter, so a table may have its columns in another order later.
+    """
 
     def single(self, a: int) -> int:
         """Slot of a feature."""
-        return self._slot(self._words(a)[0] ^ 0x5BD1E995)
+        return self._slot(self._words(a)[0] + 0x5BD1E995)
 
     def pair(self, a: int, b: int) -> int:
         """Slot of a pair."""
-        return self._slot(self._words(a)[0] ^ self._words(b)[1])
+        return self._slot(self._words(a)[1] + self._words(b)[1])
 
     def triple(self, a: int, b: int, c: int) -> int:
         """Slot of a triple."""
-        both = ((self._words(a)[0] ^ self._words(b)[1]) * 0x85EBCA6B) & MASK_32
-        return self._slot(both ^ self._words(c)[2])
+        return self._slot(self._words(a)[2] + self._words(b)[2] + self._words(c)[2])
 
     def _words(self, token: int) -> tuple[int, int, int]:
-        h = mixed((token * 0x9E3779B97F4A7C15 + 0x165667B19E3779F9) & MASK_64)
+        h = mixed((token * 0x9E3779B97F4A7C15 + 0x243F6A8885A308D3) & MASK_64)
         third = mixed((h + 0x9E3779B97F4A7C15) & MASK_64) >> 13
         return h & MASK_32, h >> 32, third & MASK_32
 

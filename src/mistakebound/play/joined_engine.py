@@ -165,7 +165,11 @@ def logit_of(member: Any, x: Any) -> float:
     A probability becomes its log odds, a score counts as log odds, a label is 1 or −1, and None is 0.
     """
     if hasattr(member, "predict_proba_one"):
-        p = float(member.predict_proba_one(x).get(True, 0.5))
+        found = member.predict_proba_one(x)
+        if not isinstance(found, dict) or not {True, False} & {*found}:
+            message = f"predict_proba_one must return a dict with the probabilities of True and False, got {found!r}"
+            raise ValueError(message)
+        p = float(found[True]) if True in found else 1 - float(found[False])
         if not 0 <= p <= 1:  # also NaN
             message = f"predict_proba_one must return probabilities, got {p!r}"
             raise ValueError(message)

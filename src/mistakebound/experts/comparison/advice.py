@@ -180,7 +180,8 @@ def advice_of(frame: Frame, outcome: str, choice: ColumnChoice) -> Advice:
     outcome = frame.name(outcome)
     ignored = {frame.name(each) for given in choice.ignore for each in names_between_commas(given, frame)}
     advised = [] if choice.advice is None else [advice_column(frame, outcome, choice.advice)]
-    others = [name for name in frame.names if name not in {outcome, *ignored, *advised}]
+    excluded = {outcome, *ignored, *advised}
+    others = [name for name in frame.names if name not in excluded]
     experts = list(choice.experts)
     if experts and not choice.classes:
         experts = expert_names(frame, outcome, experts)
