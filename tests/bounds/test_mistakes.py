@@ -291,7 +291,7 @@ def test_every_theorem_is_listed() -> None:
         "infinite-winnow", "winnow-fixed-rate", "winnow-best-rate", "winnow-agnostic", "balanced-winnow",
         "winnow-panel", "pnorm", "elimination", "passive-aggressive-i", "passive-aggressive-ii",
         "halving", "weighted-majority", "randomized-weighted-majority",
-        "guarded-weighted-majority",
+        "guarded-weighted-majority", "bayes-mixture", "logit-mixing",
         "hedge", "exponentially-weighted-average", "fixed-share", "adahedge", "ml-poly", "boa", "boa-adaptive",
         "ml-prod", "squint", "ogd",
         "delayed", "delayed-pnorm", "delayed-winnow", "delayed-balanced-winnow",

@@ -72,7 +72,7 @@ class Features:
         if is_panel(self.engine.rule):
             message = (
                 "this model is a panel, which has no single weight for each feature; "
-                "learn a linear model for that, such as --learner arow (mb.Arow())"
+                "a linear learner has one, such as arow (mb.Arow)"
             )
             raise ValueError(message)
         known = learner.known_reading()
