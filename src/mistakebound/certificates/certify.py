@@ -20,7 +20,8 @@ from mistakebound.certificates.certificate import (
     too_large,
 )
 from mistakebound.certificates.expert_certificate import certify_experts
-from mistakebound.certificates.panel_certificate import PANEL, certify_panel
+from mistakebound.certificates.panel_certificate import certify_panel
+from mistakebound.play.engine import is_panel
 from mistakebound.play.expert_ledger import ExpertLedger
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.theorems import NEARLY, THEOREMS, Theorem
@@ -64,7 +65,7 @@ def certify(
     (9, 9.0, 'vacuous')
     """
     _check_margin(margin, comparator)
-    if isinstance(ledger, ExpertLedger) or ledger.rule.id == PANEL:
+    if isinstance(ledger, ExpertLedger) or is_panel(ledger.rule):
         return _of_experts(ledger, theorem, comparator)
     rule = ledger.rule.id
     if theorem is not None:
@@ -137,7 +138,7 @@ def recheck(ledger: Ledger | Evidence, stored: Certificate) -> Certificate:
 
     Raise ValueError if the comparator has features that do not occur in these rounds.
     """
-    if ledger.rule.id == PANEL:
+    if is_panel(ledger.rule):
         return _of_experts(ledger, stored.theorem)
     theorem = _find(stored.theorem, ledger.rule.id)
     other = "weights" if theorem.takes_variables else "variables"

@@ -21,9 +21,6 @@ from mistakebound.theorems.panel import PANEL_THEOREMS
 if TYPE_CHECKING:
     from mistakebound.play.ledger import Ledger
 
-PANEL = "panel"
-"""Id of the rule."""
-
 
 def certify_panel(ledger: Ledger, theorem: str | None = None) -> Certificate:
     """Check a theorem on the rounds of a panel; by default, the one with the smaller bound.

@@ -13,6 +13,7 @@ from mistakebound.data.labels import plain_label
 from mistakebound.data.options import TABLE, TEXT_FORMATS
 from mistakebound.errors import OptionConflictError
 from mistakebound.learners.linear import KINDS
+from mistakebound.rules.panel import ROSTERS
 from mistakebound.rules.registry import DECLARATIONS, OPTIONS
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ def make_learner(learner: str, parameters: dict[str, Any], *, keep: bool) -> Lea
     ``keep`` is whether the mistaken examples are kept for a certificate.
     """
     given = {name: value for name, value in parameters.items() if value is not None}
-    if given.get("members") not in (None, "all", "lean"):
+    if given.get("members") not in (None, *ROSTERS):
         given["members"] = tuple(given["members"].split(","))
     if "classes" in given:
         given["classes"] = parse_classes(given["classes"])

@@ -14,7 +14,7 @@ from mistakebound.cli.output import as_flag, reason_of
 from mistakebound.errors import InputError
 from mistakebound.learners.panel import Panel
 from mistakebound.play.engine import is_panel
-from mistakebound.rules.panel import LEAN, MEMBERS
+from mistakebound.rules.panel import ROSTERS
 from mistakebound.rules.registry import DECLARATIONS
 from mistakebound.runs.panel_facts import panel_facts
 
@@ -108,8 +108,7 @@ def options_of(rule: Rule) -> str:
     '--learner winnow --alpha 1.5 --threshold 8'
     """
     if is_panel(rule):
-        rosters = {"all": MEMBERS, "lean": LEAN}
-        known = next((name for name, members in rosters.items() if members == rule.names), ",".join(rule.names))
+        known = next((name for name, members in ROSTERS.items() if members == rule.names), ",".join(rule.names))
         return "--learner panel" if known == "all" else f"--learner panel --members {known}"
     needed = DECLARATIONS[rule.id].defaults  # shown also if 0, because the default of the command line is not
     words = [f"--learner {rule.id}"]

@@ -16,7 +16,7 @@ from mistakebound.learners.learner import KEEP_BYTES, Learner
 from mistakebound.learners.linear_play import LinearPlay
 from mistakebound.play.engine import LearnerEngine
 from mistakebound.play.joined_engine import JoinedEngine
-from mistakebound.rules.panel import LEAN, MEMBERS, MOST_JOINED, mask_of
+from mistakebound.rules.panel import MEMBERS, MOST_JOINED, ROSTERS, mask_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,6 @@ NO_WEIGHTS = (
     "a panel has no single weight for each feature: panel.members() returns the weights of its members; "
     "a linear learner, such as Arow, has weights of features"
 )
-ROSTERS = {"all": MEMBERS, "lean": LEAN}
 
 
 class Member(NamedTuple):
@@ -166,10 +165,11 @@ class Panel(Learner):
         """
         from mistakebound.viz.plot import leadership  # noqa: PLC0415 - it needs matplotlib
 
-        if not self.leadership():
+        changes = self.leadership()
+        if not changes:
             message = "there is no leader yet: the first one is known after 32 rounds"
             raise ValueError(message)
-        return leadership(self.leadership(), self.standings.rounds)
+        return leadership(changes, self.standings.rounds)
 
     @property
     def weights_(self) -> Any:

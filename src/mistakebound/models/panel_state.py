@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mistakebound._support.lazy import np
 from mistakebound._support.schema import need
-from mistakebound.play.standings import PRIORS
-from mistakebound.rules.panel import MIXERS
+from mistakebound.rules.panel import MIXERS, priors
 
 if TYPE_CHECKING:
     from mistakebound._support.arrays import AnyArray, FloatArray
@@ -283,7 +282,7 @@ def _check_voters(numbers: Numbers, count: int, counts: Counts, late: int | None
 
 def _check_shares(share: FloatArray, loss: FloatArray, voters: AnyArray, count: int) -> None:
     """Check that the shares in the Bayes mixture follow from the priors and the losses."""
-    logs = np.log([*[0.01 / count] * count, *(PRIORS[name] for name in MIXERS)]) - loss[voters]
+    logs = np.log(priors(count)) - loss[voters]
     expected = np.exp(np.maximum(logs - logs.max(), -700.0))
     close = 1e-6 + 1e-14 * float(loss.max())
     fit = _within(share, 0, 1) and not share[~voters].any()

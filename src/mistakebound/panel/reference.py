@@ -14,6 +14,7 @@ from mistakebound.panel.interactions import slots, tokens
 from mistakebound.panel.members import MARGINS, NAMES, SLOT_MEMBERS, Scene, all_members
 from mistakebound.panel.views import Features
 from mistakebound.rules.logistic import sigmoid
+from mistakebound.rules.panel import MIXERS, priors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +26,6 @@ FAST_VARIANCES = np.array([*[0.06] * 6, *[0.015] * 5, *[0.18] * 4, 0.015])
 SLOW_VARIANCES = np.array([*[0.018] * 6, *[0.0045] * 5, *[0.18] * 4, 0.0045])
 OUTSIDE_WEIGHT, OUTSIDE_FAST, OUTSIDE_SLOW = 0.02, 0.06, 0.018
 """The same of members from outside."""
-PRIOR_OF_MIXERS, PRIOR_OF_MEMBERS = (0.47, 0.47, 0.05), 0.01
 LARGEST_LOGIT, MARGIN_TO_LOGIT, LEAST = 8.0, 4.0, 1e-9
 LEAST_GRADIENT = 0.001
 """Interactions of an order are not learned if the gradients of both its members are smaller."""
@@ -75,8 +75,8 @@ class ReferencePanel:
         self.fast = NewtonMixer(weights, fast)
         self.slow = NewtonMixer(weights, slow)
         self.gradient = GradientMixer(weights)
-        self.mixture = BayesMixture(np.array([*[PRIOR_OF_MEMBERS / count] * count, *PRIOR_OF_MIXERS]))
-        self.guard = (Guard if literal else CautiousGuard)(count + len(PRIOR_OF_MIXERS))
+        self.mixture = BayesMixture(np.array(priors(count)))
+        self.guard = (Guard if literal else CautiousGuard)(count + len(MIXERS))
 
     def round(self, x: Example, y: int, outside: Sequence[float] = ()) -> Said:
         """See x and the scores of members from outside, predict, see y (+1 or −1), learn."""

@@ -6,10 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 from mistakebound.bounds import bayes_mixture, guarded_weighted_majority
-from mistakebound.rules.panel import MIXERS
+from mistakebound.rules.panel import MIXERS, PRIOR_OF_MEMBERS, PRIOR_OF_MIXERS
 
-PRIORS = {"mixer-fast": 0.47, "mixer-slow": 0.47, "mixer-gradient": 0.05}
-"""The weights of the mixers in the Bayes mixture at the start. The members share the rest, 0.01."""
+OF_MIXERS = dict(zip(MIXERS, PRIOR_OF_MIXERS, strict=True))
 
 
 class Standing(NamedTuple):
@@ -50,7 +49,7 @@ class Standings(NamedTuple):
 
     def prior(self, voter: Standing) -> float:
         """Return the weight of a voter in the Bayes mixture at the start."""
-        return PRIORS.get(voter.name, 0.01 / len(self.members))
+        return OF_MIXERS.get(voter.name, PRIOR_OF_MEMBERS / len(self.members))
 
     @property
     def best_by_loss(self) -> Standing:
